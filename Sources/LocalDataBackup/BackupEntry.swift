@@ -5,23 +5,23 @@ import Foundation
 import LocalData
 import Sealing
 
-/// The entries of a backup, inside the sealed stream: a byte for the type, a counted content.
+/// The type of an entry in the sealed stream of a backup. An entry is one byte for the type, and then the content with its length.
 enum BackupEntry: UInt8 {
-    /// JSON: ``BackupManifest``. The first entry.
+    /// JSON: ``BackupManifest``. Always the first entry.
     case manifest = 1
     /// A sealing key: ``BackupSourceKeys``.
     case key = 2
-    /// A store begins: counted kind, counted scope.
+    /// The start of a store: its kind and its scope, each with its length.
     case store = 3
     /// A part of the store's content.
     case part = 4
-    /// The store ends: ``BackupStoreEnd``.
+    /// The end of a store: ``BackupStoreEnd``.
     case storeEnd = 5
-    /// JSON: ``BackupEnd``. The last entry.
+    /// JSON: ``BackupEnd``. Always the last entry.
     case end = 6
 }
 
-/// What a backup is of.
+/// The description of a backup: its application, context, date and stores.
 struct BackupManifest: Codable {
     var application: String
     var context: String
@@ -29,7 +29,7 @@ struct BackupManifest: Codable {
     var created: Double
     var stores: [Name]
     var omitted: [String]
-    /// Missing in backups of before 2026-11-25.
+    /// Nil in backups that were made before 2026-11-25.
     var notFound: [String]?
 
     struct Name: Codable, Hashable {
@@ -38,14 +38,15 @@ struct BackupManifest: Codable {
     }
 }
 
-/// What is known of a store when its last part was written: the number of its parts (8 bytes), SHA-256 of the parts, each counted, and what
-/// became of it: 0 it is whole, 1 it was damaged and its file is there as it is, 2 and a counted error code: it could not be read.
+/// The result of writing one store: the number of parts (8 bytes), the SHA-256 digest of all parts with their lengths, and a state byte.
+/// State 0 is intact. State 1 is damaged, with the file copied unchanged. State 2 is unreadable, and is followed by an error code with
+/// its length.
 struct BackupStoreEnd: Equatable {
     var parts: Int
     var digest: [UInt8]
-    /// Whether it was damaged, and its file is there as it is.
+    /// Whether the store was damaged and its file was copied unchanged.
     var isDamaged = false
-    /// Why it could not be read; then its parts are not to be restored.
+    /// The error code if the store could not be read; then its parts must not be restored.
     var problem: String?
 
     init(_ digest: BackupDigest) { (parts, self.digest) = (digest.parts, digest.digest) }
@@ -59,7 +60,7 @@ struct BackupStoreEnd: Equatable {
         return writer.bytes
     }
 
-    /// Reads an end whose parts have a digest.
+    /// Decodes the content of an entry, and verifies that it matches the digest of the parts that were read.
     init(_ bytes: [UInt8], of digest: BackupDigest) throws(RecordDamage) {
         self.init(digest)
         var reader = ByteReader(bytes[...])
@@ -72,7 +73,7 @@ struct BackupStoreEnd: Equatable {
     }
 }
 
-/// What was known when all stores were written.
+/// The results of all stores, written at the end of a backup.
 struct BackupEnd: Codable {
     var stores: [Store]
 
@@ -81,25 +82,26 @@ struct BackupEnd: Codable {
         var scope: String
         var parts: Int
         var bytes: Int
-        /// In hexadecimal.
+        /// The SHA-256 digest in hexadecimal.
         var digest: String
-        /// Changed by a program without the lock while the stores were copied.
+        /// Whether a program changed the store without the lock while the stores were copied.
         var foreign: Bool
-        /// Changed between the copy and the end.
+        /// Whether the store changed after it was copied and before the backup ended.
         var older: Bool
-        /// Damaged, so that its file is there as it is.
+        /// Whether the store was damaged and its file was copied unchanged.
         var damaged: Bool
-        /// The error code for which it could not be read; left out where it could.
+        /// The error code if the store could not be read; omitted for every other store.
         var problem: String?
     }
 }
 
-/// The keys of a source and where they were kept: counted form, service, name, and the 32 bytes of each key, the one that seals first.
+/// The keys of a source, and the source's kind, service and name, each with its length. Each key has 32 bytes; the first one seals new
+/// values.
 struct BackupSourceKeys: Sendable {
     let reference: KeySourceReference
     let keys: SourceKeys
 
-    /// The entry's content, which the caller wipes.
+    /// The content of the entry. It contains the keys, so the caller must wipe it.
     var content: [UInt8] {
         let (form, service, name): (String, String?, String) =
             switch reference.form {
@@ -152,7 +154,7 @@ struct BackupSourceKeys: Sendable {
     }
 }
 
-/// The digest of a store's content: SHA-256 of its parts, each counted.
+/// Computes the digest of a store's content: SHA-256 over its parts, each with its length.
 struct BackupDigest {
     private var hash = SHA256()
     private(set) var parts = 0

@@ -2,8 +2,7 @@ import BackendContract
 import LocalData
 package import Sealing
 
-/// What opens a backup or an export: a passphrase, or a recovery key.
-///
+/// A passphrase or a recovery key that opens a backup or an export.
 /// ```swift
 /// try await router.backup(to: file, openedBy: [.recoveryKey(key), .passphrase("correct horse battery staple")])
 /// ```
@@ -15,10 +14,11 @@ public struct BackupKey: Sendable, CustomStringConvertible, CustomReflectable {
 
     private let form: Form
 
-    /// A passphrase, in Unicode's form C. Whoever has the file can try passphrases, at the cost of scrypt with N = 2^17, r = 8, p = 1 each.
+    /// A passphrase, normalized to Unicode form C. An attacker with the file can guess passphrases; each guess costs one scrypt with N =
+    /// 2^17, r = 8, p = 1.
     public static func passphrase(_ passphrase: String) -> BackupKey { BackupKey(form: .passphrase(passphrase, .recommended)) }
 
-    /// A passphrase at another cost.
+    /// A passphrase with another scrypt cost.
     package static func passphrase(_ passphrase: String, _ cost: PassphraseCost) -> BackupKey {
         BackupKey(form: .passphrase(passphrase, cost))
     }
@@ -40,13 +40,13 @@ public struct BackupKey: Sendable, CustomStringConvertible, CustomReflectable {
         }
     }
 
-    /// Which of the two it is, never the secret.
+    /// "passphrase", or the id of the recovery key. It never contains the secret.
     public var description: String {
         switch form {
         case .passphrase: "passphrase"
         case .recovery(let pair): "\(pair)"
         }
     }
-    /// Nothing: a dump shows no secret.
+    /// Empty, so that a dump shows no secret.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,34 +1,36 @@
 public import Foundation
 public import LocalData
 
-/// What a backup holds, as it was made, verified or restored. It holds no value and no name of a value.
+/// The content of a backup that was made, verified or restored. It contains no values and no names of values.
 public struct BackupReport: Codable, Hashable, Sendable {
     /// A store in a backup.
     public struct Store: Codable, Hashable, Sendable {
-        /// What kind of store it is: "userDefaults", "keychain", "encryptedSQLite", "vault", "ledger", "quarantine", "copy", "passphrase".
+        /// The kind of store: "userDefaults", "keychain", "encryptedSQLite", "vault", "ledger", "quarantine", "copy", "passphrase".
         public let kind: String
-        /// The suite, service, database or file; empty where there is one of a kind.
+        /// The suite, service, database or file; empty for a kind with only one store.
         public let scope: String
-        /// The bytes of its content.
+        /// The size of the content in bytes.
         public internal(set) var bytes = 0
-        /// SHA-256 of its content, in hexadecimal.
+        /// The SHA-256 digest of the content, in hexadecimal.
         public internal(set) var digest = ""
-        /// Whether a program that does not take this library's locks changed it while the stores were copied: it may be of another moment than the others.
+        /// Whether a program changed the store without this library's lock while the stores were copied. Its state may be from another
+        /// moment than the others.
         public internal(set) var isForeign = false
-        /// Whether it was changed between the copy and the end of the backup: the backup has the state at the beginning.
+        /// Whether the store changed after it was copied and before the backup ended. The backup contains the copied state.
         public internal(set) var isOlder = false
-        /// Whether it is a damaged property list, or a database with damaged pages or rows that are none. The backup has its file as it is: after a
-        /// restore, what could be read can be read, and what is damaged is still damaged, and not absent.
+        /// Whether the store is a damaged property list, or a database with damaged pages or invalid rows. The backup contains its file
+        /// unchanged. After a restore, readable values can be read, and damaged values are reported as damaged, not as absent.
         public internal(set) var isDamaged = false
-        /// The error code for which it could not be read, so that the backup does not have it; nil for every other store. A restore leaves the
-        /// place of such a store as it is.
+        /// The error code if the store could not be read; nil for every other store. The backup does not contain such a store, and a
+        /// restore does not change it on the destination.
         public internal(set) var problem: String?
-        /// How many rows of a database do not open; they were damaged when the backup was made. Nil where no rows were opened.
+        /// The number of rows of a database that could not be opened because they were damaged before the backup. Nil if no rows were
+        /// opened.
         public internal(set) var damagedRows: Int?
-        /// Whether the rows of a database were those that were written, all of them, when the backup was made. Nil where no rows were opened.
+        /// Whether the database had exactly the rows that its commits recorded when the backup was made. Nil if no rows were opened.
         public internal(set) var hasProvenRows: Bool?
 
-        /// The store in words, by which a restore is told to replace it: "encryptedSQLite(main)", "ledger".
+        /// The name by which a restore identifies a store to replace: "encryptedSQLite(main)", "ledger".
         public var name: String { scope.isEmpty ? kind : "\(kind)(\(scope))" }
 
         init(kind: String, scope: String) { (self.kind, self.scope) = (kind, scope) }
@@ -38,21 +40,21 @@ public struct BackupReport: Codable, Hashable, Sendable {
     public internal(set) var id = ""
     /// The application's id.
     public internal(set) var application = ""
-    /// What everything sealed is bound to: ``StorageConfiguration/sealingContext``, or else the application's id.
+    /// The context that all sealed data is bound to: ``StorageConfiguration/sealingContext``, or else the application's id.
     public internal(set) var context = ""
     /// When the stores were copied.
     public internal(set) var date = Date(timeIntervalSince1970: 0)
     /// The stores.
     public internal(set) var stores: [Store] = []
-    /// Where the keys were kept that the backup has, in words.
+    /// Descriptions of the sources whose keys the backup contains.
     public internal(set) var keys: [String] = []
-    /// Domains of the program that are not in the backup, since a backend of its own serves them.
+    /// Domains that are not in the backup, because a custom backend serves them.
     public internal(set) var omitted: [String] = []
-    /// The expected stores that were not found, by ``Store/name``: the program's keys, catalogs or ledger lead to them. Nothing was ever written to such
-    /// a store, or it is lost.
+    /// Expected stores that do not exist, by ``Store/name``. The program's keys, catalogs or ledger refer to them. They were never
+    /// written, or they are lost.
     public internal(set) var notFound: [String] = []
 
-    /// Whether everything is in it that it should have, and was not damaged.
+    /// Whether every store could be read and none was damaged.
     public var isSound: Bool {
         stores.allSatisfy { !$0.isDamaged && $0.problem == nil && $0.damagedRows ?? 0 == 0 && $0.hasProvenRows != false }
     }
@@ -60,33 +62,34 @@ public struct BackupReport: Codable, Hashable, Sendable {
     init() {}
 }
 
-/// What a restore did.
+/// The result of a restore.
 public struct RestoreReport: Codable, Hashable, Sendable {
-    /// What the backup holds.
+    /// The content of the backup.
     public let backup: BackupReport
-    /// The stores that were put in their places, by ``BackupReport/Store/name``.
+    /// The stores that were restored, by ``BackupReport/Store/name``.
     public internal(set) var restored: [String] = []
-    /// The stores that had the same content already.
+    /// The stores that already had the same content.
     public internal(set) var unchanged: [String] = []
-    /// The stores that the backup does not have, since they could not be read when it was made: what is in their places stays.
+    /// The stores that are not in the backup because they could not be read when it was made. A restore does not change them on the
+    /// destination.
     public internal(set) var missing: [String] = []
-    /// Where the stores are that were replaced: paths, and namespaces of keyring services.
+    /// The new locations of the replaced stores: paths, and namespaces of keyring services.
     public internal(set) var kept: [String] = []
-    /// The stores that were given to a key that this machine had already.
+    /// The stores that were rewrapped for a key that this machine already had.
     public internal(set) var givenToOtherKey: [String] = []
 
     init(_ backup: BackupReport) { self.backup = backup }
 }
 
-/// How far a backup, a verification or a restore has come.
+/// The progress of a backup, a verification or a restore.
 public struct BackupProgress: Hashable, Sendable {
-    /// The store that is read or written now.
+    /// The store that is being read or written.
     public let store: String
-    /// How many stores are done.
+    /// The number of completed stores.
     public let done: Int
-    /// How many there are.
+    /// The total number of stores.
     public let count: Int
-    /// How many bytes of content were read or written, of all stores.
+    /// The number of content bytes that were read or written, for all stores together.
     public let bytes: Int
 
     init(store: String, done: Int, count: Int, bytes: Int) { (self.store, self.done, self.count, self.bytes) = (store, done, count, bytes) }

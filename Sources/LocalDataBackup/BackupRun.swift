@@ -4,11 +4,12 @@ import Foundation
 import LocalData
 import Sealing
 
-/// Makes a backup: keys → all locks → one state of every store → locks released → written, store by store.
+/// Makes a backup in this order: fetch the keys, take all locks, copy the state of every store, release the locks, and write the stores
+/// one by one.
 struct BackupRun {
-    /// A backup ends once the program locks one of its stores.
+    /// The router. The backup fails if the program locks one of its stores.
     let router: StorageRouter.BackedRouter
-    /// Domains that no key has led to yet.
+    /// Additional domains that no key uses yet.
     let domains: [StorageDomain]
     let progress: (@Sendable (BackupProgress) -> Void)?
 
@@ -16,14 +17,14 @@ struct BackupRun {
     private var configuration: StorageConfiguration { router.host.configuration }
     private var runtime: Runtime { configuration.runtime }
 
-    /// A store's state, and what was noticed when it was taken.
+    /// The copied state of a store.
     private struct Taken {
         let store: BackedStore
         let copy: any BackupCopy
         var isForeign = false
     }
 
-    /// A store that cannot be read has no parts.
+    /// The copy of a store that cannot be read. It has no parts.
     private struct Unreadable: BackupCopy {
         let error: BackendError
 
@@ -32,7 +33,8 @@ struct BackupRun {
         func close() async {}
     }
 
-    /// The errors that say that a store is damaged, or that its disk is. Others are mended and the backup made again: unlock, wait, configure.
+    /// Errors that report a damaged store or disk. After any other error, the caller can resolve the cause and make the backup again:
+    /// unlock, wait or configure.
     private static let damage: Set<BackendError.Code> = [.corrupted, .unsupported, .failed, BackendError.Code("incompatibleSchema")]
 
     /// Writes the backup; durable when it returns.
@@ -56,7 +58,7 @@ struct BackupRun {
 
     // MARK: Keys
 
-    /// The keys of the program's sources; a source that never had one has none.
+    /// Fetches the keys of the program's sources. A source that never had a key is skipped.
     private func fetchKeys() async throws -> [BackupSourceKeys] {
         var found: [String: BackupSourceKeys] = [:]
         let all = references.union(configuration.otherKeySources).map { $0 == .configured ? configuration.keySource : $0 }
@@ -73,7 +75,7 @@ struct BackupRun {
 
     // MARK: Copies
 
-    /// Takes one state of each store while all their locks are held.
+    /// Copies the state of each store while all their locks are held.
     private func take(_ stores: [BackedStore], _ found: [BackupSourceKeys]) async throws -> [Taken] {
         let deadline = runtime.clock.now.advanced(by: max(configuration.deadlines.files, configuration.deadlines.keychain))
         let locks = try await translatingErrors(key: "backup") { () throws(BackendError) in
@@ -90,7 +92,7 @@ struct BackupRun {
                     taken.append(Taken(store: store, copy: copy))
                 }
             }
-            // The locks are held: whoever has changed one by now does not take them.
+            // All locks are held, so a program that changed a store since its copy does not take the locks.
             for index in taken.indices {
                 taken[index].isForeign = try await translatingErrors(key: taken[index].store.name) { () throws(BackendError) in
                     try await taken[index].copy.hasChanged()
@@ -103,7 +105,7 @@ struct BackupRun {
         return taken
     }
 
-    /// One state of a store; nil where there is nothing.
+    /// Copies the state of a store; nil if the store does not exist.
     private func copy(
         _ store: BackedStore, _ found: [BackupSourceKeys], _ deadline: MonotonicInstant
     ) async throws(BackendError) -> (any BackupCopy)? {
@@ -119,7 +121,8 @@ struct BackupRun {
         }
     }
 
-    /// Whether a store is damaged so that the others are backed up without it. A keyring is not: it may answer the next time.
+    /// Whether an error means that the store is damaged, so that the backup continues without it. A keyring never counts as damaged,
+    /// because a retry may succeed.
     private static func isDamage(_ error: BackendError, _ store: BackedStore) -> Bool {
         if case .items = store.form { return false }
         return damage.contains(error.code)
@@ -211,7 +214,7 @@ struct BackupRun {
             problem: tail.problem)
     }
 
-    /// The next part of a store; nil after the last one, and where the store cannot be read.
+    /// The next part of a store; nil after the last part, or if the store cannot be read.
     private func nextPart(_ taken: Taken, _ problem: inout String?) async throws(BackendError) -> [UInt8]? {
         do throws(BackendError) { return try await taken.copy.nextPart() } catch {
             guard Self.isDamage(error, taken.store) else { throw error }
@@ -220,14 +223,14 @@ struct BackupRun {
         }
     }
 
-    /// Whether an item of a keyring is one of the sealing keys: they are entries of their own, and never replace another machine's.
+    /// Whether an item of a keyring is a sealing key. Sealing keys have separate entries, and never replace the keys of another machine.
     private func isKey(_ part: [UInt8], _ service: String) throws(BackendError) -> Bool {
         let item: BackupItem
         do throws(RecordDamage) { item = try BackupItem(part: part) } catch { throw SealedFileReader.malformed }
         return Self.isKey(item, service, references.union(configuration.otherKeySources).union([configuration.keySource]), configuration)
     }
 
-    /// Whether an item of a service is the key of one of some sources.
+    /// Whether an item of a service is the key of one of the given sources.
     static func isKey(
         _ item: BackupItem, _ service: String, _ references: some Sequence<KeySourceReference>, _ configuration: StorageConfiguration
     ) -> Bool {

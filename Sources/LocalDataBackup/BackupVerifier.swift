@@ -5,27 +5,26 @@ import Foundation
 import LocalData
 import Sealing
 
-/// Reads a backup from its beginning to its end, and checks all of it: every chunk, every digest, that each database opens with the keys in
-/// it, and each row.
+/// Reads a whole backup and verifies every chunk, every digest, that each database opens with the keys in the backup, and every row.
 struct BackupVerifier {
     let path: String
     let opener: StreamOpener
     let runtime: Runtime
     let progress: (@Sendable (BackupProgress) -> Void)?
 
-    /// What a backup holds.
+    /// The verified content of a backup.
     struct Content {
-        /// The header, with which the same file is read again.
+        /// The header, for opening the same file again without deriving its key again.
         let header: StreamHeader
         var report = BackupReport()
         var keys: [BackupSourceKeys] = []
-        /// What was found in each database, by the store's name.
+        /// The verification results of the databases, by the store's name.
         var databases: [String: KeyedBackupContent] = [:]
     }
 
-    /// Reads the backup.
-    /// - Parameter take: Is given each part of each store, as soon as it was authenticated.
-    /// - Throws: `BackendError`: `corrupted`, `encryptionKeyMismatch`, `unsupported`; what `take` throws.
+    /// Reads and verifies the backup.
+    /// - Parameter take: Called with each part of each store after the part was authenticated.
+    /// - Throws: `BackendError`: `corrupted`, `encryptionKeyMismatch`, `unsupported`; the errors of `take`.
     func run(_ take: (BackupManifest.Name, [UInt8]) async throws -> Void = { _, _ in }) async throws -> Content {
         let file = try await translatingErrors(key: "backup") { () throws(BackendError) in
             try await SealedFileReader(path, opening: opener, for: .backup, runtime: runtime)
@@ -92,7 +91,7 @@ struct BackupVerifier {
                 store.bytes = digest.bytes
                 store.digest = hexadecimalText(of: digest.digest)
                 (store.isDamaged, store.problem) = (end.isDamaged, end.problem)
-                // Of a store that could not be read to its end, what there is proves nothing.
+                // The parts of a store that could not be read completely prove nothing, so skip the check.
                 if let check, end.problem == nil {
                     do throws(BackendError) {
                         let found = try check.finish()

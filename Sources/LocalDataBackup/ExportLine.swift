@@ -2,28 +2,28 @@ import BackendContract
 import Foundation
 import LocalData
 
-/// A line of an export: JSON of one value, with what stands beside it.
+/// A line of an export: one value and its metadata, as JSON.
 struct ExportLine<Value: Codable>: Codable {
-    /// The domain in words, with its scope.
+    /// The description of the domain, with its scope.
     var domain: String
-    /// The collection of a record; left out for a key.
+    /// The collection of a record; omitted for a key.
     var collection: String?
     /// The key's name, or the record's id.
     var name: String
     var value: Value
-    /// A record's attributes; left out where there are none.
+    /// The attributes of a record; omitted if there are none.
     var attributes: [String: String]?
-    /// When it stops being valid, in seconds since 1970; left out for never.
+    /// The expiration date in seconds since 1970; omitted if the value never expires.
     var expires: Double?
 }
 
-/// The part of a line that says whose value it is.
+/// The part of a line that identifies its value.
 struct ExportLineHead: Decodable {
     var domain: String
     var collection: String?
     var name: String
 
-    /// The value in words.
+    /// The name of the value in reports: "NAME", or "COLLECTION/ID".
     var title: String { collection.map { "\($0)/\(name)" } ?? name }
 }
 
@@ -36,12 +36,12 @@ struct ExportStart: Codable {
     static let format = "LocalData export 1"
 }
 
-/// The last line: how many lines are between it and the first. Without it, an export is cut off.
+/// The last line of an export: the number of lines between the first line and this one. An export without it is truncated.
 struct ExportEnd: Codable {
     var lines: Int
 }
 
-/// Codes lines.
+/// Encodes and decodes the lines of an export.
 enum ExportCoding {
     static func line(_ value: some Encodable, _ name: String) throws -> [UInt8] {
         let encoder = JSONEncoder()

@@ -1,28 +1,28 @@
 public import LocalData
 
-/// What an export wrote.
+/// The result of an export.
 public struct ExportReport: Codable, Hashable, Sendable {
-    /// The values and records that were written, as ``ImportReport`` names them.
+    /// The exported values and records, named like those of an ``ImportReport``.
     public internal(set) var written: [String] = []
-    /// Records that could not be read, and why: they are not in the export.
+    /// The damaged records that are not in the export, each with the reason.
     public internal(set) var damaged: [String] = []
 
     init() {}
 }
 
-/// What an import did with each value and record: "NAME", or "COLLECTION/ID".
+/// The result of an import for each value and record, named "NAME" or "COLLECTION/ID".
 public struct ImportReport: Codable, Hashable, Sendable {
-    /// Stored where there was nothing.
+    /// Values that were stored because none existed.
     public internal(set) var added: [String] = []
-    /// Stored over another value.
+    /// Values that replaced a different value.
     public internal(set) var replaced: [String] = []
-    /// Left as they are: the same value is there.
+    /// Values that already existed with the same content.
     public internal(set) var unchanged: [String] = []
-    /// Left as they are: another value is there, and the call does not replace.
+    /// Existing values that differ from the import and were kept, because the call does not replace values.
     public internal(set) var kept: [String] = []
-    /// Not stored: the value's time was over.
+    /// Values that were not stored because they have expired.
     public internal(set) var expired: [String] = []
-    /// Not stored: the call names no key or collection for it.
+    /// Values that were not stored because the call names no key or collection for them.
     public internal(set) var unknown: [String] = []
 
     init() {}
@@ -38,7 +38,7 @@ public struct ImportReport: Codable, Hashable, Sendable {
     }
 }
 
-/// What became of a value.
+/// The outcome of importing one value.
 enum ImportOutcome: Sendable {
     case added, replaced, unchanged, kept, expired
 }

@@ -2,14 +2,14 @@ import BackendContract
 import LocalData
 import Sealing
 
-/// Brings everything of a program from the older keys of a source to its present one: databases, values, the quarantine.
+/// Moves databases, values and the quarantine from the older keys of a source to its present key.
 struct KeyRotation: Sendable {
     let router: StorageRouter
     let access: RotationAccess
 
     private var source: any KeySource { access.source }
 
-    /// Makes a new key unless an earlier rotation is unfinished, and seals with it what older keys have sealed.
+    /// Makes a new key unless an earlier rotation is unfinished, and reseals the data that older keys have sealed.
     func rotate(_ progress: (Int) -> Void) async throws -> KeyRotationReport {
         let keys = try await calling { () throws(BackendError) in try await access.keys.rotate(source) }
         var report = KeyRotationReport(olderKeys: keys.others.count)
@@ -27,12 +27,12 @@ struct KeyRotation: Sendable {
         return report
     }
 
-    /// Deletes the older keys, once nothing needs them that can be seen from here.
-    /// - Parameter limit: How long changes of this process that are under way are waited for.
+    /// Deletes the older keys, if no data or program that this process can check needs them.
+    /// - Parameter limit: How long to wait for unfinished changes of this process.
     func deleteOlderKeys(_ limit: Duration) async throws {
         let keys = try await calling { () throws(BackendError) in try await access.keys.present(in: source) }
         if keys.others.isEmpty { return }
-        // Only catalogs tell where values are.
+        // Without a catalog, the values that need an older key cannot be found.
         guard access.hasCatalogs else {
             throw refusal(
                 StorageError.unsupported, "Register the program's catalogs first: they say where values are that a key has sealed.")
@@ -60,7 +60,7 @@ struct KeyRotation: Sendable {
         try await calling { () throws(BackendError) in try await access.keys.deleteOthers(keys, of: source) }
     }
 
-    /// The databases that an older key opens.
+    /// The databases that have an older key as a recipient, with the ids of their recipients.
     private func found(_ keys: SourceKeys) async throws -> [StorageDomain: Set<[UInt8]>] {
         let older = Set(keys.others.map(\.id))
         return try await calling { () throws(BackendError) in try await access.keyedStores() }.filter { !$0.value.isDisjoint(with: older) }

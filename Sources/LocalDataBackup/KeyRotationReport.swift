@@ -1,16 +1,16 @@
-/// What a rotation of a source's key has done, and what it could not do.
+/// The result of a rotation of a source's key.
 public struct KeyRotationReport: Hashable, Sendable {
-    /// How many databases were given to the new key.
+    /// The number of databases that were rewrapped for the new key.
     public internal(set) var databases = 0
-    /// How many values, removals and quarantined values were sealed again.
+    /// The number of values, tombstones and quarantined values that were resealed.
     public internal(set) var values = 0
-    /// How many older keys the source keeps, for what is sealed with them.
+    /// The number of older keys that the source keeps, for data that is still sealed with them.
     public let olderKeys: Int
-    /// What is still sealed with an older key, or could not be looked at, and why. The next call tries it again.
+    /// Data that is still sealed with an older key, or that could not be checked, each with the reason. The next call retries it.
     public internal(set) var remaining: [String] = []
 
     init(olderKeys: Int) { self.olderKeys = olderKeys }
 
-    /// Whether everything that the registered catalogs lead to is sealed with the new key.
+    /// Whether all data that the registered catalogs cover is sealed with the new key.
     public var isComplete: Bool { remaining.isEmpty }
 }

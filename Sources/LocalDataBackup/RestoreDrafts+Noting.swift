@@ -4,7 +4,7 @@ import Foundation
 import LocalData
 
 extension RestoreDrafts {
-    /// Notes drafts that are about to be made; durable when it returns.
+    /// Records the paths of drafts before they are created, so that they can be removed after a crash; durable when this returns.
     func note(_ drafts: [String]) throws(BackendError) {
         let path = Self.path(directories)
         let portable = drafts.map(PortablePaths(directories, runtime.files).portable)
@@ -13,7 +13,7 @@ extension RestoreDrafts {
         let temporary = ".restore-drafts.json.tmp"
         do throws(FileError) {
             try runtime.files.createDirectory(directories.data)
-            // What a process left that was killed: the lock is held.
+            // Remove the temporary file of a process that was killed. The lock is held, so no process is using it.
             try runtime.files.remove("\(directories.data)/\(temporary)")
         } catch { throw error.backendError() }
         do throws(DurableReplaceError) {
@@ -21,7 +21,7 @@ extension RestoreDrafts {
         } catch { throw error.error.backendError() }
     }
 
-    /// Forgets the drafts: they have their places.
+    /// Removes the record of the drafts, after they were renamed to their destinations.
     func forget() throws(BackendError) {
         do throws(FileError) { try runtime.files.remove(Self.path(directories)) } catch { throw error.backendError(outcome: .unknown) }
     }

@@ -3,29 +3,29 @@ import BackendRuntime
 import Foundation
 import LocalData
 
-/// What a restore is about to do, written before it puts the first store in its place and removed after the last: see ``RestoreMark``.
+/// The planned operations of a restore, written before the first store is replaced and removed after the last one; see ``RestoreMark``.
 struct RestoreJournal: Codable {
-    /// A file that gets its place.
+    /// The replacement of one file.
     struct Step: Codable {
         var draft: String
         var target: String
-        /// Where the file goes that is at the target.
+        /// The new path of an existing file at the target.
         var kept: String
-        /// Whether it is a database, with files beside it.
+        /// Whether the file is a database, which has a write-ahead log and an index beside it.
         var isDatabase: Bool
     }
 
-    /// Entries that are put back one by one.
+    /// The restoration of a store whose items are written one by one.
     struct Items: Codable {
-        /// The kind of store; nil in journals of before there was another one.
+        /// The kind of store; nil in journals of older versions, which supported only ``formerKind``.
         var kind: String?
         var scope: String
-        /// Whether entries go aside that the backup does not have.
+        /// Whether to move items that are not in the backup to the namespace `kept`.
         var movesOthers: Bool
-        /// The namespace for what goes aside.
+        /// The namespace for items that are moved away.
         var kept: String
 
-        /// The kind of store that a journal without one means.
+        /// The kind of store in a journal that has no kind.
         static let formerKind = "keychain"
     }
 
@@ -33,12 +33,12 @@ struct RestoreJournal: Codable {
     var backup: String
     var steps: [Step]
     var items: [Items]
-    /// What the report says.
+    /// The values of the report.
     var restored: [String]
     var unchanged: [String]
     var givenToOtherKey: [String]
 
-    /// The same journal with its paths in another form.
+    /// A copy of the journal with every path converted by a function.
     private func renaming(_ form: (String) -> String) -> RestoreJournal {
         var journal = self
         journal.steps = steps.map {
@@ -47,7 +47,7 @@ struct RestoreJournal: Codable {
         return journal
     }
 
-    /// The journal of a restore that has not ended, with the paths that it means here.
+    /// Reads the journal of an unfinished restore, with its portable paths resolved for these directories; nil if there is none.
     static func read(_ directories: StorageDirectories, _ runtime: Runtime) throws(BackendError) -> RestoreJournal? {
         let path = RestoreMark.path(directories)
         let contents: FileContents?
@@ -59,7 +59,8 @@ struct RestoreJournal: Codable {
         }
     }
 
-    /// Writes the journal; durable when it returns. So are the names of the drafts before it: without its draft, a file is taken for one that has its place.
+    /// Writes the journal; durable when this returns. The directory entries of the drafts are made durable first, because a missing draft
+    /// means that its file was already replaced.
     func write(_ directories: StorageDirectories, _ runtime: Runtime) throws(BackendError) {
         let path = RestoreMark.path(directories)
         let portable = renaming(PortablePaths(directories, runtime.files).portable)
@@ -69,7 +70,7 @@ struct RestoreJournal: Codable {
         do throws(FileError) {
             for directory in Set(steps.map { parentDirectory(of: $0.draft) }).sorted() { try runtime.files.synchronizeDirectory(directory) }
             try runtime.files.createDirectory(parentDirectory(of: path))
-            // What a restore left that was killed: the lock of the drafts is held.
+            // Remove the temporary file of a restore that was killed. The lock of the drafts is held, so no process is using it.
             try runtime.files.remove("\(parentDirectory(of: path))/\(temporary)")
         } catch { throw error.backendError() }
         do throws(DurableReplaceError) {
@@ -77,10 +78,10 @@ struct RestoreJournal: Codable {
         } catch { throw error.error.backendError() }
     }
 
-    /// Puts the files in their places. Repeated after it was interrupted, it goes on where it stopped.
+    /// Renames the drafts to their targets. After an interruption, a repeated call continues with the remaining drafts.
     func putFilesInPlace(_ files: any FileSystem) throws(FileError) {
         for step in steps {
-            // Without its draft, the file has its place.
+            // A missing draft was already renamed to its target.
             guard try files.status(step.draft) != nil else { continue }
             if try files.status(step.target) != nil { try files.rename(step.target, to: step.kept) }
             if step.isDatabase {

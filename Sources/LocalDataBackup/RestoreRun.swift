@@ -5,21 +5,23 @@ import Foundation
 import LocalData
 import Sealing
 
-/// Restores a backup: everything is verified → what is here is compared → keys → drafts beside the places → locks → a journal → the places →
-/// the ledger's notes of keys → the journal is removed. Until the journal is written nothing was replaced; from then on no store opens until a
-/// restore of the same backup has ended.
+/// Restores a backup.
+///
+/// The order is: verify the backup, compare it with the existing stores, resolve the keys, write drafts beside the targets, take the
+/// locks, write the journal, rename the drafts, record the keys in the ledger, and remove the journal. Nothing is replaced before the
+/// journal is written. Afterwards, no store opens until a restore of the same backup has completed.
 struct RestoreRun {
     let path: String
     let opener: StreamOpener
     let host: any BackupHost
-    /// The stores that may be replaced, by name.
+    /// The names of the stores that may be replaced.
     let replacing: Set<String>
     let progress: (@Sendable (BackupProgress) -> Void)?
 
     private var configuration: StorageConfiguration { host.configuration }
     private var runtime: Runtime { configuration.runtime }
 
-    /// Reads the backup: for the first time, or the same one again.
+    /// - Parameter header: The header from an earlier reading of the same file; nil for the first reading.
     private func verifier(_ header: StreamHeader? = nil) -> BackupVerifier {
         BackupVerifier(path: path, opener: header.map { .opened($0) } ?? opener, runtime: runtime, progress: progress)
     }
@@ -62,7 +64,7 @@ struct RestoreRun {
         return report
     }
 
-    /// Prepares everything beside what is there, and then replaces it.
+    /// Prepares the drafts without changing existing stores, and then replaces the stores.
     private func begin(
         _ content: BackupVerifier.Content, _ survey: inout RestoreSurvey, _ directories: StorageDirectories, _ drafts: RestoreDrafts
     ) async throws -> RestoreJournal {
@@ -89,12 +91,12 @@ struct RestoreRun {
             }
         } catch {
             if try await onLane({ [runtime] () throws(BackendError) in try RestoreJournal.read(directories, runtime) }) == nil {
-                // What stays is removed by whoever opens a store next.
+                // If this fails, the next process that opens a store removes the remaining drafts.
                 try? await onLane { () throws(BackendError) in try drafts.removeLeft() }
             }
             throw error
         }
-        // The same locks: what a program writes in between would go aside with the store.
+        // Keep holding the same locks. A value that a program wrote between two locks would be moved away with the replaced store.
         try await finish(journal, survey, directories, keys, holding: held)
         return journal
     }
@@ -154,14 +156,14 @@ struct RestoreRun {
             if let open { try await translatingErrors(key: name.scope) { () throws(BackendError) in try await open.draft.take(part) } }
         }
         try await finish()
-        // A store without content has no part.
+        // A store without content has no part, so its draft was not created above.
         for name in survey.stores.keys.sorted(by: { $0.scope < $1.scope }) {
             try await begin(name)
             try await finish()
         }
     }
 
-    // MARK: Places
+    // MARK: Destinations
 
     private func finish(
         _ journal: RestoreJournal, _ survey: RestoreSurvey, _ directories: StorageDirectories, _ keys: [ResolvedKey],
@@ -178,13 +180,14 @@ struct RestoreRun {
             locks.release()
             throw error
         }
-        // The ledger takes its own lock.
+        // Release the locks first, because the ledger takes a lock itself.
         locks.release()
         try await host.notePins(keys.map { (key: $0.key, source: $0.identifier) })
         let presence = try host.presenceRecordsPath
         try await onLane { () throws(BackendError) in
             do throws(FileError) {
-                // Values that the backup does not have went on purpose. The others get their witness when they are next read.
+                // Remove the presence records: values that are not in the backup were removed on purpose. The next read of any other
+                // value records its presence again.
                 try files.remove(presence)
                 try files.remove(RestoreMark.path(directories))
                 try files.synchronizeDirectory(directories.data)

@@ -5,22 +5,22 @@ import Foundation
 import LocalData
 import Sealing
 
-/// What a backup would put where, and what is there.
+/// Compares a backup with the existing stores, and plans the restore.
 struct RestoreSurvey {
     let host: any BackupHost
     /// The stores of the backup.
     private(set) var stores: [BackupManifest.Name: BackedStore] = [:]
-    /// What values beside databases were sealed with, and values in databases: the metadata `sealing`.
+    /// The ids of the keys that sealed single values, inside and outside databases, from the metadata `sealing`.
     private(set) var sealings: Set<String> = []
-    /// The sources of the backup's databases here, by the store's name.
+    /// The key sources on this machine of the backup's databases, by the store's name.
     private(set) var databases: [String: KeySourceReference] = [:]
-    /// The keys of the backup, and the stores that it says it has.
+    /// The sources whose keys the backup contains.
     private(set) var references: [KeySourceReference] = []
-    /// The backup's header, with which the same file is read again.
+    /// The backup's header, for opening the same file again without deriving its key again.
     private(set) var header: StreamHeader?
-    /// The stores that the backup does not have, since they could not be read.
+    /// The stores that are not in the backup because they could not be read when it was made.
     private(set) var missing: [String] = []
-    /// The copies of files and databases that were compared, which tell whether these are still the same.
+    /// Copies of the existing files and databases. Each one detects whether its store has changed since the comparison.
     private var copies: [BackupManifest.Name: any BackupCopy] = [:]
     private var digests: [BackupManifest.Name: String] = [:]
     private var items: [BackupManifest.Name: Set<[UInt8]>] = [:]
@@ -32,7 +32,7 @@ struct RestoreSurvey {
 
     // MARK: The backup
 
-    /// Takes a part of the backup that was verified.
+    /// Records a verified part of the backup.
     mutating func take(_ name: BackupManifest.Name, _ part: [UInt8]) throws {
         let store = try store(name)
         switch store.form {
@@ -48,7 +48,7 @@ struct RestoreSurvey {
         }
     }
 
-    /// Metadata say `1:` and 16 hexadecimal digits, in every format of a list.
+    /// Searches a property list of any format for the metadata `sealing`: `1:` and 16 hexadecimal digits.
     private mutating func findSealings(_ bytes: [UInt8]) {
         guard bytes.count >= 18 else { return }
         for start in 0...(bytes.count - 18) where bytes[start] == UInt8(ascii: "1") && bytes[start + 1] == UInt8(ascii: ":") {
@@ -57,7 +57,7 @@ struct RestoreSurvey {
         }
     }
 
-    /// Takes what was found at the end.
+    /// Records the verification results after the whole backup was read.
     mutating func finish(_ content: BackupVerifier.Content) throws {
         references = content.keys.map(\.reference)
         header = content.header
@@ -72,7 +72,7 @@ struct RestoreSurvey {
             digests[name] = store.digest
         }
         for database in content.databases.values {
-            // What sealed the values of rows that were not opened is unknown.
+            // The rows of a damaged database were not opened, so any key of the backup may have sealed their values.
             sealings.formUnion(
                 database.isFile ? Set(content.keys.flatMap(\.keys.all).map { SealingKey.name(of: $0.id) }) : database.sealings)
         }
@@ -91,17 +91,17 @@ struct RestoreSurvey {
         }
     }
 
-    /// Whether an item of a keyring is a sealing key, of this configuration or of the backup.
+    /// Whether an item of a keyring is a sealing key of this configuration or of the backup.
     func isKey(_ item: BackupItem, _ service: String) -> Bool {
         BackupRun.isKey(
             item, service, references + host.configuration.otherKeySources + [host.configuration.keySource], host.configuration)
     }
 
-    // MARK: What is here
+    // MARK: Existing stores
 
-    /// Compares what is here with the backup.
-    /// - Parameter replacing: The stores that may be replaced.
-    /// - Throws: ``StorageError`` with `conflict`, which names the stores that are here with another content.
+    /// Compares the existing stores with the backup.
+    /// - Parameter replacing: The names of the stores that may be replaced.
+    /// - Throws: ``StorageError`` with `conflict`, which names the existing stores with different content.
     mutating func compare(_ replacing: Set<String>) async throws {
         var refused: [String] = []
         for (name, store) in stores {
@@ -139,7 +139,8 @@ struct RestoreSurvey {
         host.configuration.runtime.clock.now.advanced(by: host.configuration.deadlines.keychain)
     }
 
-    /// The digest of what is here; nil where there is nothing. Entries that the backup has too are no obstacle.
+    /// The digest of the existing content; nil if there is none. Items of a keyring that are also in the backup are excluded, because
+    /// they cause no conflict.
     private mutating func state(_ name: BackupManifest.Name, _ store: BackedStore) async throws -> String? {
         if case .items(let service) = store.form {
             let wanted = items[name] ?? []
@@ -160,14 +161,14 @@ struct RestoreSurvey {
             return hexadecimalText(of: digest.digest)
         } catch {
             await copies.removeValue(forKey: name)?.close()
-            // Something is here that cannot be read: it is kept, if it is named.
+            // An unreadable store exists here. It is kept under another name if the caller allows replacing it.
             if [.corrupted, .unsupported, .untrusted].contains(error.code) { return "unreadable" }
             throw StorageError.from(error, key: store.name)
         }
     }
 
-    /// Checks, with the locks held, that nothing was changed since it was compared. Of what was read then, only whether it is another by now
-    /// is asked: a database is not read again.
+    /// Checks with the locks held that no store has changed since the comparison. A file or database only reports whether it has changed,
+    /// so it need not be re-read.
     mutating func requireUnchanged() async throws {
         for (name, store) in stores {
             let isUnchanged: Bool
@@ -184,15 +185,15 @@ struct RestoreSurvey {
         }
     }
 
-    /// Lets go of what was compared.
+    /// Closes the copies of the existing stores.
     mutating func close() async {
         for copy in copies.values { await copy.close() }
         copies = [:]
     }
 
-    // MARK: What will be done
+    // MARK: Planned operations
 
-    /// The file that a store is.
+    /// The path of a store that is a file or a database; nil for a keyring service.
     func target(_ store: BackedStore) -> String? {
         switch store.form {
         case .file(let path), .database(let path, _, _): host.configuration.runtime.files.resolve(path)
@@ -200,7 +201,7 @@ struct RestoreSurvey {
         }
     }
 
-    /// What will be done.
+    /// The planned operations of the restore.
     func journal(_ backup: String, _ attempt: String, _ replacing: Set<String>) -> RestoreJournal {
         var journal = RestoreJournal(
             backup: backup, steps: [], items: [], restored: [], unchanged: unchanged.map { stores[$0]?.name ?? "" }.sorted(),

@@ -3,29 +3,29 @@ import BackendRuntime
 import LocalData
 import Sealing
 
-/// The key of a source on this machine.
+/// The present key of a source on this machine.
 struct ResolvedKey: Sendable {
     let reference: KeySourceReference
     let key: SealingKey
     /// The source's short name.
     let pin: String
-    /// The source, in words.
+    /// The description of the source, for messages.
     let identifier: String
-    /// Whether it is another key than the one that the backup has for this source.
+    /// Whether the key differs from the backup's key for this source.
     let isOther: Bool
 }
 
-/// Brings the backup's keys into this machine's sources. A key that a source has already stays: the databases are given to it.
+/// Adds the backup's keys to the sources on this machine. A source that has a key keeps it, and the databases are rewrapped for that key.
 struct RestoredKeys {
     private let content: BackupVerifier.Content
     private let host: any BackupHost
 
     init(_ content: BackupVerifier.Content, _ host: any BackupHost) { (self.content, self.host) = (content, host) }
 
-    /// The keys of the sources in this configuration, and of the sources whose keys sealed single values in the backup. No other source is asked, since the databases are given
-    /// to the sources of this configuration.
-    /// - Throws: ``StorageError`` with `encryptionKeyMismatch` where a source has another key already, and single values are sealed with the
-    ///   backup's.
+    /// Resolves the keys of the configured sources, and of the sources whose keys sealed single values in the backup. It asks no other
+    /// source, because the databases are rewrapped for the configured sources.
+    /// - Throws: ``StorageError`` with `encryptionKeyMismatch` if a source already has another key, and single values are sealed with the
+    ///   backup's key.
     func settle(_ survey: RestoreSurvey) async throws -> [ResolvedKey] {
         var resolved: [ResolvedKey] = []
         let named = Set(host.configuration.otherKeySources + [host.configuration.keySource] + survey.databases.values)
@@ -57,7 +57,7 @@ struct RestoredKeys {
         _ source: any KeySource, _ reference: KeySourceReference, _ kept: BackupSourceKeys?
     ) async throws(BackendError) -> SourceKeys {
         if case .passphrase(let name) = reference.form, let kept, try await !hasOtherFile(name) {
-            // Its file comes with the backup: whoever knows its passphrase opens it here too.
+            // The backup also restores the passphrase file, so the passphrase of the backup opens it here.
             return kept.keys
         }
         if let keys = try await source.load() { return keys }
@@ -67,7 +67,7 @@ struct RestoredKeys {
         return keys
     }
 
-    /// Whether there is a passphrase file here that is not the backup's.
+    /// Whether a passphrase file exists here and differs from the backup's file.
     private func hasOtherFile(_ name: String) async throws(BackendError) -> Bool {
         guard let stored = content.report.stores.first(where: { $0.kind == BackedStore.passphrase && $0.scope == name })
         else {

@@ -2,7 +2,7 @@ import BackendContract
 import BackendRuntime
 import Sealing
 
-/// Reads a sealed file, chunk by chunk. Nothing is given out that was not authenticated.
+/// Reads a sealed file chunk by chunk. It returns only authenticated bytes.
 final class SealedFileReader {
     let header: StreamHeader
     private let path: String
@@ -13,7 +13,7 @@ final class SealedFileReader {
     private var offset: Int64
     private var buffer: ArraySlice<UInt8> = []
 
-    /// Opens the header.
+    /// Opens the file and verifies its header.
     /// - Throws: `BackendError`: `encryptionKeyMismatch`, `corrupted`, `unsupported`; `notFound` where there is no file.
     init(
         _ path: String, opening opener: StreamOpener, for purpose: StreamHeader.Purpose, runtime: Runtime
@@ -38,10 +38,10 @@ final class SealedFileReader {
         try await fill()
     }
 
-    /// Whether everything was read; then the file ended where it was meant to.
+    /// Whether the whole file was read. The last chunk proves that the file is complete.
     var isAtEnd: Bool { buffer.isEmpty && offset >= size }
 
-    /// The next bytes.
+    /// Reads the given number of bytes.
     func read(_ count: Int) async throws(BackendError) -> [UInt8] {
         var bytes: [UInt8] = []
         while true {
@@ -54,7 +54,7 @@ final class SealedFileReader {
         }
     }
 
-    /// The bytes of the next chunk; nil at the end.
+    /// The remaining bytes of the current chunk, or the next chunk; nil at the end.
     func next() async throws(BackendError) -> [UInt8]? {
         if buffer.isEmpty {
             guard offset < size else { return nil }
@@ -64,7 +64,7 @@ final class SealedFileReader {
         return Array(buffer)
     }
 
-    /// The next entry.
+    /// Reads the next entry.
     func entry() async throws(BackendError) -> (BackupEntry, [UInt8]) {
         let head = try await read(5)
         let count = head[1...].reduce(0) { $0 << 8 | Int($1) }
@@ -87,7 +87,7 @@ final class SealedFileReader {
     private static func run<R: Sendable>(
         _ lane: any Lane, _ runtime: Runtime, _ work: @escaping @Sendable () throws(BackendError) -> R
     ) async throws(BackendError) -> R {
-        // A derivation may take a second; a disk, longer.
+        // Deriving a key from a passphrase can take a second, and a slow disk can take longer.
         try await lane.run(clock: runtime.clock, deadline: runtime.clock.now.advanced(by: .seconds(60)), isMutation: false) {
             (_) throws(BackendError) in try work()
         }

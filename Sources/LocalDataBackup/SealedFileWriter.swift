@@ -4,7 +4,8 @@ import Foundation
 import LocalData
 import Sealing
 
-/// Writes a sealed file: as a draft beside its place, which it gets when it is whole and flushed. A file that has the name is never replaced.
+/// Writes a sealed file as a draft in the same folder. The draft gets its final name after it is complete and flushed. An existing file
+/// is never replaced.
 final class SealedFileWriter {
     private let path: String
     private let draft: String
@@ -14,8 +15,8 @@ final class SealedFileWriter {
     private var stream: SealedStream
     private var buffer: [UInt8] = []
 
-    /// Begins the draft.
-    /// - Throws: `BackendError`: `failed` where there is a file already.
+    /// Creates the draft.
+    /// - Throws: `BackendError`: `failed` if a file exists at the path.
     init(_ path: String, _ header: StreamHeader, _ configuration: StorageConfiguration) async throws(BackendError) {
         runtime = configuration.runtime
         deadline = configuration.deadlines.files
@@ -28,7 +29,7 @@ final class SealedFileWriter {
         let draft = draft
         try await onLane { (files, _) throws(FileError) in
             guard try files.status(path) == nil else { throw Self.taken(path) }
-            // What a process left that was killed.
+            // Remove the drafts of processes that were killed.
             for name in try files.list(parentDirectory(of: path)) ?? [] where name.hasPrefix(prefix) && name.hasSuffix(".tmp") {
                 try files.remove("\(parentDirectory(of: path))/\(name)")
             }
@@ -45,7 +46,7 @@ final class SealedFileWriter {
         try await write(content)
     }
 
-    /// Appends bytes. They are in memory until there is a chunk of them.
+    /// Appends bytes. They stay in memory until a whole chunk can be sealed.
     func write(_ bytes: [UInt8]) async throws(BackendError) {
         buffer += bytes
         var start = 0
@@ -58,8 +59,9 @@ final class SealedFileWriter {
         }
     }
 
-    /// Ends the file, and gives it its name; durable when it returns.
-    /// - Throws: ``BackendError``; the outcome is `unknown` once the file has its name, because a power cut may still take the name away.
+    /// Completes the file and gives it its final name; durable when this returns.
+    /// - Throws: ``BackendError``. The outcome is `unknown` after the file has its name, because a power failure can still undo the new
+    ///   name.
     func finish() async throws(BackendError) {
         let sealed = try stream.seal(buffer, isLast: true)
         wipe(&buffer)
@@ -70,7 +72,7 @@ final class SealedFileWriter {
             try files.synchronizeFile(draft)
             try files.link(draft, to: path)
             outcome = .unknown
-            // The draft is a second name of the whole file. The next file of this name removes what stays.
+            // The draft is now a second name of the complete file. If it cannot be removed, the next writer of this file removes it.
             try? files.remove(draft)
             try files.synchronizeDirectory(parentDirectory(of: path))
         }
@@ -80,11 +82,12 @@ final class SealedFileWriter {
     func discard() async {
         wipe(&buffer)
         let draft = draft
-        // What cannot be removed is sealed, and the next file of this name removes it.
+        // If the draft cannot be removed, its content is still sealed, and the next writer of this file removes it.
         try? await onLane { (files, _) throws(FileError) in try files.remove(draft) }
     }
 
-    /// - Parameter work: Changes files; it sets the outcome that a failure has from then on.
+    /// Runs work on files outside the cooperative pool.
+    /// - Parameter work: The work. It sets the outcome that any later failure reports.
     private func onLane(
         _ work: @escaping @Sendable (any FileSystem, _ outcome: inout MutationOutcome) throws(FileError) -> Void
     ) async throws(BackendError) {
@@ -103,7 +106,7 @@ final class SealedFileWriter {
 }
 
 extension StreamHeader {
-    /// Makes the header of a new file, off the cooperative pool: a derivation takes as long as the passphrase costs.
+    /// Makes the header of a new file outside the cooperative pool, because deriving a key from a passphrase is slow.
     static func make(
         _ purpose: Purpose, for recipients: [StreamRecipient], _ runtime: Runtime
     ) async throws(BackendError) -> StreamHeader {

@@ -5,27 +5,32 @@ public import LocalData
 import Sealing
 
 extension StorageRouter {
-    /// Makes a backup of everything that the program keeps, while programs use it.
+    /// Writes a backup of all stores of the program to one sealed file, while this and other programs use them.
     ///
-    /// The backup contains the property lists, databases and vaults in the program's folders, and the property lists and keyring services that its keys lead to or once led to.
-    /// It also contains the ledger, the quarantine, the passphrase files, and the keys that these stores need. It is one sealed file with permissions 0600 (`Docs/Design.md`
-    /// describes the format), durable when this returns.
+    /// The backup contains the property lists, databases and vaults in the program's folders. It also contains the property lists and
+    /// keyring services that the program's keys name, now or in an earlier release.
+    /// It adds the ledger, the quarantine, the passphrase files, and the encryption keys of these stores. The file has permissions 0600
+    /// and is durable when this returns. `Docs/Design.md` describes the format.
     ///
-    /// All stores are of one moment: the locks of all of them are held while their states are taken, for a deadline at most. Programs that do not take the locks are named in
-    /// ``BackupReport/Store/isForeign``. The locks are free while the file is written.
+    /// All stores are copied at one moment: the backup holds the locks of all stores while it copies their states, until a deadline at
+    /// most. It releases the locks before it writes the file. ``BackupReport/Store/isForeign`` marks stores that a program changed
+    /// without taking the lock.
     ///
-    /// A store that was expected and not found is named in ``BackupReport/notFound``: nothing was ever written to it, or it is lost.
+    /// ``BackupReport/notFound`` lists expected stores that do not exist: they were never written, or they are lost.
     ///
-    /// Damage does not stop a backup. It contains a damaged property list or database unchanged (``BackupReport/Store/isDamaged``), and names a file that cannot be read
-    /// (``BackupReport/Store/problem``). ``BackupReport/isSound`` says whether there was any. When the program locks the router or a domain, it ends as `locked`.
+    /// Damage does not stop a backup. A damaged property list or database is copied unchanged (``BackupReport/Store/isDamaged``). A file
+    /// that cannot be read is listed with its error (``BackupReport/Store/problem``). ``BackupReport/isSound`` is false in both cases. If
+    /// the program locks the router or a domain during the backup, the call throws `locked`.
     /// - Parameters:
-    ///   - file: The backup. A file that is there is not replaced.
-    ///   - recipients: What opens it, one of them: 1 to 16 passphrases and recovery keys.
-    ///   - domains: Domains that no key has led to yet.
-    ///   - progress: Told how far it has come.
-    /// - Returns: What the backup holds, and which domains it does not, because a backend of the program's own serves them.
-    /// - Throws: ``StorageError``: `locked` where a keyring, a passphrase, the router or one of its domains is; `encryptionKeyMissing` for a database that no configured source opens; `timedOut` where
-    ///   a lock is not free; `noSpace`. There is no file then.
+    ///   - file: The file to create. An existing file is never replaced.
+    ///   - recipients: 1 to 16 passphrases and recovery keys. Each one alone opens the backup.
+    ///   - domains: Additional domains to include that no key uses yet.
+    ///   - progress: Called as the backup proceeds.
+    /// - Returns: The content of the backup. ``BackupReport/omitted`` lists the domains that a custom backend serves: they are not in the
+    ///   backup.
+    /// - Throws: ``StorageError``: `locked` if a keyring, a passphrase, the router or a domain is locked; `encryptionKeyMissing` for a
+    ///   database that no configured source can open; `timedOut` if a lock is not free in time; `noSpace`. No file is left after an
+    ///   error.
     @concurrent
     @discardableResult
     public nonisolated func backup(
@@ -39,13 +44,17 @@ extension StorageRouter {
         }
     }
 
-    /// Verifies a backup without restoring it: every part of the file, every digest, that each database opens with the keys in it, and each row. Nothing is written.
+    /// Verifies a backup without restoring it, and writes nothing.
+    ///
+    /// It checks every chunk of the file, every digest, that each database opens with the keys in the backup, and every row.
     /// - Parameters:
     ///   - file: The backup.
-    ///   - key: What opens it.
-    ///   - progress: Told how far it has come.
-    /// - Returns: What the backup holds. ``BackupReport/isSound`` tells whether something was damaged when it was made, or could not be read.
-    /// - Throws: ``StorageError``: `encryptionKeyMismatch` for another passphrase or key, `corrupted` for anything that is not as it was written.
+    ///   - key: A passphrase or recovery key that opens the backup.
+    ///   - progress: Called as the verification proceeds.
+    /// - Returns: The content of the backup. ``BackupReport/isSound`` is false if a store was damaged or unreadable when the backup was
+    ///   made.
+    /// - Throws: ``StorageError``: `encryptionKeyMismatch` for the wrong passphrase or key, `corrupted` if any part of the file was
+    ///   changed.
     @concurrent
     @discardableResult
     public static func verifyBackup(
@@ -57,20 +66,25 @@ extension StorageRouter {
         }
     }
 
-    /// Restores a backup into the places of a configuration, on this machine or another. All of it is verified before anything is replaced.
+    /// Restores a backup into the stores of a configuration, on this machine or another. The whole backup is verified before any store is
+    /// replaced.
     ///
-    /// A store that is here with another content is refused, unless it is named; then it is kept beside. Keys go into the sources of the configuration; a key that a source has
-    /// already stays, and the databases are given to it. End every program that uses the stores first. If it is interrupted once it has begun to replace, no store opens until
-    /// the same restore has been run again, which goes on where it stopped.
+    /// A store that exists with different content is a conflict, unless `replacing` names it: then the existing store is kept under
+    /// another name. The backup's keys are added to the sources of the configuration. If a source already has a key, that key stays, and
+    /// the restored databases are rewrapped for it.
+    ///
+    /// End every program that uses the stores before you call this. If the restore is interrupted after it began to replace stores, no
+    /// store opens until you run the same restore again. The second run continues where the first one stopped.
     /// - Parameters:
     ///   - file: The backup.
-    ///   - key: What opens it.
-    ///   - configuration: Where it goes: the same application, or tenant, as the one that made the backup.
-    ///   - replacing: The stores that are replaced, by ``BackupReport/Store/name``.
-    ///   - progress: Told how far it has come, once for each of three readings of the file.
-    /// - Returns: What was restored, and where that is which was replaced. Everything is durable, as far as its store is.
-    /// - Throws: ``StorageError``: `conflict`, which names the stores that are here; `wrongContext` for the backup of another application; `encryptionKeyMismatch` where single
-    ///   values are sealed with a key that the source here cannot take; what ``verifyBackup(at:with:progress:)`` throws. Nothing was replaced then, unless the outcome is `unknown`.
+    ///   - key: A passphrase or recovery key that opens the backup.
+    ///   - configuration: The destination. It must have the application, or tenant, of the backup.
+    ///   - replacing: The existing stores that may be replaced, by ``BackupReport/Store/name``.
+    ///   - progress: Called as the restore proceeds. The restore reads the file three times, and reports each reading from the start.
+    /// - Returns: The restored stores, and the new names of the stores that they replaced. All of it is as durable as each store permits.
+    /// - Throws: ``StorageError``: `conflict`, which names the stores that exist with different content; `wrongContext` for the backup of
+    ///   another application; `encryptionKeyMismatch` if single values are sealed with a key that the source on this machine cannot
+    ///   accept; the errors of ``verifyBackup(at:with:progress:)``. No store was replaced, unless the outcome is `unknown`.
     @concurrent
     @discardableResult
     public static func restore(

@@ -5,14 +5,18 @@ public import LocalData
 import Sealing
 
 extension StorageRouter {
-    /// Writes values and collections into one sealed file, a line of JSON each, for other programs and other machines; 0600, durable when it returns. A value that is not
-    /// in its place or shape is brought there first. Values are not of one moment; ``backup(to:openedBy:including:progress:)`` is.
+    /// Exports values and collections to one sealed file, for other programs and other machines.
+    ///
+    /// Each value is one line of JSON. The file has permissions 0600 and is durable when this returns. A value at a legacy location, or
+    /// of an earlier version, is migrated first. Values are read one after the other, not at one moment; use
+    /// ``backup(to:openedBy:including:progress:)`` for that.
     /// - Parameters:
-    ///   - entries: The keys and collections. An absent value, and one that has expired, is left out.
-    ///   - file: The export. A file that is there is not replaced.
-    ///   - recipients: What opens it, one of them.
-    /// - Returns: What was written, and which records are damaged.
-    /// - Throws: ``StorageError``: `encodingFailed` for a value that JSON cannot hold; what reading a value throws. There is no file then.
+    ///   - entries: The keys and collections to export. Absent and expired values are skipped.
+    ///   - file: The file to create. An existing file is never replaced.
+    ///   - recipients: The passphrases and recovery keys. Each one alone opens the export.
+    /// - Returns: The exported values, and the records that are damaged.
+    /// - Throws: ``StorageError``: `encodingFailed` for a value that JSON cannot represent; the errors of reading a value. No file is
+    ///   left after an error.
     @concurrent
     @discardableResult
     public nonisolated func export(_ entries: [AnyStorageKey], to file: URL, openedBy recipients: [BackupKey]) async throws -> ExportReport
@@ -39,10 +43,10 @@ extension StorageRouter {
         }
     }
 
-    /// Gives values and collections as lines of JSON that *anyone can read who gets hold of them*. Use ``export(_:to:openedBy:)`` for a file.
+    /// Exports values and collections as lines of JSON *without encryption*. Use ``export(_:to:openedBy:)`` to write a file.
     /// - Parameters:
-    ///   - entries: The keys and collections.
-    ///   - write: Takes the lines, one after the other.
+    ///   - entries: The keys and collections to export.
+    ///   - write: Receives the lines in order.
     @concurrent
     @discardableResult
     public nonisolated func exportAsPlaintextThatAnyoneCanRead(
@@ -51,15 +55,17 @@ extension StorageRouter {
         try await Self.cancellable("storage") { try await ValueExport(router: self).write(entries) { try await write(Data($0)) } }
     }
 
-    /// Stores what ``export(_:to:openedBy:)`` wrote, value by value. A value that is there is not overwritten, unless the call says so; each is durable when this returns. The
-    /// file is read to its end before anything is stored.
+    /// Imports the values of a file that ``export(_:to:openedBy:)`` wrote.
+    ///
+    /// The whole file is read and verified before the first value is stored. Each stored value is durable when this returns.
     /// - Parameters:
     ///   - file: The export.
-    ///   - key: What opens it.
-    ///   - entries: The keys and collections that it may change, in their domains of this program.
-    ///   - replacing: Whether to store over other values.
-    /// - Returns: What became of each value.
-    /// - Throws: ``StorageError``: `corrupted` and `encryptionKeyMismatch` for the file, and nothing was stored then; what storing a value throws. Repeating it is harmless.
+    ///   - key: A passphrase or recovery key that opens the export.
+    ///   - entries: The keys and collections that the import may change.
+    ///   - replacing: Whether to overwrite existing values that differ.
+    /// - Returns: The outcome for each value.
+    /// - Throws: ``StorageError``: `corrupted` and `encryptionKeyMismatch` for the file, before any value is stored; the errors of
+    ///   storing a value. You can safely repeat the call.
     @concurrent
     @discardableResult
     public nonisolated func importValues(
@@ -79,7 +85,7 @@ extension StorageRouter {
         }
     }
 
-    /// Stores the lines that ``exportAsPlaintextThatAnyoneCanRead(_:_:)`` gave, as ``importValues(from:with:into:replacing:)`` does.
+    /// Imports lines of ``exportAsPlaintextThatAnyoneCanRead(_:_:)``, like ``importValues(from:with:into:replacing:)``.
     @concurrent
     @discardableResult
     public nonisolated func importPlaintext(
@@ -96,7 +102,7 @@ extension StorageRouter {
         }
     }
 
-    /// Reads twice: the first time only to know that the end is there.
+    /// Reads the lines twice: the first pass only verifies that the export is complete, and the second one stores the values.
     private nonisolated func importLines(
         into entries: [AnyStorageKey], _ replacing: Bool, _ open: () async throws -> () async throws -> [UInt8]?
     ) async throws -> ImportReport {

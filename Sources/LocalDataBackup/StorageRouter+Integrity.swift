@@ -2,17 +2,22 @@ public import BackendContract
 public import LocalData
 
 extension StorageRouter {
-    /// Checks a whole encrypted database: opens every row and every label as of one moment, and compares all of them with the sealed count and sum that each commit writes.
-    /// So rows that were replaced by older ones, removed, exchanged or added behind the library's back are found. Nothing is changed.
+    /// Verifies an encrypted database completely, and changes nothing.
     ///
-    /// It takes a few microseconds for each row, on a thread of its own; reads and writes go on, and the database's log grows until it is done.
+    /// It opens every row and every label in one snapshot, and compares them with the sealed count and sum that each commit writes. This
+    /// detects rows that another program replaced with older ones, removed, exchanged or added.
     ///
-    /// A whole older file matches itself: it is found only where the configuration names an anchor (``StorageConfiguration/freshnessAnchors``).
+    /// It takes a few microseconds for each row, on a separate thread. Reads and writes continue. The database's write-ahead log grows
+    /// until the verification ends.
+    ///
+    /// A complete older copy of the file is consistent, so this cannot detect it. To detect it, configure an anchor
+    /// (``StorageConfiguration/freshnessAnchors``).
     /// - Parameters:
-    ///   - domain: An encrypted database, or a keychain that is kept in a sealed vault.
-    ///   - progress: Called now and then while rows are checked, from the store's own thread: it must not block.
-    /// - Returns: What was found; see `IntegrityReport.isSound`. Nil where there is no database yet.
-    /// - Throws: ``StorageError``: `unsupported` for a domain without a sealed state; `locked`, `corrupted`, `rolledBack` and others when the database cannot be opened.
+    ///   - domain: An encrypted database, or a keychain that is stored in a sealed vault.
+    ///   - progress: Called repeatedly on the store's thread while rows are verified. It must not block.
+    /// - Returns: The findings; see `IntegrityReport.isSound`. Nil if the database does not exist yet.
+    /// - Throws: ``StorageError``: `unsupported` for a domain without a sealed state; `locked`, `corrupted`, `rolledBack` and others if
+    ///   the database cannot be opened.
     @concurrent
     public nonisolated func verifyIntegrity(
         of domain: StorageDomain, progress: (@Sendable (IntegrityProgress) -> Void)? = nil
@@ -25,12 +30,13 @@ extension StorageRouter {
         }
     }
 
-    /// Accepts the present rows and keys of an encrypted database as the latest. The sealed count and sum and the labels are computed from the rows; durable when this returns.
+    /// Accepts the present rows and keys of an encrypted database as the latest. It computes the sealed count and sum and the labels from
+    /// the rows, and is durable when this returns.
     ///
-    /// Call it after damage was repaired, or after a person has accepted the loss: ``verifyIntegrity(of:progress:)`` no longer reports earlier losses. Check
-    /// ``keyRecipients(of:)`` afterwards, since a removed recovery key may be a recipient again.
-    /// - Parameter domain: An encrypted database, or a keychain that is kept in a sealed vault.
-    /// - Throws: ``StorageError``: as ``verifyIntegrity(of:progress:)``. Nothing was changed then.
+    /// Call it after you repaired damage, or after a person accepted the loss: ``verifyIntegrity(of:progress:)`` no longer reports
+    /// earlier losses. Check ``keyRecipients(of:)`` afterwards, because a removed recovery key may be a recipient again.
+    /// - Parameter domain: An encrypted database, or a keychain that is stored in a sealed vault.
+    /// - Throws: ``StorageError``: the errors of ``verifyIntegrity(of:progress:)``. Nothing was changed after an error.
     @concurrent
     public nonisolated func acceptContents(of domain: StorageDomain) async throws {
         try await Self.cancellable("\(domain)") {
@@ -39,13 +45,15 @@ extension StorageRouter {
         }
     }
 
-    /// Takes the file of an encrypted database for the latest, although its freshness anchor knows a later one: after a backup was restored on purpose. Until then the database
-    /// is refused with `rolledBack`. What was changed since the backup is lost, and values that were removed since are there again.
+    /// Accepts the file of an encrypted database as the latest, although its freshness anchor has recorded a later commit.
     ///
-    /// Commits are counted on from the anchor's number, so that neither the later file nor this one, as it is now, is accepted again. Durable in database and anchor when it
-    /// returns.
+    /// Call it after an older copy of the file was restored on purpose. Until then, the database fails with `rolledBack`. Changes after
+    /// that copy was made are lost, and values that were removed after it exist again.
+    ///
+    /// The commit number continues from the anchor's number. Therefore neither the later file nor an unchanged copy of this file is
+    /// accepted again. The change is durable in the database and in the anchor when this returns.
     /// - Parameter domain: An encrypted database with an anchor.
-    /// - Throws: ``StorageError``: `unsupported` without an anchor, `unavailable` when there is no file or the anchor cannot be reached.
+    /// - Throws: ``StorageError``: `unsupported` without an anchor, `unavailable` if there is no file or the anchor cannot be reached.
     @concurrent
     public nonisolated func acceptOlderFile(of domain: StorageDomain) async throws {
         try await Self.cancellable("\(domain)") {

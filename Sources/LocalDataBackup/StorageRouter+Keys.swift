@@ -4,10 +4,10 @@ public import LocalData
 import Sealing
 
 extension StorageRouter {
-    /// Who can open an encrypted database: the sources whose keys do, and recovery keys.
-    /// - Parameter domain: An encrypted database, or a keychain that is kept in a sealed vault.
-    /// - Returns: None where there is no database yet.
-    /// - Throws: ``StorageError``: `unsupported` for a domain without data keys of its own.
+    /// Lists the recipients of an encrypted database: the key sources and the recovery keys that can open it.
+    /// - Parameter domain: An encrypted database, or a keychain that is stored in a sealed vault.
+    /// - Returns: The recipients; empty if the database does not exist yet.
+    /// - Throws: ``StorageError``: `unsupported` for a domain without a data key.
     @concurrent
     public nonisolated func keyRecipients(of domain: StorageDomain) async throws -> [KeyRecipient] {
         try await Self.cancellable("\(domain)") {
@@ -18,15 +18,18 @@ extension StorageRouter {
         }
     }
 
-    /// Makes a recovery key that opens an encrypted database without the key of its source. It is shown by ``RecoveryKey/text`` and kept nowhere on this machine: show it
-    /// once, and have it written down. Durable when it returns; a database that does not exist yet is created.
+    /// Adds a recovery key, which opens an encrypted database without the key of its source.
     ///
-    /// The database keeps the public half. Who has the recovery key and a copy of the file can read the file, for as long as it has this data key.
+    /// This machine does not store the recovery key: show ``RecoveryKey/text`` once, and ask the user to write it down. The database
+    /// stores the public half, which is durable when this returns. A database that does not exist yet is created.
+    ///
+    /// With the recovery key and a copy of the file, anyone can read the file until its data key is rotated.
     /// - Parameters:
-    ///   - domain: An encrypted database, or a keychain that is kept in a sealed vault.
     ///   - key: A recovery key that was made for another domain; nil makes a new one.
+    ///   - domain: An encrypted database, or a keychain that is stored in a sealed vault.
     /// - Returns: The recovery key.
-    /// - Throws: ``StorageError``: `unsupported` for a domain without data keys of its own; what fetching the key throws. Nothing was changed then.
+    /// - Throws: ``StorageError``: `unsupported` for a domain without a data key; the errors of fetching the source's key. Nothing was
+    ///   changed after an error.
     @concurrent
     public nonisolated func addRecoveryKey(_ key: RecoveryKey? = nil, to domain: StorageDomain) async throws -> RecoveryKey {
         try await Self.cancellable("\(domain)") {
@@ -39,11 +42,11 @@ extension StorageRouter {
         }
     }
 
-    /// Lets a recovery key no longer open an encrypted database; durable when it returns. Copies of the file that were made before still open with it.
+    /// Removes a recovery key from an encrypted database; durable when this returns. Earlier copies of the file still open with it.
     /// - Parameters:
-    ///   - recipient: A recovery key among ``keyRecipients(of:)``. One that is none of them is removed already.
+    ///   - recipient: A recovery key among ``keyRecipients(of:)``. If the database no longer has it, the call does nothing.
     ///   - domain: The domain.
-    /// - Throws: ``StorageError``: `unsupported` for the key of a source. Nothing was changed then.
+    /// - Throws: ``StorageError``: `unsupported` for the key of a source. Nothing was changed after an error.
     @concurrent
     public nonisolated func removeRecoveryKey(_ recipient: KeyRecipient, from domain: StorageDomain) async throws {
         try await Self.cancellable("\(domain)") {
@@ -60,21 +63,22 @@ extension StorageRouter {
         }
     }
 
-    /// Opens an encrypted database with a recovery key, where the key of its source is lost, and gives it to the source that the configuration names for it: to the key that
-    /// this source holds now, or to a new one. Keys of other sources do not open it any more; recovery keys do. Durable when it returns.
+    /// Opens an encrypted database with a recovery key, after the key of its source was lost, and rewraps it for the configured source.
+    ///
+    /// The source's present key opens the database afterwards; a source without a key gets a new one. Keys of other sources no longer
+    /// open the database. Recovery keys still do. The change is durable when this returns.
     ///
     /// The database must prove that this recovery key was added to it. A planted database is refused, even if it names the key.
     ///
-    /// The database also gets a new data key, which seals all later writes. ``rotateDataKey(of:progress:)`` seals the existing values with it, too. Check
-    /// ``keyRecipients(of:)`` afterwards: an older file may still list recovery keys that were removed later.
+    /// The database also gets a new data key, which seals all later writes. ``rotateDataKey(of:progress:)`` seals the existing values
+    /// with it, too. Check ``keyRecipients(of:)`` afterwards: an older file may still list recovery keys that were removed later.
     ///
-    /// What else the lost key sealed stays sealed: call this for every database of the source. Single values that were sealed with the lost key are lost.
+    /// Call this for every database of the source. Single values that were sealed with the lost key are lost.
     /// - Parameters:
-    ///   - domain: An encrypted database, or a keychain that is kept in a sealed vault.
+    ///   - domain: An encrypted database, or a keychain that is stored in a sealed vault.
     ///   - key: The recovery key.
-    /// - Throws: ``StorageError``: `encryptionKeyMismatch` when the database was not sealed for this recovery key, `corrupted` when it names the key and was not made for it,
-    ///   `unavailable` when there is no database. Nothing was
-    ///   changed then.
+    /// - Throws: ``StorageError``: `encryptionKeyMismatch` if the database was not sealed for this recovery key, `corrupted` if it names
+    ///   the key without proof, `unavailable` if there is no database. Nothing was changed after an error.
     @concurrent
     public nonisolated func recover(_ domain: StorageDomain, with key: RecoveryKey) async throws {
         try await Self.cancellable("\(domain)") {
@@ -83,12 +87,15 @@ extension StorageRouter {
         }
     }
 
-    /// Gives an encrypted database to the source that the configuration names for it now, after it had another one. The other source's key is needed once more; it does not
-    /// open the database afterwards. Recovery keys stay. No row is written anew. Durable when it returns.
+    /// Rewraps an encrypted database for the source that the configuration now names for it.
+    ///
+    /// It needs the key of the previous source once more. That key no longer opens the database afterwards. Recovery keys stay. No row is
+    /// rewritten. The change is durable when this returns.
     /// - Parameters:
-    ///   - domain: An encrypted database, or a keychain that is kept in a sealed vault.
+    ///   - domain: An encrypted database, or a keychain that is stored in a sealed vault.
     ///   - old: The source that opens the database now.
-    /// - Throws: ``StorageError``: `encryptionKeyMismatch` and others for the old key, and for the new one. Nothing was changed then.
+    /// - Throws: ``StorageError``: `encryptionKeyMismatch` and other errors of the old key and of the new key. Nothing was changed after
+    ///   an error.
     @concurrent
     public nonisolated func changeKeySource(of domain: StorageDomain, from old: KeySourceReference) async throws {
         try await Self.cancellable("\(domain)") {
@@ -103,10 +110,10 @@ extension StorageRouter {
     }
 }
 
-/// Somebody who can open an encrypted database.
+/// A key source or a recovery key that can open an encrypted database.
 public struct KeyRecipient: Hashable, Sendable, CustomStringConvertible {
     let bytes: [UInt8]
-    /// Where the key is kept, without folders: "key file main", "keyring item sealing-key"; "recovery key" for one that is kept outside the machine.
+    /// The location of the key, without folders: "key file main", "keyring item sealing-key". A recovery key has "recovery key".
     public let source: String
     /// Whether it is a recovery key.
     public let isRecoveryKey: Bool
@@ -117,7 +124,7 @@ public struct KeyRecipient: Hashable, Sendable, CustomStringConvertible {
         isRecoveryKey = recipient.source == RecoveryRecipient.source
     }
 
-    /// The key's id in hexadecimal. It says nothing about the key.
+    /// The key's id in hexadecimal. It reveals nothing about the key.
     public var id: String { hexadecimalText(of: bytes) }
 
     /// The source and the id.

@@ -3,19 +3,22 @@ public import LocalData
 import Sealing
 
 extension StorageRouter {
-    /// Seals every row of an encrypted database with a new data key, and destroys the old one, while the database is in use by this and other programs. Durable when it returns: neither
-    /// the file nor its log holds anything then that opens what older copies of the file hold.
+    /// Seals every row of an encrypted database with a new data key, and destroys the old data key. This and other programs can use the
+    /// database during the rotation.
     ///
-    /// It is killed at any point without loss: the database opens with all of its values, and the next call goes on where this one was. Recovery keys open the database as
-    /// before. Values keep their revisions, so changes and migrations that are under way go on. An enumeration of records that began before the end of the rotation can
-    /// fail with `unsupported`, and is begun again.
+    /// It is durable when this returns. From then on, neither the file nor its log contains a key that opens older copies of the file.
+    ///
+    /// A crash loses nothing: the database still opens with all of its values, and the next call continues the rotation. Recovery keys
+    /// remain valid. Values keep their revisions, so concurrent changes and migrations continue. An enumeration of records that began
+    /// before the end of the rotation can fail with `unsupported`. In that case, start the enumeration again.
     /// - Parameters:
-    ///   - domain: An encrypted database, or a keychain that is kept in a sealed vault.
-    ///   - progress: Called after each part, from the call's own task.
-    /// - Returns: How many values and removals were sealed again.
-    /// - Throws: ``StorageError``: `unsupported` for a domain without data keys of its own, `unavailable` when there is no database, what fetching the key throws.
-    ///   With the outcome `applied`, everything that opens is sealed with the new key: `corrupted` when damaged rows need the old key, which is kept for them;
-    ///   `residueRemains` when another program reads an older state, so that the log is overwritten with the next change. Calling it again is harmless.
+    ///   - domain: An encrypted database, or a keychain that is stored in a sealed vault.
+    ///   - progress: Called after each batch, on the task of this call.
+    /// - Returns: The number of values and tombstones that were resealed.
+    /// - Throws: ``StorageError``: `unsupported` for a domain without a data key, `unavailable` if there is no database, the errors of
+    ///   fetching the source's key. With the outcome `applied`, every readable row is sealed with the new key. In that case, `corrupted`
+    ///   means that damaged rows need the old key, which is kept for them. `residueRemains` means that another program still reads an
+    ///   older state, so the log is overwritten by the next change. You can safely repeat the call.
     @concurrent
     @discardableResult
     public nonisolated func rotateDataKey(
@@ -32,19 +35,24 @@ extension StorageRouter {
 
 /// Rotation of a source's key.
 extension StorageRouter {
-    /// Makes a new key in a source, and seals with it what older keys of the source have sealed: databases are given to it, values of the registered catalogs and the quarantine
-    /// are sealed again where they stand, while this and other programs use them. What it reports as done is durable when it returns.
+    /// Makes a new key in a source, and reseals with it the data that older keys of the source have sealed.
     ///
-    /// Older keys stay in the source and open what is left, until ``deleteOlderKeys(of:waitingAtMost:)``. As long as there are any, a call makes no further key but goes on
-    /// with what remains: after a kill, after a store was locked, or after a program that was started before has sealed something more. A source that a program cannot change
-    /// (a credential) is given the new key as its first line by whoever makes it; the call does the rest.
+    /// Databases are rewrapped for the new key. Values of the registered catalogs and quarantined values are resealed in their slots.
+    /// This and other programs can use them during the rotation. All reported work is durable when this returns.
     ///
-    /// The data keys of databases stay the same. If the source's key became known, rotate them afterwards: ``rotateDataKey(of:progress:)``.
+    /// Older keys stay in the source until ``deleteOlderKeys(of:waitingAtMost:)``. While the source has older keys, a call makes no
+    /// further key but continues the rotation. Repeat the call after a crash, after a store was locked, or after a program with the older
+    /// key has sealed more values. A program cannot change some sources, such as a credential. An administrator adds the new key as the
+    /// first line of such a source, and then this call does the rest.
+    ///
+    /// The data keys of databases stay the same. If the source's key was disclosed, rotate them afterwards:
+    /// ``rotateDataKey(of:progress:)``.
     /// - Parameters:
     ///   - source: The source; the configuration's by default.
-    ///   - progress: Told how many databases and values were brought to the new key, now and then, from the call's own task.
-    /// - Throws: ``StorageError``: `encryptionKeyMissing` where the source has no key, `unsupported` where a program cannot change the source, `conflict` when another process
-    ///   rotates it at the same time, what fetching the key throws. What a single store or value refuses is in the report.
+    ///   - progress: Receives the number of databases and values that use the new key so far. Called repeatedly on the task of this call.
+    /// - Returns: The completed work, and the stores and values that failed.
+    /// - Throws: ``StorageError``: `encryptionKeyMissing` if the source has no key, `unsupported` if a program cannot change the source,
+    ///   `conflict` if another process rotates it at the same time, the errors of fetching the key.
     @concurrent
     @discardableResult
     public nonisolated func rotateKey(
@@ -55,15 +63,17 @@ extension StorageRouter {
         }
     }
 
-    /// Deletes the keys of a source that a rotation has replaced; durable when it returns. A source without any stays as it is.
+    /// Deletes the keys of a source that a rotation has replaced; durable when this returns. It does nothing if the source has no older
+    /// key.
     ///
-    /// It refuses as long as something needs them: a database, a value of the registered catalogs, the quarantine, or a running program that has sealed with one of them since
-    /// it was started. *Values that no registered catalog leads to are not seen*: whatever of them an older key has sealed is lost with it. Backups have keys of their own.
+    /// It fails while a database, a value of the registered catalogs or the quarantine needs an older key. It also fails while a running
+    /// program exists that has sealed with an older key since its start. *Values outside the registered catalogs are not checked*: such a
+    /// value is lost if an older key has sealed it. Backups have separate keys.
     /// - Parameters:
     ///   - source: The source; the configuration's by default.
-    ///   - limit: How long changes of this program that are under way are waited for.
-    /// - Throws: ``StorageError``: `conflict`, which says what needs them; `unsupported` without a catalog, and where a program cannot change the source; `timedOut`. No key
-    ///   was destroyed then, unless the outcome says otherwise.
+    ///   - limit: How long to wait for unfinished changes of this program.
+    /// - Throws: ``StorageError``: `conflict`, with the data or program that needs an older key; `unsupported` without a catalog, or if a
+    ///   program cannot change the source; `timedOut`. No key was destroyed, unless the outcome says otherwise.
     @concurrent
     public nonisolated func deleteOlderKeys(
         of source: KeySourceReference = .configured, waitingAtMost limit: Duration = .seconds(10)
@@ -74,11 +84,11 @@ extension StorageRouter {
     }
 }
 
-/// How far the rotation of a data key has come.
+/// The progress of a data key rotation.
 public struct KeyRotationProgress: Hashable, Sendable {
-    /// How many values and removals were sealed again by this call.
+    /// The number of values and tombstones that this call has resealed.
     public let done: Int
-    /// How many there were when it began.
+    /// The number of values and tombstones when the call began.
     public let total: Int
 
     init(done: Int, total: Int) { (self.done, self.total) = (done, total) }

@@ -2,16 +2,16 @@ import BackendContract
 import BackendRuntime
 import LocalData
 
-/// The locks of several stores, held together: first those of the folder of locks, then those beside the stores, as a single writer takes them,
-/// and each kind in the order of the paths' bytes. So two processes that take several never wait for each other.
+/// Holds the locks of several stores at the same time. It takes the locks in the lock folder first, and then the locks beside the stores,
+/// like a single writer does. Each group is sorted by the bytes of the paths, so two processes that take several locks cannot deadlock.
 final class StoreLocks {
     private let locks: [any FileLock]
 
     /// Takes the locks.
     /// - Parameters:
     ///   - stores: The stores, in any order.
-    ///   - deadline: When to give up, for all of them.
-    /// - Throws: `BackendError` with `timedOut`; no lock is held then.
+    ///   - deadline: The deadline for taking all locks.
+    /// - Throws: `BackendError` with `timedOut`; then no lock is held.
     init(_ stores: [any BackupStore], deadline: MonotonicInstant, runtime: Runtime) async throws(BackendError) {
         func sorted(_ paths: [String]) -> [String] { Set(paths).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) } }
         let call = LockTaking(
@@ -42,7 +42,7 @@ private struct LockTaking: Sendable {
                 try runtime.files.createDirectory(parentDirectory(of: path))
                 locks.append(try runtime.files.lock(path, giveUp: giveUp))
             }
-            // Skip stores whose folder is missing: nobody writes to them.
+            // Skip stores whose folder does not exist: no process writes to them.
             for path in neighbors where try runtime.files.status(parentDirectory(of: path)) != nil {
                 locks.append(try runtime.files.lock(path, giveUp: giveUp))
             }

@@ -5,7 +5,7 @@ import LocalData
 import Sealing
 import Synchronization
 
-/// Writes values as lines, and stores lines as values.
+/// Converts stored values to lines of an export, and lines to stored values.
 struct ValueExport {
     let router: StorageRouter
 
@@ -16,7 +16,7 @@ struct ValueExport {
 
     // MARK: Writing
 
-    /// Writes every value and record of some entries.
+    /// Writes every value and record of the given entries.
     func write(_ entries: [AnyStorageKey], _ write: ([UInt8]) async throws -> Void) async throws -> ExportReport {
         var report = ExportReport()
         try await write(
@@ -34,7 +34,7 @@ struct ValueExport {
 
     private func write<Key: OpenedKey>(_ opened: Key, _ report: inout ExportReport, _ write: ([UInt8]) async throws -> Void) async throws {
         let key = opened.typed
-        // Brought to its place and shape first.
+        // Reading the value migrates it from a legacy location or an earlier version.
         guard try await router.value(for: key) != nil, let stored = try await router.storedValue(for: key), !stored.isExpired
         else { return }
         let line = ExportLine(
@@ -72,8 +72,8 @@ struct ValueExport {
 
     // MARK: Storing
 
-    /// Stores a line's value, if one of the entries is its key or collection.
-    /// - Returns: Nil where none is.
+    /// Stores the value of a line, if one of the entries is its key or collection.
+    /// - Returns: The outcome; nil if no entry matches the line.
     func store(_ line: [UInt8], _ head: ExportLineHead, _ entries: [AnyStorageKey], replacing: Bool) async throws -> ImportOutcome? {
         for entry in entries where domain(entry.domain) == head.domain {
             if let collection = entry.collection {
@@ -110,17 +110,17 @@ struct ValueExport {
         } catch let left as Left { return left.outcome }
     }
 
-    /// Ends an update that leaves the value as it is.
+    /// Thrown inside an update to leave the stored value unchanged.
     private struct Left: Error {
         let outcome: ImportOutcome
     }
 }
 
-/// Divides bytes into lines.
+/// Splits bytes into lines.
 struct LineSplitter {
     private var rest: [UInt8] = []
 
-    /// Takes bytes; gives the lines that are whole now.
+    /// Adds bytes, and returns the lines that are now complete.
     mutating func take(_ bytes: [UInt8]) -> [[UInt8]] {
         rest += bytes
         var lines = rest.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map(Array.init)

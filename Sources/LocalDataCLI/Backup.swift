@@ -3,14 +3,14 @@ import Foundation
 import LocalData
 import LocalDataBackup
 
-/// What opens a sealed file. It is never an argument.
+/// The options for the secret that opens a sealed file. The secret is never an argument, because other users can see arguments.
 struct SecretOptions: ParsableArguments {
     @Flag(
         help: "What is typed is a recovery key, not a passphrase. The tool asks for it on the terminal, or reads a line of standard input.")
     var recoveryKey = false
 
-    /// Asks for the secret: on the terminal, or from standard input where that is none.
-    /// - Parameter isNew: Whether a passphrase must be typed a second time.
+    /// Reads the secret from the terminal, or from standard input if that is not a terminal.
+    /// - Parameter isNew: Whether the user must type a passphrase a second time.
     func ask(isNew: Bool = false) async throws -> BackupKey {
         let text: String?
         if isatty(STDIN_FILENO) != 1 {
@@ -25,7 +25,7 @@ struct SecretOptions: ParsableArguments {
     }
 }
 
-/// The file of a backup, and what opens it.
+/// The file of a backup, and the secret that opens it.
 struct SealedFileOptions: ParsableArguments {
     @Argument(help: "The file.", completion: .file()) var file: String
     @OptionGroup var secret: SecretOptions
@@ -33,7 +33,7 @@ struct SealedFileOptions: ParsableArguments {
     var url: URL { URL(fileURLWithPath: file) }
 }
 
-/// `localdata backup`: one sealed file with everything that a program keeps.
+/// `localdata backup`: writes all data of a program into one sealed file.
 struct Backup: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Makes a backup of everything that a program keeps: one sealed file.",
@@ -57,7 +57,7 @@ struct Backup: AsyncParsableCommand {
         if !report.isSound { throw ExitCode(65) }
     }
 
-    /// Removes a backup that lacks a store which `--include` names, or that has no store at all.
+    /// Deletes the backup and fails if it lacks a store that `--include` names, or if it contains no store.
     private func requireContent(_ report: BackupReport) throws {
         let named = Swift.Set(include.map { Self.name(of: $0.domain, place.appID) })
         let missing = report.notFound.filter(named.contains)
@@ -77,13 +77,13 @@ struct Backup: AsyncParsableCommand {
         throw ExitCode(66)
     }
 
-    /// The name of a domain's store in a report.
+    /// The name of a domain's store in a backup report.
     private static func name(of domain: StorageDomain, _ appID: String?) -> String {
         "\(domain.kind)(\(domain.scope ?? appID ?? ""))"
     }
 }
 
-/// `localdata verify-backup`: reads a backup and checks all of it.
+/// `localdata verify-backup`: reads a backup completely and checks it, without restoring anything.
 struct VerifyBackup: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify-backup", abstract: "Checks everything in a backup, and restores nothing.",
@@ -104,7 +104,7 @@ struct VerifyBackup: AsyncParsableCommand {
     }
 }
 
-/// `localdata restore`: puts a backup into the places of a program.
+/// `localdata restore`: restores a backup into the stores of a program.
 struct Restore: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Restores a backup, after everything in it was verified.",
@@ -132,7 +132,7 @@ struct Restore: AsyncParsableCommand {
         for name in report.missing { Failure.write("not in the backup: \(name), which could not be read when it was made") }
     }
 
-    /// What `--json` prints.
+    /// The JSON output of `restore`.
     private struct ShownRestore: Encodable {
         let backup: ShownBackup
         let restored, unchanged, kept, givenToOtherKey, missing: [String]
@@ -145,9 +145,9 @@ struct Restore: AsyncParsableCommand {
     }
 }
 
-/// What `--json` prints of a backup.
+/// The JSON output for a backup.
 struct ShownBackup: Encodable {
-    /// A store in it.
+    /// One store in the backup.
     struct Store: Encodable {
         let name: String
         let bytes: Int
@@ -174,7 +174,7 @@ struct ShownBackup: Encodable {
 }
 
 extension BackupReport {
-    /// Prints the report.
+    /// Prints the report as text or JSON.
     fileprivate func show(asJSON json: Bool) throws {
         if json { return try Output.json(ShownBackup(self)) }
         for store in stores {

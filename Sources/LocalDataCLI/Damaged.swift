@@ -3,14 +3,14 @@ import Foundation
 import LocalData
 import LocalDataBackup
 
-/// `localdata damaged`: lists what cannot be read, and salvages it.
+/// `localdata damaged`: lists, exports and removes damaged records.
 struct Damaged: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Lists what is damaged in a domain, exports it, sets it aside and removes it.",
         discussion: "Each damaged record has a handle, which is valid until the record changes. Programs print the same handles.",
         subcommands: [ListDamage.self, Export.self, SetAside.self, RemoveDamage.self], defaultSubcommand: ListDamage.self)
 
-    /// A damaged record.
+    /// The options that identify a damaged record.
     struct RecordOptions: ParsableArguments {
         @Argument(help: DomainArgument.help) var domain: DomainArgument
         @Argument(help: "The handle, as listed.") var handle: String

@@ -1,7 +1,7 @@
 import Foundation
 import LocalData
 
-/// How the tool reads and shows a stored value.
+/// Conversions between stored values and the tool's input and output.
 extension DocumentValue {
     /// Reads JSON; nil if the text is not JSON.
     init?(json text: String) {
@@ -9,7 +9,7 @@ extension DocumentValue {
         self = document.root
     }
 
-    /// The kind of the value, without its content.
+    /// A description of the value's kind that does not reveal its content.
     var summary: String {
         switch self {
         case .null: "null"
@@ -23,7 +23,7 @@ extension DocumentValue {
         }
     }
 
-    /// The value for people: text unchanged, data as UTF-8 text or else in Base64, a date in ISO 8601, everything else as JSON.
+    /// The value as text. A string is unchanged, a date is in ISO 8601, and data is UTF-8 text or else Base64. All other values are JSON.
     func text() throws -> String {
         switch self {
         case .string(let text): return text

@@ -1,7 +1,7 @@
 import ArgumentParser
 import LocalData
 
-/// `localdata end-window`: asks a program to end the release window of a value.
+/// `localdata end-window`: requests that a program ends the release window of a value.
 struct EndWindow: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Ends the release window of a value at the program's next sweep.",
@@ -15,7 +15,7 @@ struct EndWindow: AsyncParsableCommand {
     @OptionGroup var place: PlaceOptions
 
     func validate() throws {
-        // The wish is kept in the program's own ledger.
+        // The request is stored in the ledger of the program, so the program must be identified.
         if place.appID == nil, place.root == nil { throw ValidationError("Name the program: --app-id or --root.") }
     }
 

@@ -3,13 +3,13 @@ import Foundation
 import LocalData
 import LocalDataBackup
 
-/// The values of a domain that a command exports or imports.
+/// The options that select the values to export or import.
 struct ValuesOptions: ParsableArguments {
     @Argument(help: DomainArgument.help) var domain: DomainArgument
     @Argument(help: "The names of the values. Default: all names in the domain.") var names: [String] = []
     @Flag(help: "LocalData itself seals the values: the keys have the policy .encrypted.") var sealed = false
 
-    /// The keys of some names.
+    /// Creates a key for each name.
     func keys(_ names: [String]) -> [AnyStorageKey] {
         names.map { name in
             .key(
@@ -55,7 +55,7 @@ struct Export: AsyncParsableCommand {
     }
 }
 
-/// `localdata import`: stores what an export holds.
+/// `localdata import`: stores the values of an export.
 struct Import: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Stores the values of an export, and says what became of each.",

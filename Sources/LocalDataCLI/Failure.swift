@@ -2,9 +2,9 @@ import ArgumentParser
 import Foundation
 import LocalData
 
-/// How the tool reports errors: one line with the next step on standard error, and an exit status for scripts.
+/// Reports errors: one line with the next step on standard error, and an exit status for scripts.
 enum Failure {
-    /// What `--json` prints of an error.
+    /// The JSON output for an error.
     private struct Shown: Encodable {
         let error: String
         let name: String
@@ -12,8 +12,9 @@ enum Failure {
         let status: Int32
     }
 
-    /// Prints an error and returns the exit code to throw for it.
-    /// - Parameter asJSON: Whether standard error gets one JSON value, not text.
+    /// Prints an error on standard error.
+    /// - Parameter asJSON: Whether to print the error as JSON instead of text.
+    /// - Returns: The error to throw, which sets the exit status.
     static func exit(for error: any Error, asJSON: Bool) -> any Error {
         guard let error = error as? StorageError else { return error }
         let status = status(of: error)
@@ -27,7 +28,7 @@ enum Failure {
         return ExitCode(status)
     }
 
-    /// The exit status of an error: the one of `sysexits.h` if there is one.
+    /// The exit status of an error. It follows `sysexits.h` where that defines a fitting status.
     private static func status(of error: StorageError) -> Int32 {
         switch error {
         case StorageError.notFound: 1
@@ -41,7 +42,7 @@ enum Failure {
         }
     }
 
-    /// Writes a line to standard error; on a terminal without control characters.
+    /// Writes a line to standard error. On a terminal, control characters are escaped.
     static func write(_ line: String) {
         let isTerminal = isatty(STDERR_FILENO) == 1
         FileHandle.standardError.write(Data(((isTerminal ? line.escapingControls(except: ["\n"]) : line) + "\n").utf8))

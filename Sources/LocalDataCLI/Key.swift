@@ -1,7 +1,7 @@
 import ArgumentParser
 import LocalData
 
-/// `localdata key`: makes sealing keys for key sources that programs only read.
+/// `localdata key`: creates sealing keys for key sources that a program can only read.
 struct Key: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Makes sealing keys that a service manager passes to a service.", subcommands: [New.self])

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import LocalData
 
-/// The source of the key for databases, vaults and sealed values, if it is not the default of the place.
+/// The options for the source of the key that opens databases, vaults and sealed values. Without an option, the default source is used.
 struct KeyOptions: ParsableArguments {
     @Option(help: "The file that holds the key.", completion: .file())
     var keyFile: String?
@@ -28,7 +28,7 @@ struct KeyOptions: ParsableArguments {
     /// Sets the chosen key source in a configuration.
     func apply(to configuration: inout StorageConfiguration) throws {
         if let keyFile {
-            // On a command line, a relative path starts at the current folder, not at the data folder.
+            // A relative path on the command line is relative to the current folder, not to the data folder.
             configuration.keySource = .keyFile(URL(fileURLWithPath: keyFile).path)
         } else if let credential {
             configuration.keySource = .credential(credential)
@@ -38,7 +38,7 @@ struct KeyOptions: ParsableArguments {
         if vault { configuration.keychain = .sealedVault(configuration.keySource) }
         let data = try configuration.directories?.data ?? ""
         configuration.passphrase = { name in
-            // A new passphrase is typed twice, since a typing error would lose the data.
+            // Ask twice for a new passphrase, because a typing error would make the data unreadable.
             let isNew = !FileManager.default.fileExists(atPath: "\(data)/\(name).passphrase")
             return await Terminal.askPassphrase(name, twice: isNew)
         }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import LocalData
 
-/// The `localdata` tool: shows what programs store, and changes single values. It only parses and prints; LocalData does the work.
+/// The `localdata` tool shows the stored data of programs and changes single values. It parses and prints; LocalData does the work.
 struct LocalDataTool: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "localdata", abstract: "Shows what programs store with LocalData, and changes single values.",
@@ -20,11 +20,11 @@ struct LocalDataTool: AsyncParsableCommand {
         ])
 }
 
-/// Checks the arguments before they are parsed.
+/// The entry point. It checks that all arguments are valid UTF-8 before they are parsed.
 @main
 enum Main {
     static func main() async {
-        // Bytes that are no text would become another name, the same for many.
+        // Decoding would replace invalid bytes, so that different arguments could result in the same wrong name.
         for argument in CommandLine.argumentBytes where String(validating: argument, as: UTF8.self) == nil {
             Failure.write("localdata: An argument is not text (UTF-8): \(String(decoding: argument, as: UTF8.self)). Nothing was done.")
             exit(64)
@@ -34,7 +34,7 @@ enum Main {
 }
 
 extension CommandLine {
-    /// The arguments, byte for byte.
+    /// The arguments as raw bytes.
     fileprivate static var argumentBytes: [[UInt8]] {
         (0..<Int(argc)).compactMap { index in
             unsafeArgv[index].map { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) }

@@ -1,44 +1,44 @@
 import Foundation
 import LocalData
 
-/// What the tool prints on standard output: lines for people, bytes, or one JSON value for programs.
+/// Prints text, bytes or one JSON value on standard output.
 ///
-/// On a terminal, control characters are shown as `\u{1b}` and never sent: a name or a value that another program chose cannot move the
-/// cursor, change what is above it, or make the terminal type.
+/// On a terminal, control characters are printed as `\u{1b}`. A name or value from another program therefore cannot move the cursor,
+/// change earlier output, or make the terminal send input.
 enum Output {
-    /// Whether people read the output.
+    /// Whether standard output is a terminal.
     static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
-    /// Prints a line. On a terminal it stays one line, whatever it holds.
+    /// Prints a line. On a terminal, line breaks in the text are escaped, so that it stays one line.
     static func line(_ text: String) { write((isTerminal ? text.escapingControls() : text) + "\n") }
 
-    /// Prints a value, which may have several lines.
+    /// Prints a value. It may have several lines.
     static func value(_ text: String) { write((isTerminal ? text.escapingControls(except: ["\n", "\t"]) : text) + "\n") }
 
-    /// Prints bytes as they are. On a terminal, bytes that are no text are shown in Base64.
+    /// Prints bytes unchanged. On a terminal, bytes that are not UTF-8 text are printed in Base64.
     static func bytes(_ data: Data) {
         guard isTerminal else { return FileHandle.standardOutput.write(data) }
         value(String(data: data, encoding: .utf8) ?? data.base64EncodedString())
     }
 
-    /// Prints a value as one line of JSON, with sorted names.
+    /// Prints a value as one line of JSON with sorted property names.
     static func json(_ value: some Encodable) throws { write(try jsonText(value) + "\n") }
 
-    /// A value as JSON without control characters.
+    /// Encodes a value as JSON. All control characters are escaped.
     static func jsonText(_ value: some Encodable) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return String(decoding: try encoder.encode(value), as: UTF8.self).escapingControlsInJSON()
     }
 
-    /// Prints what a command that only does something answers in JSON.
+    /// Prints the JSON output of a command without a result.
     static func done() throws { try json(["done": true]) }
 
     private static func write(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
 }
 
 extension Unicode.Scalar {
-    /// Whether a terminal may obey it, or show other characters in another order because of it.
+    /// Whether a terminal may execute the character, or change the order of other characters because of it.
     fileprivate var isControl: Bool {
         switch properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: true
@@ -49,12 +49,12 @@ extension Unicode.Scalar {
 }
 
 extension String {
-    /// The text with every control character as `\u{1b}`.
+    /// The text with every control character written as `\u{1b}`, except the kept ones.
     func escapingControls(except kept: Swift.Set<Unicode.Scalar> = []) -> String {
         escaping(except: kept) { "\\u{\(String($0.value, radix: 16))}" }
     }
 
-    /// JSON with every control character escaped: encoders leave those above U+001F as they are.
+    /// Escapes the control characters in JSON text. Encoders do not escape those above U+001F.
     fileprivate func escapingControlsInJSON() -> String {
         escaping(except: []) { scalar in
             let digits = String(scalar.value, radix: 16)

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import LocalData
 
-/// The storage to work on: the options of every command.
+/// The options of every command that select the storage to work on.
 struct PlaceOptions: ParsableArguments {
     @Option(help: "The application id: what databases and sealed values belong to, and the default keyring service.")
     var appID: String?
@@ -19,15 +19,16 @@ struct PlaceOptions: ParsableArguments {
     @OptionGroup(title: "Key source")
     var key: KeyOptions
 
-    /// Runs a command with a router for this place, then closes the router.
+    /// Runs a command with a router for the selected storage, then shuts the router down.
     /// - Parameters:
-    ///   - domains: The domains that it works on.
-    ///   - isSealed: Whether it reads or writes something sealed, which belongs to an application.
+    ///   - domains: The domains that the command uses.
+    ///   - isSealed: Whether the command reads or writes sealed data, which belongs to one application.
     func withRouter<Answer>(
         for domains: [StorageDomain] = [], isSealed: Bool = false, changing change: (inout StorageConfiguration) -> Void = { _ in },
         _ body: (StorageRouter) async throws -> Answer
     ) async throws -> Answer {
-        // With another id, a database that is made here would be refused in the program, and one of the program's would be refused here.
+        // Databases and sealed values are bound to an application id.
+        // With another id, the tool and the program would reject each other's data.
         if isSealed || key.vault || domains.contains(where: { $0.kind == .encryptedSQLite }) { try await requireOwner() }
         var configuration = try configuration()
         change(&configuration)
@@ -46,21 +47,21 @@ struct PlaceOptions: ParsableArguments {
         }
     }
 
-    /// Checks that the command line names the application that databases and sealed values belong to.
-    /// - Throws: `ValidationError`, with the ids that the databases here say.
+    /// Checks that the command line contains the application id.
+    /// - Throws: `ValidationError` if it does not. The error suggests the ids that the databases in this storage contain.
     func requireOwner() async throws {
         guard appID == nil else { return }
         let found = await owners().map { "--app-id \($0)" }.joined(separator: " or ")
         throw ValidationError("Name the application: \(found.isEmpty ? "--app-id ID, the id in its configuration." : found)")
     }
 
-    /// The ids of the applications that the databases here belong to.
+    /// The ids of the applications that own the databases in this storage.
     private func owners() async -> [String] {
         guard let configuration = try? configuration() else { return [] }
         return await configuration.ownersOfDatabases().sorted()
     }
 
-    /// The configuration of the program.
+    /// The configuration for the selected storage.
     func configuration() throws -> StorageConfiguration {
         let applicationID = appID ?? "localdata"
         var configuration: StorageConfiguration =
@@ -71,7 +72,7 @@ struct PlaceOptions: ParsableArguments {
     }
 }
 
-/// A domain as it is written on a command line.
+/// A domain argument of a command.
 struct DomainArgument: ExpressibleByArgument {
     let domain: StorageDomain
 

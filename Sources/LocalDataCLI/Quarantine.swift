@@ -2,13 +2,13 @@ import ArgumentParser
 import Foundation
 import LocalData
 
-/// `localdata quarantine`: shows and purges values that a migration displaced.
+/// `localdata quarantine`: shows and purges values that a migration replaced.
 struct Quarantine: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows and purges values that a migration displaced and that no user has reviewed.",
         subcommands: [ListEntries.self, Show.self, Discard.self], defaultSubcommand: ListEntries.self)
 
-    /// The owner of the quarantine; a default owner would only ever show an empty one.
+    /// The options that identify the owner of the quarantine. They are required, because a default owner would have an empty quarantine.
     struct Owner: ParsableArguments {
         @OptionGroup var place: PlaceOptions
 
@@ -16,7 +16,7 @@ struct Quarantine: AsyncParsableCommand {
             if place.appID == nil, place.root == nil { throw ValidationError("Name the owner of the quarantine: --app-id or --root.") }
         }
 
-        /// Runs a command on one entry.
+        /// Runs a command with one entry of the quarantine.
         func withEntry(_ id: String, _ body: (StorageRouter, QuarantinedValue) async throws -> Void) async throws {
             try await place.withRouter { router in
                 guard let value = try await router.quarantine.values().first(where: { $0.id == id }) else {
@@ -47,7 +47,7 @@ struct Quarantine: AsyncParsableCommand {
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Describes an entry; prints its bytes only with --reveal.")
 
-        /// What `--json` prints: the bytes only with `--reveal`.
+        /// The JSON output for an entry. It contains the bytes only with `--reveal`.
         private struct Shown: Encodable {
             let entry: QuarantinedValue
             let base64: Data?

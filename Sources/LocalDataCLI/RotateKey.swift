@@ -2,7 +2,7 @@ import ArgumentParser
 import LocalData
 import LocalDataBackup
 
-/// `localdata rotate-key`: another key in a key source.
+/// `localdata rotate-key`: replaces the key in a key source.
 struct RotateKey: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Makes a new key in the key source, and gives databases, vaults and the quarantine to it.",
@@ -27,7 +27,7 @@ struct RotateKey: AsyncParsableCommand {
         if !report.isComplete { throw ExitCode(75) }
     }
 
-    /// What `--json` prints.
+    /// The JSON output of the command.
     private struct Shown: Encodable {
         let databases: Int
         let olderKeys: Int

@@ -2,7 +2,7 @@ import ArgumentParser
 import LocalData
 import LocalDataBackup
 
-/// `localdata set-aside`: replaces a damaged store by an empty one.
+/// `localdata set-aside`: replaces a damaged property list with an empty one and keeps the damaged file.
 struct SetAside: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Moves a damaged property list away, so that the program begins with an empty one.",

@@ -1,12 +1,12 @@
 import Foundation
 import LocalData
 
-/// What `--json` shows of a stored value: its name and kind, and its content only when it was asked for.
+/// The JSON output for a stored value: name and kind. It contains the content only if the user requested it.
 struct ShownValue: Encodable {
     let name: String
     /// `null`, `boolean`, `number`, `text`, `date`, `data`, `list` or `object`.
     let kind: String
-    /// A date in ISO 8601, data in Base64, everything else as itself.
+    /// The content: a date in ISO 8601, data in Base64, and other kinds as plain JSON. Nil if it was not requested.
     let value: DocumentValue?
 
     init(name: String, _ value: DocumentValue, isRevealed: Bool) {
@@ -16,7 +16,7 @@ struct ShownValue: Encodable {
     }
 }
 
-/// What `--json` shows of a damaged record.
+/// The JSON output for a damaged record.
 struct ShownDamage: Encodable {
     let handle: String
     let name: String?
@@ -28,7 +28,7 @@ struct ShownDamage: Encodable {
 }
 
 extension DocumentValue {
-    /// `null`, `boolean`, `number`, `text`, `date`, `data`, `list` or `object`.
+    /// The kind: `null`, `boolean`, `number`, `text`, `date`, `data`, `list` or `object`.
     var kind: String {
         switch self {
         case .null: "null"

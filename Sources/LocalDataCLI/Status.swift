@@ -2,21 +2,21 @@ import ArgumentParser
 import BackendContract
 import LocalData
 
-/// `localdata status`: shows whether domains can be used.
+/// `localdata status`: shows whether domains are usable.
 struct Status: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows whether domains can be used, and who keeps a keyring, without opening a prompt.")
 
-    /// What `--json` prints of a domain.
+    /// The JSON output for a domain.
     private struct Shown: Encodable {
         let domain: String
         /// `ready`, `locked`, `absent` or `unavailable`.
         let status: String
-        /// Why it is unavailable.
+        /// The reason why the domain is unavailable.
         let message: String?
         /// A warning about the store on this machine.
         let warning: String?
-        /// The program that keeps a keyring, its default collection, and the encryption on the way there.
+        /// The program that provides the keyring, its default collection, and the encryption of the connection to it.
         let provider, collection, algorithm: String?
 
         init(_ domain: StorageDomain, _ status: DomainStatus, _ keyring: KeyringDescription?, _ warning: String?) {
@@ -41,7 +41,7 @@ struct Status: AsyncParsableCommand {
             var shown: [Shown] = []
             for domain in domains {
                 let status = await router.status(of: domain)
-                // What cannot be found out is left out: the status says why.
+                // An unavailable keyring has no description. The status already contains the reason.
                 let keyring = try? await router.keyring(of: domain)
                 let warning = router.warning(about: domain)
                 if !place.json, let warning { Failure.write("\(domain): \(warning)") }
@@ -60,7 +60,7 @@ struct Status: AsyncParsableCommand {
     }
 }
 
-/// `localdata unlock`: the only command that may ask for a password.
+/// `localdata unlock`: unlocks a domain. No other command opens a keyring's password prompt.
 struct Unlock: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Unlocks a domain; the keyring may ask for its password.")
 

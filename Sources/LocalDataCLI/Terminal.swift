@@ -1,13 +1,13 @@
 import Foundation
 
-/// The terminal of the user, also when standard input and output are redirected.
+/// The user's terminal. It works even if standard input and output are redirected.
 enum Terminal {
     /// Asks for a passphrase without echo.
-    /// - Parameter twice: Whether the user must type it a second time.
-    /// - Returns: The passphrase; nil, with the reason on standard error, if there is none.
+    /// - Parameter twice: Whether the user must type the passphrase a second time.
+    /// - Returns: The passphrase; nil if there is none. The reason is then printed on standard error.
     static func askPassphrase(_ name: String, twice: Bool) async -> String? {
         await withCheckedContinuation { continuation in
-            // Not on the cooperative pool: the user may take a long time.
+            // Use a separate thread, because the user may take a long time and would block the cooperative pool.
             Thread.detachNewThread { continuation.resume(returning: ask(name, twice)) }
         }
     }
@@ -16,7 +16,7 @@ enum Terminal {
     /// - Returns: The line; nil if the user cancels, or if there is no terminal.
     static func ask(_ question: String) async -> String? { await ask(question, echoes: true) }
 
-    /// Asks for something secret without echo.
+    /// Asks for a secret without echo.
     /// - Returns: The line; nil if the user cancels, or if there is no terminal.
     static func askSecret(_ question: String) async -> String? { await ask(question, echoes: false) }
 
@@ -46,13 +46,13 @@ enum Terminal {
         return first
     }
 
-    /// Reads a line; nil if the user cancels (Control-C, Control-D), or if it is not text.
+    /// Reads a line; nil if the user cancels (Control-C, Control-D), or if the input is not UTF-8 text.
     private static func line(_ terminal: Int32, _ prompt: String, echoes: Bool = false) -> String? {
         var usual = termios()
         guard tcgetattr(terminal, &usual) == 0 else { return nil }
         var silent = usual
         silent.c_lflag &= ~tcflag_t(echoes ? ISIG : ECHO | ISIG)
-        // Signals are off, so Control-C ends the line and never leaves the terminal without echo.
+        // Signals are off. Control-C therefore ends the line instead of the process, and echo is always restored.
         let giveUp: cc_t = 3
         withUnsafeMutableBytes(of: &silent.c_cc) { $0[Int(VEOL)] = giveUp }
         guard tcsetattr(terminal, TCSAFLUSH, &silent) == 0 else { return nil }
@@ -62,13 +62,13 @@ enum Terminal {
         }
         show(prompt, terminal)
         var typed: [UInt8] = []
-        // A line of a terminal has fewer bytes, so there is one copy to overwrite.
+        // Reserve more bytes than a terminal line can have. The buffer then never moves, so overwriting it removes every copy.
         typed.reserveCapacity(8_192)
         defer { typed.withUnsafeMutableBytes { bytes in bytes.baseAddress.map { explicit_bzero($0, bytes.count) } } }
         var byte: UInt8 = 0
         while read(terminal, &byte, 1) == 1 {
             if byte == UInt8(ascii: "\n") {
-                // Bytes that are no text would become other ones, the same for many inputs.
+                // Decoding would replace invalid bytes, so that different inputs could result in the same secret.
                 guard let text = String(validating: typed, as: UTF8.self) else {
                     Failure.write("localdata: What was typed is not text (UTF-8). Set the terminal to UTF-8.")
                     return nil

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import LocalData
 
-/// `localdata list`: the names in a domain.
+/// `localdata list`: lists the names in a domain.
 struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Lists the names in a domain, one on each line, without values.")
 
@@ -18,14 +18,14 @@ struct List: AsyncParsableCommand {
         for record in damage { Failure.write("damaged: \(record.name ?? "a record without a name"): \(record.reason)") }
     }
 
-    /// What `--json` prints of an entry: one of the two.
+    /// The JSON output for an entry. Exactly one of the properties is set.
     private struct Shown: Encodable {
         let name: String?
         let damaged: ShownDamage?
     }
 }
 
-/// The damaged records that a list has reported.
+/// Collects the damaged records that a listing reports.
 private actor ReportedDamage {
     private(set) var records: [ShownDamage] = []
 
@@ -33,7 +33,7 @@ private actor ReportedDamage {
 }
 
 extension StorageRouter {
-    /// The names in a domain, and the damaged records beside them.
+    /// Lists the names and the damaged records in a domain.
     nonisolated func namesAndDamage(
         in domain: StorageDomain, collection: String? = nil
     ) async throws -> (names: [String], damage: [ShownDamage]) {
@@ -43,13 +43,13 @@ extension StorageRouter {
     }
 }
 
-/// The value that a command works on.
+/// The options that identify one value.
 struct SlotOptions: ParsableArguments {
     @Argument(help: DomainArgument.help) var domain: DomainArgument
     @Argument(help: "The value's name.") var name: String
     @Flag(help: "LocalData itself seals the value: the key has the policy .encrypted.") var sealed = false
 
-    /// A key for this value.
+    /// Creates a key for this value.
     func key<Value>(_ type: Value.Type) -> StorageKey<Value> {
         StorageKey(
             name: name, domain: domain.domain, security: sealed ? .encrypted : .automatic, owner: "localdata",
@@ -57,13 +57,13 @@ struct SlotOptions: ParsableArguments {
     }
 }
 
-/// Keeps a command from destroying a sealing key: everything that was sealed with it would be lost.
+/// The consent to destroy a sealing key. Without the key, everything that it sealed is lost.
 struct SealingKeyOptions: ParsableArguments {
     @Flag(help: "Do this also to the sealing key of databases and sealed values. What it sealed is then lost for good.")
     var destroySealingKey = false
 
-    /// Asks for consent if a slot holds a sealing key.
-    /// - Throws: `ValidationError` without consent.
+    /// Asks the user for consent if the slot contains a sealing key.
+    /// - Throws: `ValidationError` if the user does not consent.
     func requireConsent(_ router: StorageRouter, _ slot: SlotOptions, to action: String) async throws {
         guard !destroySealingKey, try await router.holdsSealingKey(.key(slot.key(DocumentValue.self))) else { return }
         let what = "\(slot.name) in \(slot.domain.domain) is a sealing key. What it sealed is lost for good without it."
@@ -72,7 +72,7 @@ struct SealingKeyOptions: ParsableArguments {
     }
 }
 
-/// `localdata get`: the kind of a stored value, and the value itself on request.
+/// `localdata get`: prints the kind of a stored value, and the value if the user requests it.
 struct Get: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Shows the kind of a stored value; prints the value only with --reveal.")
 
@@ -120,8 +120,8 @@ struct Set: AsyncParsableCommand {
         if place.json { try Output.done() }
     }
 
-    /// Checks that a value which is there is of the same kind. One that cannot be decoded has no kind.
-    /// - Throws: `ValidationError`, with what to do.
+    /// Checks that an existing value has the same kind as the new one. A value that cannot be decoded has no kind.
+    /// - Throws: `ValidationError` with the next step if the kinds differ.
     private func requireSameKind(_ router: StorageRouter, _ new: DocumentValue) async throws {
         let old: DocumentValue
         do { old = try await router.get(slot.key(DocumentValue.self)) } catch StorageError.notFound { return } catch StorageError
@@ -140,7 +140,7 @@ struct Set: AsyncParsableCommand {
             return value
         }
         let data = try FileHandle.standardInput.readToEnd() ?? Data()
-        // An empty text has a newline at its end. No input at all is a command before the pipe that has failed.
+        // An empty text still ends with a newline. No input at all means that the command before the pipe has failed.
         if data.isEmpty { throw ValidationError("No value was given: standard input is empty. Nothing was changed.") }
         guard var text = String(data: data, encoding: .utf8) else { throw ValidationError("Standard input is not text (UTF-8).") }
         if text.hasSuffix("\n") { text.removeLast() }

@@ -3,7 +3,7 @@ import Foundation
 import LocalData
 import LocalDataBackup
 
-/// `localdata verify`: checks that a database holds exactly what was written.
+/// `localdata verify`: checks that a database contains exactly the rows that were last committed.
 struct Verify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Checks every row of an encrypted database against its sealed count and sum.",
@@ -34,10 +34,10 @@ struct Verify: AsyncParsableCommand {
         }
     }
 
-    /// Names the anchor in a configuration.
+    /// Adds the freshness anchor from the command line to a configuration.
     private func apply(to configuration: inout StorageConfiguration) {
         guard let anchor else { return }
-        // On a command line, a relative path starts at the current folder, not at the data folder.
+        // A relative path on the command line is relative to the current folder, not to the data folder.
         let place: FreshnessAnchorPlace = anchor == "keyring" ? .keychain() : .file(URL(fileURLWithPath: anchor).path)
         let name = domain.domain.scope ?? configuration.applicationID
         if domain.domain.kind == .keychain {
@@ -61,7 +61,7 @@ struct Verify: AsyncParsableCommand {
         if !report.isSound { throw ExitCode(65) }
     }
 
-    /// What `--json` prints.
+    /// The JSON output of the command.
     private struct ShownReport: Encodable {
         var isSound: Bool
         var areRowsWhole: Bool?

@@ -1,13 +1,13 @@
 import LocalData
 
-/// What a type's `init(from:)` asked for.
+/// The requests that a type's `init(from:)` made to a ``ProbingDecoder``.
 final class ShapeSketch {
     private enum Form {
         case nothing
         case single(AttributeType)
         case keyed
         case list(AttributeType?)
-        /// It asked for one thing and then for another: what it is depends on what it finds.
+        /// The type made requests of different forms, so its shape depends on the content that it reads.
         case undecided
     }
 
@@ -39,7 +39,7 @@ final class ShapeSketch {
 
     func note(_ name: String, _ type: AttributeType, isOptional: Bool) {
         if let index = attributes.firstIndex(where: { $0.name == name }) {
-            // Tried as one type, then as another.
+            // The type tried to decode this property as several types.
             if attributes[index].type != type { attributes[index].type = .named("any") }
             attributes[index].isOptional = attributes[index].isOptional || isOptional
         } else {
@@ -56,8 +56,9 @@ final class ShapeSketch {
         return part
     }
 
-    /// The shape.
-    /// - Parameter isComplete: Whether `init(from:)` went through to its end. A lone value is known also when it was refused: an enumeration refuses the empty text.
+    /// The shape that follows from the requests.
+    /// - Parameter isComplete: Whether `init(from:)` returned without an error. A single value needs no complete run, because the
+    ///   requested type is enough: a string enumeration requests a string and then rejects the empty one.
     func type(named name: String, isComplete: Bool) -> AttributeType {
         switch form {
         case .single(let type): return type
@@ -76,7 +77,7 @@ final class ShapeSketch {
     }
 }
 
-/// A decoder that has nothing to decode: it answers with empty values and notes the questions.
+/// A decoder without input. It returns an empty value for each request and records the request in a sketch.
 struct ProbingDecoder: Decoder {
     let sketch: ShapeSketch
     let probe: SchemaProbe
@@ -108,7 +109,7 @@ struct ProbingDecoder: Decoder {
         ProbingDecoder(sketch: sketch.part(name), probe: probe, codingPath: codingPath)
     }
 
-    /// A decoder whose questions say nothing of the shape.
+    /// A decoder whose requests are not recorded, for parts that do not affect the shape.
     fileprivate var unnoted: ProbingDecoder { ProbingDecoder(sketch: ShapeSketch(), probe: probe, codingPath: codingPath) }
 }
 
@@ -122,13 +123,13 @@ extension ProbingDecoder: SingleValueDecodingContainer {
     }
 }
 
-/// The properties of an object.
+/// The container for the properties of an object.
 private struct ProbingProperties<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let decoder: ProbingDecoder
     var codingPath: [any CodingKey] { decoder.codingPath }
 
     var allKeys: [Key] {
-        // Whoever asks which names there are does not have a fixed set of them.
+        // A type that asks for the available names does not have a fixed set of properties.
         decoder.sketch.noteUndecided()
         return []
     }
@@ -149,7 +150,7 @@ private struct ProbingProperties<Key: CodingKey>: KeyedDecodingContainerProtocol
         return try decoder.value(finding, type)
     }
 
-    // The other forms of this function call `contains` and `decode`, for numbers and texts too.
+    // The overloads for numbers, Booleans and strings call `contains` and `decode`, so they need no implementation here.
     func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) -> Value? {
         decoder.sketch.note(key.stringValue, decoder.probe.finding(type).type, isOptional: true)
         return nil
@@ -166,14 +167,14 @@ private struct ProbingProperties<Key: CodingKey>: KeyedDecodingContainerProtocol
     func superDecoder(forKey key: Key) -> any Decoder { decoder.part(key.stringValue) }
 }
 
-/// A list of one element, for whoever asks whether there are more; it gives as many as are asked for.
+/// The container for a list. `isAtEnd` is true after one element, but a type that ignores it can decode more.
 private struct ProbingList: UnkeyedDecodingContainer {
     let decoder: ProbingDecoder
     var currentIndex = 0
     var codingPath: [any CodingKey] { decoder.codingPath }
     var count: Int? { nil }
     var isAtEnd: Bool { currentIndex > 0 }
-    /// A type that asks for more would never stop asking.
+    /// The number of elements after which decoding throws, so that a type which never checks `isAtEnd` cannot loop for ever.
     private static let limit = 1_000
 
     mutating func decodeNil() -> Bool { false }

@@ -1,26 +1,28 @@
 import Foundation
 public import LocalData
 
-/// The shape of a type that does not describe itself, learnt from its own `init(from:)`: it is run with a decoder that answers every question with an empty value
-/// and notes what was asked.
+/// Infers the shape of a type that does not describe its properties.
 ///
-/// What cannot be learnt is known by its name only: an enumeration with associated values, a type that asks for other things depending on what it found, or that
-/// refuses an empty value. Nothing is stored or read.
+/// The probe calls the type's `init(from:)` with a decoder that returns an empty value for each request and records the requests.
+/// It reads and stores no data.
+///
+/// Some shapes cannot be inferred, so the result contains only the type's name: an enumeration with associated values, a type that
+/// decodes different properties depending on the content, and a type that rejects empty values.
 struct SchemaProbe {
-    /// Types whose shape is being learnt: one that contains itself is known by its name there.
+    /// Types that this probe is already inferring. A nested occurrence of such a type is described by its name, which ends the recursion.
     private var underWay: Set<ObjectIdentifier> = []
 
     @TaskLocal private static var describing: Set<ObjectIdentifier> = []
 
-    /// What was learnt of a type.
+    /// The result of probing a type.
     struct Finding {
         var type: AttributeType
         var isOptional = false
-        /// An empty value of the type, where there is one.
+        /// An empty value of the type; nil if none could be created.
         var value: Any?
     }
 
-    /// The shape of a type, as far as it can be learnt.
+    /// The shape of a type; ``AttributeType/named(_:)`` if it cannot be inferred.
     static func type(of type: any Any.Type) -> AttributeType { SchemaProbe(underWay: describing).finding(type).type }
 
     func finding(_ type: any Any.Type) -> Finding {
@@ -57,8 +59,8 @@ struct SchemaProbe {
 
     private static func emptyValue<Value: Decodable>(of type: Value.Type) -> Any? {
         if let cases = type as? any CaseIterable.Type { return first(cases) }
-        // An enumeration that refused the empty raw value. What is copied as bytes and can be decoded is made of numbers, truth values and enumerations; for each of
-        // these, all bits zero is a value: the number zero, false, the first case.
+        // An enumeration that rejects the empty raw value. A trivially copyable decodable type contains only numbers, Booleans and
+        // enumerations. All bits zero is a valid value of each: zero, false, or the first case.
         guard type is any RawRepresentable.Type, _isPOD(type) else { return nil }
         return withUnsafeTemporaryAllocation(byteCount: max(1, MemoryLayout<Value>.size), alignment: MemoryLayout<Value>.alignment) {
             $0.initializeMemory(as: UInt8.self, repeating: 0)
@@ -99,20 +101,22 @@ struct SchemaProbe {
 }
 
 extension AttributeType {
-    /// What a property of a type holds, as far as that can be learnt without a value.
+    /// The shape of a property's type, inferred without a value.
     ///
-    /// A ``StorageModel`` says it itself. Any other type's `init(from:)` is run once, with empty values, to see what it asks for; one that must never be run with an
-    /// empty value is better made a `StorageModel`. An optional is what it wraps. What cannot be learnt is ``named(_:)``.
+    /// A ``StorageModel`` describes its shape. For any other type, `init(from:)` runs once with empty values, which shows the properties
+    /// that it decodes. If that initializer must not run with empty values, make the type a `StorageModel`.
+    ///
+    /// The shape of an optional is the shape of its wrapped type. A shape that cannot be inferred is ``named(_:)``.
     public static func of(_ type: any Any.Type) -> AttributeType { SchemaProbe.type(of: type) }
 }
 
 extension AttributeDescription {
-    /// Describes a property by its Swift type; an optional type makes it optional.
+    /// Describes a property by its Swift type. An optional type makes the property optional.
     /// - Parameters:
-    ///   - name: The name under which it is stored.
-    ///   - type: Its type: see ``AttributeType/of(_:)``.
-    ///   - defaultValue: What it is where an older value lacks it.
-    ///   - originalName: The name under which older values have it.
+    ///   - name: The stored name.
+    ///   - type: The type of the property: see ``AttributeType/of(_:)``.
+    ///   - defaultValue: The value of the property if an older value lacks it.
+    ///   - originalName: The stored name in older values.
     public init(_ name: String, of type: any Any.Type, default defaultValue: DocumentValue? = nil, originalName: String? = nil) {
         self.init(
             name, .of(type), isOptional: type is any ProbedOptional.Type, default: defaultValue, originalName: originalName)
@@ -120,7 +124,7 @@ extension AttributeDescription {
 }
 
 extension EntityDescription {
-    /// Describes an entity whose values are of a type; one without properties of its own - a text, a list - has none.
+    /// Describes an entity by the type of its values. A type without properties, such as a string or a list, has no attributes.
     public init(_ name: String, version: Int = 1, of type: any Any.Type) {
         var attributes: [AttributeDescription] = []
         if case .compound(_, let known) = AttributeType.of(type) { attributes = known }
@@ -129,7 +133,9 @@ extension EntityDescription {
 }
 
 extension AnyStorageKey {
-    /// The shape of what the key or collection stores, under its name and version; without properties for a lone text, number or list.
+    /// The shape of the stored values, with the name and version of the key or collection.
+    ///
+    /// It has no attributes if the value is a single string, number or list.
     public var entity: EntityDescription {
         let declared = declaredEntity
         return EntityDescription(name, version: declared.version, of: declared.valueType)
@@ -156,7 +162,7 @@ protocol ProbedDictionary {
 
 protocol ProbedReference {
     static var target: any Any.Type { get }
-    /// A reference that refers to nothing.
+    /// A reference without a target.
     static var emptyValue: Any? { get }
 }
 
@@ -182,7 +188,7 @@ extension Set: ProbedList {
 
 extension Dictionary: ProbedDictionary {
     static var element: any Any.Type { Value.self }
-    /// Other keys are stored as a list of keys and values.
+    /// Whether the dictionary is stored as an object. With other key types, it is stored as a list of keys and values.
     static var isKeyedByText: Bool { Key.self == String.self || Key.self == Int.self || Key.self is any CodingKeyRepresentable.Type }
     static var emptyValue: Any { [Key: Value]() }
 }

@@ -1,22 +1,22 @@
 public import LocalData
 
-/// The types by the names that plans for other stores use.
+/// Aliases with the attribute type names of Core Data.
 extension AttributeType {
     /// A text.
     public static var stringAttributeType: AttributeType { .string }
-    /// A truth value.
+    /// A Boolean value.
     public static var booleanAttributeType: AttributeType { .boolean }
-    /// A whole number; how many bits it has is the Swift type's to say.
+    /// An integer. The Swift type of the property defines its width.
     public static var integer16AttributeType: AttributeType { .integer }
-    /// A whole number; how many bits it has is the Swift type's to say.
+    /// An integer. The Swift type of the property defines its width.
     public static var integer32AttributeType: AttributeType { .integer }
-    /// A whole number.
+    /// An integer.
     public static var integer64AttributeType: AttributeType { .integer }
-    /// A number.
+    /// A floating-point number.
     public static var floatAttributeType: AttributeType { .double }
-    /// A number.
+    /// A floating-point number.
     public static var doubleAttributeType: AttributeType { .double }
-    /// A decimal number of any length.
+    /// A decimal number of any precision.
     public static var decimalAttributeType: AttributeType { .decimal }
     /// A point in time.
     public static var dateAttributeType: AttributeType { .date }

@@ -2,21 +2,22 @@ import BackendContract
 import Crypto
 import LocalData
 
-/// One piece of work of a step: done whole before the next begins.
+/// One unit of work of a step. It is completed before the next unit begins.
 struct PlanUnit: Sendable {
     enum Work: Sendable {
-        /// Brings an entity's records to the end of a chain.
+        /// Converts an entity's records to the last version of a chain.
         case update(String, EvolutionChain)
-        /// Writes an entity's records to another, at a version; `chain` reads them, nil reads them whatever their version is.
+        /// Copies an entity's records to another entity, at the given version. The chain converts the records; without a chain, records
+        /// of any version are read.
         case copy(String, to: String, version: Int, EvolutionChain?)
-        /// The same, and removes them where they were.
+        /// Copies an entity's records like `copy`, and removes the originals.
         case rename(String, to: String, version: Int, EvolutionChain?)
         /// Removes an entity's records.
         case remove(String, keepsBackup: Bool)
     }
 
     let work: Work
-    /// What it does, as the stamps note it: another plan that goes on with the step has to have done the same.
+    /// The description of the unit in the stamps. A plan can continue a step only if its units have the same names.
     let name: String
 
     init(_ work: Work, _ name: String) {
@@ -24,7 +25,7 @@ struct PlanUnit: Sendable {
         self.name = name
     }
 
-    /// The entities that it reads or changes.
+    /// The entities that the unit reads or changes.
     var involved: [String] {
         switch work {
         case .update(let name, _), .remove(let name, _): [name]
@@ -33,24 +34,25 @@ struct PlanUnit: Sendable {
     }
 }
 
-/// An entity that begins with a step. Records of earlier versions that are there already would stay as they are, and no chain would read them.
+/// An entity that a step creates. The step must verify that the entity has no records of an earlier version, because no chain could read
+/// them.
 struct PlanBeginning: Sendable {
     let entity: String
     /// The version of its first records.
     let version: Int
-    /// The change of the plan, for messages.
+    /// The change of the plan that creates the entity, for messages.
     let spelling: String
-    /// How many units of work of the step come before it.
+    /// The number of units in the step that precede this one.
     let unitsBefore: Int
 }
 
-/// The work that changes come to.
+/// The planned operations of a step.
 struct PlanWork: Sendable {
     var units: [PlanUnit] = []
     var beginnings: [PlanBeginning] = []
 }
 
-/// A step that was checked, with the work that it is.
+/// A verified step, with its planned operations.
 struct BuiltStep: Sendable {
     let from: String
     let to: String
@@ -60,38 +62,39 @@ struct BuiltStep: Sendable {
     var didMigrate: SchemaPlan.Hook?
 
     var units: [PlanUnit] { work.units }
-    /// The step, as the stamps note it.
+    /// The name of the step in the stamps.
     var name: String { "\(from)>\(to)" }
-    /// Its parts in their order, as the stamps note them.
+    /// The names of the step's parts in the stamps, in order.
     var parts: [String] {
         (willMigrate == nil ? [] : ["willMigrate"]) + units.map(\.name) + (didMigrate == nil ? [] : ["didMigrate"])
     }
 
-    /// Its parts as the stamp of a store with some entities notes them: those that touch others by a digest, since a store does not tell the names of another one.
+    /// The names of the step's parts in the stamp of a store with the given entities. A part that involves entities of other stores is
+    /// stored as a digest, because a store must not reveal their names.
     func noted(in entities: [String]) -> [String] {
         let strangers = Set(units.filter { !Set($0.involved).isSubset(of: entities) }.map(\.name))
         return parts.map { strangers.contains($0) ? Self.digest($0) : $0 }
     }
 
-    /// A part by its verb and a digest of all of its words.
+    /// The verb of a part, and a digest of its name.
     private static func digest(_ part: String) -> String {
         "\(part.prefix { $0 != " " }) #\(hexadecimalText(of: SHA256.hash(data: Array(part.utf8)).prefix(8)))"
     }
 }
 
-/// A policy's plans, checked and put together: what every policy becomes, whatever it was written with.
+/// The verified plans of a policy. All kinds of policies are converted to this form.
 struct BuiltPlan: Sendable {
-    /// The versions, each before those that steps lead to from it.
+    /// The versions. Each version precedes the versions that can be reached from it.
     let versions: [String]
     var steps: [BuiltStep] = []
-    /// The chains of the entities that it ends with. A record of an earlier version whose way is not known for certain has none: two plans beside each other begin at
-    /// versions of the catalog, and a record only tells its own.
+    /// The chains of the entities in the last version. Several plans outside a chain begin at versions of the catalog, but a record
+    /// contains only its entity's version. If the conversion of earlier records is therefore ambiguous, the entity has no chain.
     var chains: [String: EvolutionChain] = [:]
 
     var current: String { versions.last ?? "" }
 }
 
-/// Checks a policy's plans against the declared schema and the registered entities, and puts the steps together. Nothing is read or written.
+/// Verifies a policy's plans against the declared schema and the registered entities, and builds the steps. It reads and writes no data.
 struct PlanBuilder {
     let adHoc: [SchemaPlan.AdHocMigration]
     let chain: SchemaPlan.MigrationChain?
@@ -99,7 +102,7 @@ struct PlanBuilder {
     let entities: RegisteredEntities
     let keepsRemoved: Bool
 
-    /// The versions that the plans know, the current one last.
+    /// The versions of the plans, the current one last.
     func versions() throws(PlanProblem) -> [String] {
         let links = chain?.migrations.map(\.version) ?? []
         var seen: Set<String> = []
@@ -127,7 +130,7 @@ struct PlanBuilder {
         return strangers + (links.isEmpty ? [current] : links)
     }
 
-    /// Where a plan begins and ends; nil for the current version.
+    /// The first and last version of a plan. The last version is nil for the current one.
     private func ends(of plan: SchemaPlan.AdHocMigration, _ links: [String]) -> (from: String, to: String?) {
         if plan.target != nil || links.contains(plan.name) { return (plan.name, plan.target) }
         for from in links where plan.name.hasPrefix("\(from)To") {
@@ -137,7 +140,7 @@ struct PlanBuilder {
         return (plan.name, nil)
     }
 
-    /// Every change of every step, with the step's name.
+    /// All changes of all steps.
     var changes: [SchemaPlan.EntityChange] { (chain?.migrations.flatMap(\.changes) ?? []) + adHoc.flatMap(\.changes) }
 
     func build() throws(PlanProblem) -> BuiltPlan {
@@ -221,7 +224,7 @@ struct PlanBuilder {
         )
     }
 
-    /// Checks what a plan ends in against what the program declares.
+    /// Verifies that the last version of a plan matches the declarations of the program.
     private func check(end model: PlanModel, _ place: String) throws(PlanProblem) {
         if let schema {
             let differences = model.differences(in: schema)
@@ -241,7 +244,7 @@ struct PlanBuilder {
 
     // MARK: Changes
 
-    /// - Parameter targets: The versions that entities have at the end; nil for a step of a chain, where they rise by one.
+    /// - Parameter targets: The final versions of the entities. Nil for a step of a chain, which increments each version by one.
     private func apply(
         _ changes: [SchemaPlan.EntityChange], to model: inout PlanModel, _ step: String, _ stage: SchemaPlan.Stage, targets: [String: Int]?
     ) throws(PlanProblem) -> PlanWork {
@@ -252,7 +255,7 @@ struct PlanBuilder {
                 if let problem = entities.problem(of: name) { throw PlanProblem(place: place, what: problem) }
             }
             if let problem = entities.contradiction(in: change) { throw PlanProblem(place: place, what: problem) }
-            /// The version of what is written for an entity now: that of the end, if nothing follows.
+            /// The version of the records that the current change writes. It is the final version if no later change updates the entity.
             func version(_ name: String, after current: Int) -> Int {
                 let isLast = !changes[(index + 1)...].contains { later in
                     if case .update = later.verb { return later.entity == name }
@@ -346,7 +349,7 @@ extension EntityModel {
 }
 
 extension EvolutionChain {
-    /// This chain with one more step, or as it is where it has the version already.
+    /// This chain with one more step, or this chain unchanged if it has already reached the version.
     func reaching(
         _ version: Int, from: ClosedRange<Int>, _ changes: [SchemaPlan.AttributeChange], isLink: Bool = true
     ) -> EvolutionChain {

@@ -1,21 +1,21 @@
 import LocalData
 
-/// What is wrong with a plan, and where.
+/// An error in a plan, and the part of the plan that contains it.
 struct PlanProblem: Error {
     let place: String
     let what: String
 }
 
-/// What a plan knows of one entity at one version.
+/// The schema of one entity at one version of a plan.
 struct EntityModel: Sendable {
     var attributes: [AttributeDescription] = []
-    /// The attributes that the plan took away.
+    /// The attributes that the plan has removed.
     var removed: Set<String> = []
-    /// Whether there may be attributes that the plan does not know.
+    /// Whether the entity may have attributes that the plan does not mention.
     var isOpen = false
-    /// The version of its records; 0 where that is unknown.
+    /// The version of the entity's records; 0 if it is unknown.
     var version = 1
-    /// The steps that its records have come.
+    /// The steps that convert earlier records to this version.
     var chain = EvolutionChain(base: 1)
 
     private func index(of name: String) -> Int? { attributes.firstIndex { $0.name == name } }
@@ -67,7 +67,7 @@ struct EntityModel: Sendable {
                 attribute.name = newName
             }
             removed.remove(attribute.name)
-            // What an open plan does not say of an attribute stays unknown.
+            // In an open plan, the properties that an update does not mention remain unknown.
             if !isKnown, update.type == nil || update.isOptional == nil { attribute.type = update.type ?? .named("") }
             if let place = index(of: change.name) { attributes[place] = attribute } else { attributes.append(attribute) }
         case .remove:
@@ -80,7 +80,7 @@ struct EntityModel: Sendable {
         }
     }
 
-    /// What differs in a description, as far as this is known.
+    /// Describes the differences from a declared entity. Unknown properties are not compared.
     func differences(in declared: EntityDescription) -> [String] {
         if !isOpen { return declared.differences(from: EntityDescription(declared.name, attributes)) }
         var found: [String] = []
@@ -96,14 +96,14 @@ struct EntityModel: Sendable {
     }
 }
 
-/// What a plan knows of a catalog's entities at one version.
+/// The schema of a catalog's entities at one version of a plan.
 struct PlanModel: Sendable {
     var entities: [String: EntityModel] = [:]
     var removed: Set<String> = []
-    /// Whether there may be entities that the plan does not know.
+    /// Whether the catalog may have entities that the plan does not mention.
     var isOpen = false
 
-    /// The model of an entity that has to be there.
+    /// The model of an entity that must exist.
     func existing(_ name: String, at place: String) throws(PlanProblem) -> EntityModel {
         if let entity = entities[name] { return entity }
         guard isOpen, !removed.contains(name) else { throw PlanProblem(place: place, what: "there is no entity \(name)") }
@@ -114,7 +114,7 @@ struct PlanModel: Sendable {
         if entities[name] != nil { throw PlanProblem(place: place, what: "there is an entity \(name) already") }
     }
 
-    /// What differs in another model, in words.
+    /// Describes the differences from another model.
     func differences(in other: PlanModel) -> [String] {
         var found: [String] = []
         for name in Set(entities.keys).union(other.entities.keys).sorted() {
@@ -127,7 +127,7 @@ struct PlanModel: Sendable {
         return found
     }
 
-    /// What differs in a declared schema, in words.
+    /// Describes the differences from a declared schema.
     func differences(in schema: CatalogSchema) -> [String] {
         var declared = PlanModel()
         for entity in schema.entities { declared.entities[entity.name] = EntityModel(attributes: entity.attributes) }

@@ -1,34 +1,34 @@
-/// What a migration policy did.
+/// The result of running a migration policy.
 public struct PlanReport: Sendable, Codable, Hashable {
-    /// One step.
+    /// A migration step that was run.
     public struct Step: Sendable, Codable, Hashable {
-        /// What kind of step.
+        /// The kind of a step.
         public enum Kind: String, Sendable, Codable {
             /// A step of a chain.
             case incremental
-            /// A step straight to a later version.
+            /// A step directly to a later version, outside the chain.
             case adHoc
-            /// What was inferred from the declared schema.
+            /// Changes that were inferred from the declared schema.
             case lightweight
         }
 
-        /// The version that it began at; nil where none was stamped.
+        /// The version before the step; nil if no version was stamped.
         public var from: String?
-        /// The version that it led to.
+        /// The version after the step.
         public var to: String
-        /// What kind of step.
+        /// The kind of the step.
         public var kind: Kind
-        /// How many records it changed, copied, moved or removed in this run.
+        /// The number of records that the step changed, copied, moved or removed in this run.
         public var records: Int
     }
 
-    /// The version that was stored before; nil where there was neither a stamp nor data, or several versions.
+    /// The stored version before the run. Nil if there was neither a stamp nor data, or if several versions were stored.
     public var from: String?
-    /// The version that is stored now; nil where none is known.
+    /// The stored version after the run; nil if it is unknown.
     public var to: String?
-    /// The steps that were run, in their order.
+    /// The steps in the order in which they were run.
     public var steps: [Step]
-    /// Why the plan was given up for what can be inferred, if it was: see `lightWeightBackup`.
+    /// The error of the plan, if inferred changes were applied instead of the plan; see `lightWeightBackup`.
     public var fallback: String?
 
     /// Creates a report.

@@ -1,20 +1,21 @@
 import LocalData
 
-/// Carries out steps that were checked: their parts in their order, each noted in the stamps, with the hooks. It writes no record: ``DocumentRecords`` does.
+/// Runs verified steps. It runs the parts and hooks of a step in order, and records the progress in the stamps. ``DocumentRecords``
+/// writes the records.
 struct PlanRunner: Sendable {
     let session: PlanSession
     let scene: PlanSession.Scene
 
     var records: DocumentRecords { session.host.documents {} }
 
-    /// The records, as a part of a step changes them: no more once another program is further.
+    /// The records for one part of a step. A write fails if another program has already completed the part.
     private func records(of run: StepRun, _ part: Int) -> DocumentRecords {
         session.host.documents { [session] in try await session.requireTurn(run, part) }
     }
 
-    /// Runs what is left of a step.
-    /// - Parameter positions: Where each entity is among the versions; what is at the step's end already is not touched.
-    /// - Returns: How many records were changed; nil when there was nothing of the step left for these entities.
+    /// Runs the remaining parts of a step.
+    /// - Parameter positions: The index of each entity's version. Entities that have reached the step's last version are skipped.
+    /// - Returns: The number of changed records; nil if the step was already complete for these entities.
     func run(_ step: BuiltStep, _ positions: [String: Int]) async throws -> Int? {
         let end = scene.versions.firstIndex(of: step.to) ?? 0
         func isConcerned(_ entities: [String]) -> Bool { entities.contains { positions[$0].map { $0 < end } ?? false } }
@@ -30,13 +31,15 @@ struct PlanRunner: Sendable {
             try Task.checkCancellation()
             let index = part - (step.willMigrate == nil ? 0 : 1)
             if step.units.indices.contains(index), !isConcerned(step.units[index].involved) { continue }
-            // A hook that comes first has not changed anything if it fails: an earlier program may go on as before.
+            // Do not record the first hook as begun. If it fails, it has changed nothing that the step needs, so an earlier program can
+            // continue.
             if index < 0 { try await session.requireTurn(run, part) } else { try await session.note(run, begun: part) }
             count += try await unlessOvertaken(run, part) {
                 switch index {
                 case step.units.indices: return try await self.run(step.units[index], records(of: run, part))
                 case ..<0:
-                    // The hook may mend what the step could not change: another version of it may be needed, so it is done once the step is known to succeed.
+                    // Check the records after the hook, because it may repair records that the step could not convert. The hook is
+                    // complete only after the check succeeds, so a corrected hook can run again.
                     try await call("willMigrate of \(step.to)", step.willMigrate)
                     try await check(step, isConcerned)
                 default: try await call("didMigrate of \(step.to)", step.didMigrate)
@@ -54,8 +57,8 @@ struct PlanRunner: Sendable {
         try await session.calling(what) { try await hook(session.router) }
     }
 
-    /// Runs work on a part of a step. Its error is ignored if another program has completed the part meanwhile.
-    /// - Throws: ``Overtaken`` then.
+    /// Runs a part of a step. If the part fails, but another program has completed it since this run began, its error is replaced.
+    /// - Throws: ``Overtaken`` if another program has completed the part; otherwise the error of the part.
     private func unlessOvertaken<R>(_ run: StepRun, _ part: Int, _ body: () async throws -> R) async throws -> R {
         do { return try await body() } catch let error as StorageError where !(error.code == StorageError.cancelled) {
             do { try await session.requireTurn(run, part) } catch is Overtaken { throw Overtaken() } catch {}
@@ -63,7 +66,8 @@ struct PlanRunner: Sendable {
         }
     }
 
-    /// Tries what a step does to its records, as far as no part of it depends on an earlier one: a record that cannot be changed fails the step before anything is written.
+    /// Converts records without writing them, for all parts that do not depend on earlier parts. Therefore a record that cannot be
+    /// converted fails the step before anything is written.
     private func check(_ step: BuiltStep, _ isConcerned: ([String]) -> Bool) async throws {
         var touched: Set<String> = []
         for index in 0...step.units.count {
@@ -79,7 +83,7 @@ struct PlanRunner: Sendable {
         }
     }
 
-    /// Fails if an entity that is to begin has records of an earlier version: nothing would convert them, and nothing could read them.
+    /// Fails if a new entity already has records of an earlier version. No chain could convert or read them.
     private func check(_ beginning: PlanBeginning) async throws {
         guard let version = try await records.earliestVersion(of: try place(beginning.entity), below: beginning.version) else { return }
         throw session.incompatible(
@@ -104,9 +108,10 @@ struct PlanRunner: Sendable {
         throw StorageError(StorageError.invalidEvolution, key: session.catalog, "Nothing says where \(name) is. Nothing was changed.")
     }
 
-    // MARK: What can be inferred
+    // MARK: Inferred changes
 
-    /// Brings the records of earlier versions to the declared shape: with defaults for what is missing, and original names.
+    /// Converts records of earlier versions to the declared schema. It renames attributes by their original names, and adds defaults for
+    /// missing attributes.
     func infer() async throws -> Int {
         var count = 0
         for name in scene.concerned {
@@ -118,7 +123,8 @@ struct PlanRunner: Sendable {
         return count
     }
 
-    /// The chain that brings an entity's records of earlier versions to its declared shape; nil where there are none, or the program has a chain for them.
+    /// The chain that converts an entity's earlier records to its declared schema. Nil if the entity has no earlier version, or if the
+    /// program declares its own chain.
     func inferredChain(_ name: String) -> EvolutionChain? {
         guard let entity = scene.entities.all[name], !entity.hasChain, !scene.entities.ambiguous.contains(name), entity.version > 1 else {
             return nil

@@ -1,17 +1,17 @@
 import BackendContract
 import LocalData
 
-/// What the stores say of their schema.
+/// The schema stamps of all stores of a run.
 struct StoredStamps: Sendable {
     var stamps: [SchemaStamp?]
-    /// The store of each concerned entity.
+    /// The index of the store that contains each entity.
     let stores: [String: Int]
-    /// Of the entities without a stamp, whether there is data; those that are not in it were not looked at.
+    /// Whether an entity has data. Entities that were not checked are missing; only those without a stamp are usually checked.
     var hasData: [String: Bool] = [:]
 
     func version(of entity: String) -> String? { stores[entity].flatMap { stamps[$0]?.version(of: entity) } }
 
-    /// Whether everything is stamped with the current version.
+    /// Whether every entity is stamped with the current version.
     func isCurrent(_ scene: PlanSession.Scene) -> Bool {
         guard let current = scene.versions.last else { return false }
         return zip(stamps, scene.stamps).allSatisfy { stamp, store in
@@ -20,7 +20,8 @@ struct StoredStamps: Sendable {
         }
     }
 
-    /// Where each concerned entity is among the versions: without a stamp at the first where there is data; without both with the rest, and at the last where there is no other.
+    /// The index of each entity's version. An entity with data but without a stamp has the first version. An entity without both has the
+    /// lowest version of the others, or the current version if there are no others.
     func positions(_ scene: PlanSession.Scene, _ catalog: String) throws -> [String: Int] {
         var positions: [String: Int] = [:]
         for entity in scene.concerned {
@@ -36,14 +37,14 @@ struct StoredStamps: Sendable {
             }
             positions[entity] = index
         }
-        // What is not there yet goes with the rest: a step may be about to fill it.
+        // An entity without data gets the position of the others, because a step may create its records.
         let rest = positions.values.min() ?? scene.versions.count - 1
         for entity in scene.concerned where positions[entity] == nil { positions[entity] = rest }
         return positions
     }
 
-    /// Refuses what a later program has migrated, or has begun to: this one would take it for its own.
-    /// - Parameter steps: The steps that this program knows.
+    /// Refuses data that a later program has migrated or has begun to migrate. This program would misread it.
+    /// - Parameter steps: The names of the steps in this program's plan.
     func refuseLater(_ scene: PlanSession.Scene, _ catalog: String, steps: [String]) throws {
         guard let current = scene.versions.last else { return }
         for (stamp, store) in zip(stamps, scene.stamps) {
@@ -64,15 +65,16 @@ struct StoredStamps: Sendable {
         }
     }
 
-    /// Whether a step was begun and not ended.
+    /// Whether a step was begun and not completed.
     var isUnfinished: Bool { stamps.contains { $0?.progress != nil } }
 
-    /// The versions that something is stored in; those without a stamp as nil.
+    /// The versions of the stored data; nil for data without a stamp.
     func versions(_ scene: PlanSession.Scene) -> Set<String?> {
         Set(scene.concerned.filter { version(of: $0) != nil || hasData[$0] == true }.map { version(of: $0) })
     }
 
-    /// The one version that everything is stored in.
+    /// The version of all stored data; nil if there are several. Data without a stamp counts as the first version if the plan has
+    /// several.
     func common(_ scene: PlanSession.Scene) -> String? {
         let versions = versions(scene)
         guard versions.count == 1, let only = versions.first else { return nil }
@@ -87,7 +89,7 @@ struct StoredStamps: Sendable {
 }
 
 extension PlanSession {
-    /// What is concerned, and where.
+    /// Determines the entities to migrate and their stores.
     func scene(_ changes: [SchemaPlan.EntityChange], versions: [String]) throws -> Scene {
         let entities = RegisteredEntities(entries, changes)
         var concerned = Set(entities.all.keys).union(changes.flatMap(\.involved))
@@ -98,7 +100,7 @@ extension PlanSession {
                     "\(catalog)'s schema has no configuration \(configuration). No record was read or changed.")
             }
             concerned = Set(named)
-            // What its entities were made of, and is there no more, is theirs.
+            // Include the former entities from which a plan creates the entities of the configuration.
             for _ in changes {
                 for change in changes {
                     if case (let from, let to)? = change.pair, concerned.contains(to), entities.all[from] == nil { concerned.insert(from) }
@@ -121,7 +123,7 @@ extension PlanSession {
         return Scene(entities: entities, concerned: names, versions: versions, stamps: stores.map(\.1))
     }
 
-    /// Refuses a plan that a configuration would carry out in part.
+    /// Refuses a plan that copies or renames an entity into or out of the configuration.
     func checkConfiguration(_ changes: [SchemaPlan.EntityChange], _ scene: Scene) throws {
         guard let configuration else { return }
         for change in changes {
@@ -133,7 +135,7 @@ extension PlanSession {
         }
     }
 
-    /// Refuses a declared schema that names what the catalog does not have.
+    /// Refuses a declared schema with entities that the catalog does not have.
     func entities(of schema: CatalogSchema, _ entities: RegisteredEntities) throws(PlanProblem) {
         for entity in schema.entities where entities.all[entity.name] == nil {
             throw PlanProblem(place: "The schema \(schema.version)", what: "the catalog has no key or collection \(entity.name)")
@@ -147,12 +149,12 @@ extension PlanSession {
 
     private func isMentioned(_ entity: String, _ schema: CatalogSchema) -> Bool { schema.entity(entity) != nil }
 
-    /// Runs work while no other call of this process does any on the catalog's schema.
+    /// Runs work while no other call of this process migrates the catalog.
     func alone<R: Sendable>(_ scene: Scene, _ body: () async throws -> R) async throws -> R {
         try await host.withLanes(of: scene.stamps.map(\.key), named: catalog, body)
     }
 
-    /// What the stores say.
+    /// Reads the stamps of all stores.
     func read(_ scene: Scene) async throws -> StoredStamps {
         var stamps: [SchemaStamp?] = []
         var stores: [String: Int] = [:]
@@ -163,7 +165,8 @@ extension PlanSession {
         return StoredStamps(stamps: stamps, stores: stores)
     }
 
-    /// Whether there is data of what has no stamp.
+    /// Checks which entities without a stamp have data.
+    /// - Parameter all: Whether to check entities with a stamp, too.
     func look(at stored: inout StoredStamps, _ scene: Scene, all: Bool = false) async throws {
         for entity in scene.concerned where all || stored.version(of: entity) == nil {
             guard let place = scene.entities.place(of: entity) else { continue }
@@ -171,7 +174,7 @@ extension PlanSession {
         }
     }
 
-    /// Notes that everything concerned has a version. What another process has noted meanwhile, and is later, stays.
+    /// Stamps all entities of the run with a version. It keeps a later version that another process has stamped.
     func stamp(_ version: String, _ scene: Scene) async throws {
         let versions = scene.versions
         @Sendable func isLater(_ other: String?) -> Bool {
@@ -203,17 +206,17 @@ extension PlanSession {
     }
 }
 
-/// A step that is being run, by what is noted of it.
+/// A step that is being run, with its recorded progress.
 struct StepRun: Sendable {
     let step: BuiltStep
     let configuration: String?
-    /// The stamps of the stores that were not at the step's end when it was begun.
+    /// The stores that had not reached the step's last version when it was begun.
     let stores: [PlanSession.StampedStore]
-    /// The versions from the step's end on.
+    /// The step's last version, and all later versions.
     let ends: Set<String>
-    /// How many parts each of the stores said were done when the run began; nil where it said nothing of the step.
+    /// The number of completed parts in each store's stamp when the run began; nil if the stamp does not mention the step.
     var seen: [Int?] = []
-    /// The first part to run.
+    /// The index of the first part to run.
     var start: Int { seen.contains(nil) ? 0 : seen.compactMap(\.self).max() ?? 0 }
 
     init(_ step: BuiltStep, _ positions: [String: Int], _ session: PlanSession, _ scene: PlanSession.Scene) {
@@ -224,13 +227,13 @@ struct StepRun: Sendable {
         ends = Set(scene.versions[end...])
     }
 
-    /// How many parts a stamp says are done; nil where it says nothing of the step.
+    /// The number of completed parts in a stamp; nil if the stamp does not mention the step.
     func done(_ stamp: SchemaStamp?) -> Int? {
         guard let progress = stamp?.progress, progress.step == step.name, progress.configuration == configuration else { return nil }
         return progress.done
     }
 
-    /// Whether a store's stamp says that another program has done a part since the run began.
+    /// Whether another program has completed a part since the run began, according to a store's stamp.
     func isPast(_ part: Int, _ stamp: SchemaStamp?, at index: Int) -> Bool {
         guard let stamp else { return false }
         if let done = done(stamp), done > part, done != seen[index] { return true }
@@ -238,13 +241,14 @@ struct StepRun: Sendable {
     }
 }
 
-/// Another program is further with a step: what this run has read of it is out of date.
+/// Thrown if another program has completed a part of a step first. The data that this run has read is out of date.
 struct Overtaken: Error {}
 
 extension PlanSession {
-    /// Looks how far an unfinished run of a step is. A part is noted once those before it are done everywhere, so the store that is furthest tells; but one that says
-    /// nothing was not there then.
-    /// - Throws: ``StorageError`` with `invalidEvolution` where what is done is not what the step begins with.
+    /// Reads the progress of an unfinished step from the stamps. A part is recorded after the previous parts are complete in all stores,
+    /// so the furthest stamp is the progress of the step. If a store's stamp does not mention the step, the store is new, and the step
+    /// starts from its first part.
+    /// - Throws: ``StorageError`` with `invalidEvolution` if the completed parts differ from the first parts of the step.
     func begin(_ run: StepRun) async throws -> StepRun {
         var next = run
         for store in run.stores {
@@ -253,7 +257,7 @@ extension PlanSession {
             guard run.done(stamp) != nil, let progress = stamp?.progress else { continue }
             let parts = run.step.noted(in: store.entities)
             for (index, part) in progress.parts.enumerated() where !parts.dropFirst(index).starts(with: [part]) {
-                // What was begun and changes records where they are may be mended: each of them is changed as long as it has the earlier version.
+                // The plan may change an unfinished update, because the update converts each record that still has the earlier version.
                 if index == progress.done, !["RenameEntity", "CopyEntity", "RemoveEntity"].contains(where: { part.hasPrefix($0) }) {
                     continue
                 }
@@ -266,8 +270,8 @@ extension PlanSession {
         return next
     }
 
-    /// Notes that a part of a step is begun, and those before it are done.
-    /// - Throws: ``Overtaken`` when another program is further.
+    /// Records in the stamps that a part of a step has begun, and that the previous parts are complete.
+    /// - Throws: ``Overtaken`` if another program has already completed the part.
     func note(_ run: StepRun, begun part: Int) async throws {
         for (index, store) in run.stores.enumerated() {
             let progress = SchemaStamp.Progress(
@@ -284,7 +288,7 @@ extension PlanSession {
         }
     }
 
-    /// Fails when another program is further with a step.
+    /// Throws ``Overtaken`` if another program has already completed a part of a step.
     func requireTurn(_ run: StepRun, _ part: Int) async throws {
         for (index, store) in run.stores.enumerated() where run.isPast(part, try await host.read(store.key), at: index) {
             throw Overtaken()

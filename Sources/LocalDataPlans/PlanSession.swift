@@ -2,27 +2,28 @@ import BackendContract
 import LocalData
 import Logging
 
-/// One run of a policy over a catalog: reads what is stored, checks the plan, and runs the steps that lead from the one to the other.
+/// One run of a policy over a catalog. It reads the stored versions, verifies the plan, and runs the steps from the stored version to the
+/// current one.
 struct PlanSession: Sendable {
     let host: any PlanHost
-    /// The router that a plan's hooks get.
+    /// The router that is passed to the hooks of a plan.
     let router: StorageRouter
     let catalog: String
     let schema: CatalogSchema?
     let entries: [AnyStorageKey]
-    /// The group of entities that is migrated; nil for all.
+    /// The group of entities to migrate; nil for all entities.
     let configuration: String?
 
-    /// How many times a run begins again because another program was faster.
+    /// The maximum number of restarts after another program completed a part of a step first.
     private static let mostAttempts = 64
 
-    /// What is known when a run begins.
+    /// The entities, versions and stores of a run.
     struct Scene: Sendable {
         let entities: RegisteredEntities
-        /// The entities that are concerned.
+        /// The names of the entities to migrate.
         let concerned: [String]
         let versions: [String]
-        /// The stores' stamps, each with the entities that are in the store.
+        /// The stamps of the stores, each with the entities in that store.
         let stamps: [StampedStore]
     }
 
@@ -31,7 +32,7 @@ struct PlanSession: Sendable {
         let entities: [String]
     }
 
-    /// What a run did, and the chains that bring records of earlier versions to the declared shape from now on, by their entities.
+    /// The report of a run, and the chain for each entity that converts earlier records to the declared schema when they are read.
     struct Outcome: Sendable {
         var report: PlanReport
         var chains: [String: EvolutionChain] = [:]
@@ -58,7 +59,8 @@ struct PlanSession: Sendable {
     private func run(_ builder: PlanBuilder, _ options: SchemaPlan.Policy.Options, _ scene: Scene) async throws -> Outcome {
         var stored = try await read(scene)
         if stored.isCurrent(scene), !stored.isUnfinished, !options.forceValidateModel {
-            // Nothing is due, so that nothing is checked; but what an older program may still store has to be read.
+            // All data is current, so the plan need not be verified. The chains are still needed to read records that an earlier program
+            // may store.
             let chains = (try? builder.build()).map { own($0.chains, scene) } ?? [:]
             return Outcome(report: PlanReport(from: scene.versions.last, to: scene.versions.last), chains: chains)
         }
@@ -111,7 +113,7 @@ struct PlanSession: Sendable {
             report.to = plan.current
             return Outcome(report: report, chains: inferred(scene))
         }
-        // An entity without a stamp and without data is current.
+        // Entities without a stamp and without data are current.
         if !stored.isCurrent(scene) { try await stamp(plan.current, scene) }
         report.to = plan.current
         return Outcome(report: report, chains: chains)
@@ -145,7 +147,7 @@ struct PlanSession: Sendable {
         return try await run(policy)
     }
 
-    /// Does what can be inferred from the declared schema, and stamps it.
+    /// Applies the changes that can be inferred from the declared schema, and stamps its version.
     private func infer(_ scene: Scene, _ failure: StorageError?) async throws -> PlanReport {
         if let schema { try checked { () throws(PlanProblem) in try entities(of: schema, scene.entities) } }
         var stored = try await read(scene)
@@ -165,7 +167,7 @@ struct PlanSession: Sendable {
         return report
     }
 
-    /// Those chains that end in what the program declares.
+    /// The chains whose last version matches the declared version of the entity.
     private func own(_ chains: [String: EvolutionChain], _ scene: Scene) -> [String: EvolutionChain] {
         chains.filter { name, chain in
             guard scene.concerned.contains(name), !scene.entities.ambiguous.contains(name), let entity = scene.entities.all[name] else {
@@ -182,7 +184,8 @@ struct PlanSession: Sendable {
         return chains
     }
 
-    /// The step to take from a version: the one that was begun, or the longest for which every entity is where it begins, or past its end.
+    /// The next step from a version. It is the step that was already begun, or else the longest one that fits: every entity must be at
+    /// its first version, or at its last version or later.
     private func step(
         _ plan: BuiltPlan, from start: Int, _ positions: [String: Int], _ scene: Scene, _ stored: StoredStamps
     ) -> BuiltStep? {
@@ -192,11 +195,11 @@ struct PlanSession: Sendable {
         return plan.steps.filter { step in
             index(step.from) == start && positions.values.allSatisfy { $0 == start || $0 >= index(step.to) }
         }
-        // Of two that lead equally far, the plan that was written for it beside the chain.
+        // If two steps reach the same version, prefer the one outside the chain.
         .max { (index($0.to), $0.kind == .adHoc ? 1 : 0) < (index($1.to), $1.kind == .adHoc ? 1 : 0) }
     }
 
-    /// Refuses a plan that would bring records to a place that protects them less.
+    /// Refuses a plan that copies or moves records to a location with weaker protection.
     private func checkProtection(_ plan: BuiltPlan, _ scene: Scene) throws {
         let runner = PlanRunner(session: self, scene: scene)
         for unit in plan.steps.flatMap(\.units) {
@@ -226,7 +229,7 @@ struct PlanSession: Sendable {
         StorageError(StorageError.incompatibleSchema, key: catalog, "\(message) What is stored was left as it is.")
     }
 
-    /// Runs code of the program's own.
+    /// Runs a closure of the program. Errors other than `StorageError` and `CancellationError` become `migrationFailed`.
     func calling<R>(_ what: String, _ body: () async throws -> R) async throws -> R {
         do { return try await body() } catch let error as StorageError { throw error } catch let error as CancellationError {
             throw error

@@ -1,10 +1,10 @@
 import BackendContract
 import LocalData
 
-/// The keys and collections of a catalog, by their names.
+/// The keys and collections of a catalog, by name, and the locations of entities that only a plan mentions.
 struct RegisteredEntities: Sendable {
     let all: [String: DeclaredEntity]
-    /// The names that several entries have.
+    /// Names that more than one entry has.
     let ambiguous: Set<String>
     private let declared: [String: SchemaPlan.DeclaredPlace]
     private let kinds: [String: SchemaPlan.EntityKind]
@@ -21,7 +21,8 @@ struct RegisteredEntities: Sendable {
             declared[change.entity] = (declared[change.entity] ?? SchemaPlan.DeclaredPlace()).filled(from: change.place)
             if let kind = change.place.kind, kinds[change.entity] == nil { kinds[change.entity] = kind }
         }
-        // What an entity was copied or renamed to is of the same kind as it was, and was in the same place if nobody says otherwise.
+        // A copied or renamed entity has the kind of its source. It has the location of its source, too, unless the plan names another
+        // one.
         for _ in changes {
             for change in changes {
                 guard case (let from, let to)? = change.pair else { continue }
@@ -38,10 +39,10 @@ struct RegisteredEntities: Sendable {
         self.kinds = kinds
     }
 
-    /// The versions that the program declares.
+    /// The declared version of each entity.
     var versions: [String: Int] { all.mapValues(\.version) }
 
-    /// Why a plan cannot touch an entity; nil when it can.
+    /// The reason why a plan cannot change an entity; nil if it can.
     func problem(of name: String) -> String? {
         if ambiguous.contains(name) { return "the catalog has several keys or collections that are called \(name)" }
         if let entity = all[name] {
@@ -52,7 +53,7 @@ struct RegisteredEntities: Sendable {
             ? "the program has no key or collection \(name) any more, and its catalog has several domains: say where it is (in:)" : nil
     }
 
-    /// What a change says of a place and what is known of it differ; nil when they do not.
+    /// A contradiction between the location that a change declares and the actual location; nil if there is none.
     func contradiction(in change: SchemaPlan.EntityChange) -> String? {
         guard let place = place(of: change.entity) else { return nil }
         if let domain = change.place.domain, domain != place.domain {
@@ -65,13 +66,13 @@ struct RegisteredEntities: Sendable {
         return nil
     }
 
-    /// Why one cannot become the other; nil when it can.
+    /// The reason why one entity cannot be copied or renamed to the other; nil if it can.
     func kindsDiffer(_ from: String, _ to: String) -> String? {
         guard let one = place(of: from), let other = place(of: to), one.isCollection != other.isCollection else { return nil }
         return one.isCollection ? "\(from) is a collection, and \(to) a key" : "\(from) is a key, and \(to) a collection"
     }
 
-    /// Where an entity is; nil when that cannot be known.
+    /// The location of an entity; nil if it cannot be determined.
     func place(of name: String) -> DocumentPlace? {
         if let entity = all[name] { return DocumentPlace(name, entity) }
         let places = Set(all.values.map { SchemaPlan.DeclaredPlace(domain: $0.domain, kind: nil, security: $0.security) })
@@ -87,7 +88,7 @@ extension DeclaredEntity {
 }
 
 extension SchemaPlan.EntityChange {
-    /// The two entities of a copy or a new name.
+    /// The source and destination of a copy or rename; nil for other changes.
     var pair: (from: String, to: String)? {
         switch verb {
         case .copy(let name), .rename(let name): (entity, name)

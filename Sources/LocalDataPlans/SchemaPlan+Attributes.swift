@@ -1,10 +1,10 @@
 public import LocalData
 
 extension SchemaPlan {
-    /// What a closure of a plan makes of a record: the new value of an attribute.
+    /// Computes the new value of an attribute from a record.
     public typealias Computation = @Sendable (_ old: StoredDocument, _ context: EvolutionContext) throws -> DocumentValue?
 
-    /// One change of an entity's attributes: what ``AddAttribute``, ``UpdateAttribute`` and ``RemoveAttribute`` stand for.
+    /// One change of an entity's attributes, created by ``AddAttribute``, ``UpdateAttribute`` or ``RemoveAttribute``.
     public struct AttributeChange: Sendable {
         enum Verb: Sendable {
             case add(AttributeType, isOptional: Bool, default: DocumentValue?, Computation?)
@@ -23,7 +23,7 @@ extension SchemaPlan {
         let name: String
         let verb: Verb
 
-        /// The verb and the attribute, as messages name them.
+        /// The statement and the attribute, for messages.
         var spelling: String {
             switch verb {
             case .add: "AddAttribute \(name)"
@@ -32,7 +32,7 @@ extension SchemaPlan {
             }
         }
 
-        /// What it does, in words that are the same for the same change.
+        /// A description that is equal for equal changes. It is stored in the schema stamps.
         var identity: String {
             switch verb {
             case .add(let type, _, _, _): "\(spelling) (\(type))"
@@ -43,26 +43,27 @@ extension SchemaPlan {
         }
     }
 
-    /// A new attribute.
+    /// Adds an attribute to an entity.
     public struct AddAttribute: Sendable {
         let change: AttributeChange
 
-        /// Adds an attribute.
+        /// Adds an attribute with an optional default.
         /// - Parameters:
-        ///   - name: The name under which it is stored.
-        ///   - attributeType: What it holds.
-        ///   - optional: Whether it may be missing or null.
-        ///   - defaultValue: What it is in records that are there already; a required one needs it in an ``UpdateEntity``.
+        ///   - name: The stored name of the attribute.
+        ///   - attributeType: The type of the attribute.
+        ///   - optional: Whether the attribute may be missing or null.
+        ///   - defaultValue: The value for existing records. In an ``UpdateEntity``, a required attribute needs a default.
         public init(_ name: String, attributeType: AttributeType, optional: Bool = false, default defaultValue: DocumentValue? = nil) {
             change = AttributeChange(name: name, verb: .add(attributeType, isOptional: optional, default: defaultValue, nil))
         }
 
-        /// Adds an attribute that is computed from the record as it was before the ``UpdateEntity``.
+        /// Adds an attribute whose value is computed from the record before the ``UpdateEntity``.
         /// - Parameters:
-        ///   - name: The name under which it is stored.
-        ///   - attributeType: What it holds: what the closure makes is converted to it.
-        ///   - optional: Whether it may be missing or null.
-        ///   - value: Makes the value. It may run again on the same record, so it must not invent anything: see ``EvolutionContext/identity``.
+        ///   - name: The stored name of the attribute.
+        ///   - attributeType: The type of the attribute. The computed value is converted to it.
+        ///   - optional: Whether the attribute may be missing or null.
+        ///   - value: Computes the value. It may run again on the same record, so its result must be reproducible; see
+        ///     ``EvolutionContext/identity``.
         public init(
             _ name: String, attributeType: AttributeType, optional: Bool = false,
             _ value: @escaping @Sendable (_ old: StoredDocument, _ context: EvolutionContext) throws -> DocumentValue?
@@ -70,7 +71,7 @@ extension SchemaPlan {
             change = AttributeChange(name: name, verb: .add(attributeType, isOptional: optional, default: nil, value))
         }
 
-        /// Adds an attribute that is computed from the record as it was before the ``UpdateEntity``.
+        /// Adds an attribute whose value is computed from the record before the ``UpdateEntity``, without the context.
         public init(
             _ name: String, attributeType: AttributeType, optional: Bool = false,
             _ value: @escaping @Sendable (_ old: StoredDocument) throws -> DocumentValue?
@@ -79,18 +80,20 @@ extension SchemaPlan {
         }
     }
 
-    /// An attribute under another name, of another type, or required where it was not.
+    /// Changes the name, type, optionality or value of an attribute.
     public struct UpdateAttribute: Sendable {
         let change: AttributeChange
 
-        /// Changes an attribute; what is not given stays.
+        /// Changes an attribute. Properties that are nil stay the same.
         /// - Parameters:
-        ///   - name: The attribute.
-        ///   - newName: Its new name.
-        ///   - attributeType: Its new type. Values are converted; one that cannot be fails the step, and nothing of it is written.
-        ///   - optional: Whether it may be missing or null from now on. One that becomes required needs a default or a transformation.
-        ///   - defaultValue: What it is where it is missing or null.
-        ///   - transform: Makes the new value of the old one, before it is converted. It may run again on the same record.
+        ///   - name: The present name of the attribute.
+        ///   - newName: The new name.
+        ///   - attributeType: The new type. Values are converted. If a value cannot be converted, the step fails and nothing of it is
+        ///     written.
+        ///   - optional: Whether the attribute may be missing or null from now on. An attribute that becomes required needs a default or
+        ///     a transformation.
+        ///   - defaultValue: The value for records in which the attribute is missing or null.
+        ///   - transform: Computes the new value from the old one, before the conversion. It may run again on the same record.
         public init(
             _ name: String, to newName: String? = nil, attributeType: AttributeType? = nil, optional: Bool? = nil,
             default defaultValue: DocumentValue? = nil,
@@ -103,7 +106,7 @@ extension SchemaPlan {
                         newName: newName, type: attributeType, isOptional: optional, defaultValue: defaultValue, transform: transform)))
         }
 
-        /// Changes an attribute by its value alone.
+        /// Changes an attribute with a transformation that needs only the old value.
         public init(
             _ name: String, to newName: String? = nil, attributeType: AttributeType? = nil, optional: Bool? = nil,
             _ transform: @escaping @Sendable (_ value: DocumentValue?) throws -> DocumentValue?
@@ -112,7 +115,7 @@ extension SchemaPlan {
         }
     }
 
-    /// The end of an attribute: records lose it.
+    /// Removes an attribute from every record.
     public struct RemoveAttribute: Sendable {
         let change: AttributeChange
 
@@ -120,7 +123,7 @@ extension SchemaPlan {
         public init(_ name: String) { change = AttributeChange(name: name, verb: .remove) }
     }
 
-    /// Puts the changes of an entity's attributes together.
+    /// Builds the attribute changes of an entity.
     @resultBuilder public enum AttributeChanges {
         /// A new attribute.
         public static func buildExpression(_ verb: AddAttribute) -> [AttributeChange] { [verb.change] }
@@ -128,24 +131,24 @@ extension SchemaPlan {
         public static func buildExpression(_ verb: UpdateAttribute) -> [AttributeChange] { [verb.change] }
         /// A removed attribute.
         public static func buildExpression(_ verb: RemoveAttribute) -> [AttributeChange] { [verb.change] }
-        /// Changes that were put together elsewhere.
+        /// An array of changes.
         public static func buildExpression(_ changes: [AttributeChange]) -> [AttributeChange] { changes }
-        /// One after the other.
+        /// All changes of a block, in order.
         public static func buildBlock(_ parts: [AttributeChange]...) -> [AttributeChange] { parts.flatMap(\.self) }
-        /// Those of an `if`.
+        /// The changes of an `if` without an `else`.
         public static func buildOptional(_ part: [AttributeChange]?) -> [AttributeChange] { part ?? [] }
-        /// Those of the first branch.
+        /// The changes of the first branch.
         public static func buildEither(first part: [AttributeChange]) -> [AttributeChange] { part }
-        /// Those of the other branch.
+        /// The changes of the second branch.
         public static func buildEither(second part: [AttributeChange]) -> [AttributeChange] { part }
-        /// Those of a loop.
+        /// The changes of a loop.
         public static func buildArray(_ parts: [[AttributeChange]]) -> [AttributeChange] { parts.flatMap(\.self) }
     }
 }
 
 extension [SchemaPlan.AttributeChange] {
-    /// Makes the changes to a record.
-    /// - Throws: ``StorageError`` with `migrationFailed`, naming entity, record and attribute.
+    /// Applies the changes to a record.
+    /// - Throws: ``StorageError`` with `migrationFailed`, which names the entity, record and attribute.
     func apply(to document: inout StoredDocument, _ context: EvolutionContext) throws {
         if isEmpty { return }
         guard document.root.object != nil else {
@@ -178,7 +181,7 @@ extension SchemaPlan.AttributeChange {
             if let type = update.type { value = try converted(value, to: type, context) }
             let newPath = DocumentPath([.name(update.newName ?? name)])
             if let newName = update.newName, newName != name, let standing = document[newPath], standing != .null {
-                // The plan does not know the value there, so it must not replace it.
+                // The plan does not mention the existing value under the new name, so it must not replace it.
                 let isMissing = document[path] == nil || document[path] == .null
                 if isMissing { value = try update.type.map { try converted(standing, to: $0, context) } ?? standing }
                 guard isMissing || standing == value else {
@@ -186,7 +189,7 @@ extension SchemaPlan.AttributeChange {
                 }
             }
             if update.isOptional == false { try require(value, context) }
-            // Where there is nothing, there is nothing to rename: what has the new name already stays.
+            // The record has no value to rename. A value under the new name stays.
             if value == nil, document[path] == nil { return }
             document[path] = nil
             document[newPath] = value

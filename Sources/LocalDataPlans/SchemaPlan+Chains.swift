@@ -1,18 +1,20 @@
 public import LocalData
 
 extension SchemaPlan {
-    /// A program's own work around a step.
+    /// A closure of the program that runs before or after a step.
     public typealias Hook = @Sendable (StorageRouter) async throws -> Void
 
-    /// What kind of step leads to a version.
+    /// The kind of changes that a step may make.
     public enum Stage: Sendable, Hashable {
-        /// Only what can be inferred: optional attributes or ones with a default, other names, fewer attributes. Anything else is refused before anything is written.
+        /// Only changes that can be inferred: new attributes that are optional or have a default, renamed attributes, and removed
+        /// attributes. A plan with any other change fails before anything is written.
         case lightweight
-        /// Anything, with hooks before and after.
+        /// Any change, with hooks before and after the step.
         case custom
     }
 
-    /// The step that leads to a version from the one before it in the chain. The first of a chain describes the version that it begins with.
+    /// A step from the previous version in the chain to the next one. The first step of a chain describes the version at which the chain
+    /// begins.
     public struct ModelMigration: Sendable {
         let version: String
         let stage: Stage
@@ -22,11 +24,12 @@ extension SchemaPlan {
 
         /// Describes a step.
         /// - Parameters:
-        ///   - version: The version that it leads to; the name is persisted.
-        ///   - stage: Whether it may be more than what can be inferred.
-        ///   - willMigrate: Called before the step's changes. After a crash it may be called again, if that came before its end was noted; so with `didMigrate`.
-        ///   - didMigrate: Called after the step's changes, and before the version is stamped.
-        ///   - changes: What changes, in this order.
+        ///   - version: The version after the step. The name is persisted.
+        ///   - stage: The kind of changes that the step may make.
+        ///   - willMigrate: Called before the changes of the step. After a crash it may be called again, even if it had completed.
+        ///   - didMigrate: Called after the changes of the step, and before the version is stamped. After a crash it may be called again,
+        ///     too.
+        ///   - changes: The changes, in the order in which they are made.
         public init(
             _ version: String, stage: Stage = .custom, willMigrate: Hook? = nil, didMigrate: Hook? = nil,
             @EntityChanges _ changes: () -> [EntityChange]
@@ -39,7 +42,7 @@ extension SchemaPlan {
         }
     }
 
-    /// A step that leads from one version straight to a later one.
+    /// A step directly from one version to a later one.
     public struct AdHocMigration: Sendable {
         let name: String
         let target: String?
@@ -47,8 +50,10 @@ extension SchemaPlan {
 
         /// Describes a step that leads to the current version.
         /// - Parameters:
-        ///   - name: The version that it begins at. Beside a chain also `V1ToV2`, if `V1` and `V2` are versions of the chain and `V1ToV2` is none: from the one to the other.
-        ///   - changes: What changes, in this order.
+        ///   - name: The version before the step. If the policy also has a chain, the name may be `V1ToV2`: then the step leads from the
+        ///     version `V1` of the chain to the version `V2`. This applies only if the chain has both versions, and has no version that
+        ///     is called `V1ToV2`.
+        ///   - changes: The changes, in the order in which they are made.
         public init(_ name: String, @EntityChanges _ changes: () -> [EntityChange]) {
             self.name = name
             target = nil
@@ -57,9 +62,9 @@ extension SchemaPlan {
 
         /// Describes a step between two versions.
         /// - Parameters:
-        ///   - version: The version that it begins at.
-        ///   - target: The version that it leads to.
-        ///   - changes: What changes, in this order.
+        ///   - version: The version before the step.
+        ///   - target: The version after the step.
+        ///   - changes: The changes, in the order in which they are made.
         public init(from version: String, to target: String, @EntityChanges _ changes: () -> [EntityChange]) {
             name = version
             self.target = target
@@ -67,31 +72,31 @@ extension SchemaPlan {
         }
     }
 
-    /// The versions of a catalog, each with the step that leads to it from the one before.
+    /// The versions of a catalog in order, each with the step from the previous version.
     public struct MigrationChain: Sendable {
         let migrations: [ModelMigration]
 
-        /// Puts a chain together.
+        /// Creates a chain from the steps in a result builder.
         public init(@Builder _ migrations: () -> [ModelMigration]) { self.migrations = migrations() }
 
-        /// Puts a chain together of steps that were made elsewhere.
+        /// Creates a chain from an array of steps.
         public init(_ migrations: [ModelMigration]) { self.migrations = migrations }
 
-        /// Puts the steps of a chain together.
+        /// Builds the steps of a chain.
         @resultBuilder public enum Builder {
             /// One step.
             public static func buildExpression(_ migration: ModelMigration) -> [ModelMigration] { [migration] }
-            /// Steps that were put together elsewhere.
+            /// An array of steps.
             public static func buildExpression(_ migrations: [ModelMigration]) -> [ModelMigration] { migrations }
-            /// One after the other.
+            /// All steps of a block, in order.
             public static func buildBlock(_ parts: [ModelMigration]...) -> [ModelMigration] { parts.flatMap(\.self) }
-            /// Those of an `if`.
+            /// The steps of an `if` without an `else`.
             public static func buildOptional(_ part: [ModelMigration]?) -> [ModelMigration] { part ?? [] }
-            /// Those of the first branch.
+            /// The steps of the first branch.
             public static func buildEither(first part: [ModelMigration]) -> [ModelMigration] { part }
-            /// Those of the other branch.
+            /// The steps of the second branch.
             public static func buildEither(second part: [ModelMigration]) -> [ModelMigration] { part }
-            /// Those of a loop.
+            /// The steps of a loop.
             public static func buildArray(_ parts: [[ModelMigration]]) -> [ModelMigration] { parts.flatMap(\.self) }
         }
     }

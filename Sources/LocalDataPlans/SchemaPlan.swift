@@ -1,8 +1,10 @@
 public import LocalData
 
-/// The words in which a plan says how stored entities change: an entity is a key or a collection, by its name.
+/// The statements of a migration plan, which describe how stored entities change. An entity is a key or a collection, identified by its
+/// name.
 ///
-/// A plan works on stored documents, so the Swift types of earlier versions need not exist any more. The module `LocalDataVocabulary` has the words under their bare names:
+/// A plan converts stored documents, so the Swift types of earlier versions are not needed. The module `LocalDataVocabulary` declares the
+/// statements without the prefix `SchemaPlan.`:
 ///
 /// ```swift
 /// ModelMigration("V2") {
@@ -13,24 +15,24 @@ public import LocalData
 /// }
 /// ```
 ///
-/// A record carries the version of its entity. It is 1 for an entity that a plan adds, copies or renames, and each `UpdateEntity` raises it by one. The key or collection
-/// that the program registers has to be declared with the version that the plan ends in: `.version(2)`.
+/// Each record stores the version of its entity. The version is 1 for an entity that a plan adds, copies or renames, and each
+/// `UpdateEntity` increments it. Declare the registered key or collection with the last version of the plan: `.version(2)`.
 public enum SchemaPlan {
-    /// What an entity is that has no registered key or collection.
+    /// The kind of an entity that has no registered key or collection.
     public enum EntityKind: String, Sendable, Hashable {
         /// A collection of records.
         case collection
-        /// A single key: its record is one document.
+        /// A single key. It has one record, which is one document.
         case key
     }
 
-    /// Where an entity is that the program has no key or collection for any more.
+    /// The location of an entity that has no registered key or collection.
     struct DeclaredPlace: Sendable, Hashable {
         var domain: StorageDomain?
         var kind: EntityKind?
         var security: SecurityPolicy = .automatic
 
-        /// This place, with what another one says where this one says nothing. What is in another domain is sealed in its own way.
+        /// This location, with missing properties filled from another one. The security policy is copied only if the domain is the same.
         func filled(from other: DeclaredPlace) -> DeclaredPlace {
             let isThere = domain == nil || other.domain == nil || domain == other.domain
             return DeclaredPlace(
@@ -39,7 +41,7 @@ public enum SchemaPlan {
         }
     }
 
-    /// One change of a plan: what ``AddEntity``, ``UpdateEntity``, ``CopyEntity``, ``RenameEntity`` and ``RemoveEntity`` stand for.
+    /// One change of a plan, created by ``AddEntity``, ``UpdateEntity``, ``CopyEntity``, ``RenameEntity`` or ``RemoveEntity``.
     public struct EntityChange: Sendable {
         enum Verb: Sendable {
             case add([AttributeChange])
@@ -53,7 +55,7 @@ public enum SchemaPlan {
         let verb: Verb
         let place: DeclaredPlace
 
-        /// The verb and the entity, as messages name them.
+        /// The statement and the entity, for messages.
         var spelling: String {
             switch verb {
             case .add: "AddEntity \(entity)"
@@ -64,13 +66,13 @@ public enum SchemaPlan {
             }
         }
 
-        /// What it does, in words that are the same for the same change.
+        /// A description that is equal for equal changes. It is stored in the schema stamps.
         var identity: String {
             guard case .update(let changes) = verb, !changes.isEmpty else { return spelling }
             return "\(spelling): \(changes.map(\.identity).joined(separator: ", "))"
         }
 
-        /// The entities that it reads or changes.
+        /// The entities that the change reads or writes.
         var involved: [String] {
             switch verb {
             case .copy(let name), .rename(let name): [entity, name]
@@ -79,17 +81,18 @@ public enum SchemaPlan {
         }
     }
 
-    /// A new entity. Nothing is stored for it; its attributes are what later steps, and the declared schema, build on.
+    /// Adds an entity. Nothing is stored for it. Later steps and the declared schema refer to its attributes.
     public struct AddEntity: Sendable {
         let change: EntityChange
 
         /// Adds an entity.
         /// - Parameters:
         ///   - name: The name of the key or collection.
-        ///   - domain: Where it lives, if the program has no key or collection of the name any more and the catalog has several domains.
-        ///   - kind: What it is, if the program has none of the name any more; a collection when not given.
-        ///   - security: How its records are sealed, if the program has none of the name any more.
-        ///   - attributes: Its attributes, each by ``AddAttribute``.
+        ///   - domain: The domain of the entity. Required only if no key or collection of the name is registered and the catalog has
+        ///     several domains.
+        ///   - kind: The kind of the entity, if it is not registered; a collection by default.
+        ///   - security: The security policy of its records, if the entity is not registered.
+        ///   - attributes: Its attributes, each declared by ``AddAttribute``.
         public init(
             _ name: String, in domain: StorageDomain? = nil, as kind: EntityKind? = nil, security: SecurityPolicy = .automatic,
             @AttributeChanges _ attributes: () -> [AttributeChange] = { [] }
@@ -99,17 +102,17 @@ public enum SchemaPlan {
         }
     }
 
-    /// A change of an entity's attributes: every record of it is written anew, a page in one commit.
+    /// Changes the attributes of an entity. It rewrites every record, one page in each commit.
     public struct UpdateEntity: Sendable {
         let change: EntityChange
 
         /// Changes an entity.
         /// - Parameters:
         ///   - name: The entity.
-        ///   - domain: Where the entity lives, if the program has no key or collection of its name any more.
-        ///   - kind: What it is, if the program has none of its name any more.
-        ///   - security: How its records are sealed, if the program has none of its name any more.
-        ///   - changes: The changes of its attributes, made in their order.
+        ///   - domain: The domain of the entity, if it is not registered.
+        ///   - kind: The kind of the entity, if it is not registered.
+        ///   - security: The security policy of its records, if the entity is not registered.
+        ///   - changes: The attribute changes, in the order in which they are made.
         public init(
             _ name: String, in domain: StorageDomain? = nil, as kind: EntityKind? = nil, security: SecurityPolicy = .automatic,
             @AttributeChanges _ changes: () -> [AttributeChange]
@@ -119,17 +122,17 @@ public enum SchemaPlan {
         }
     }
 
-    /// A second entity with the records of one, under their ids. Both are independent from then on.
+    /// Copies the records of an entity to a new entity, with the same ids. Later changes of one do not affect the other.
     public struct CopyEntity: Sendable {
         let change: EntityChange
 
-        /// Copies an entity. Fails the step if the copy has a different record with one of the ids.
+        /// Copies an entity. The step fails if the new entity already has a different record with the same id.
         /// - Parameters:
         ///   - name: The entity.
-        ///   - newName: The new one.
-        ///   - domain: Where the entity lives, if the program has no key or collection of its name any more.
-        ///   - kind: What it is, if the program has none of its name any more.
-        ///   - security: How its records are sealed, if the program has none of its name any more.
+        ///   - newName: The name of the copy.
+        ///   - domain: The domain of the entity, if it is not registered.
+        ///   - kind: The kind of the entity, if it is not registered.
+        ///   - security: The security policy of its records, if the entity is not registered.
         public init(
             _ name: String, to newName: String, in domain: StorageDomain? = nil, as kind: EntityKind? = nil,
             security: SecurityPolicy = .automatic
@@ -139,17 +142,17 @@ public enum SchemaPlan {
         }
     }
 
-    /// Another name for an entity: its records move under their ids. Each is durable in its new place before the old one goes.
+    /// Renames an entity. Its records move with the same ids. Each record is durable at the destination before the original is deleted.
     public struct RenameEntity: Sendable {
         let change: EntityChange
 
-        /// Renames an entity. Fails the step if the new entity has a different record with one of the ids.
+        /// Renames an entity. The step fails if the new entity already has a different record with the same id.
         /// - Parameters:
         ///   - name: The entity.
         ///   - newName: Its new name.
-        ///   - domain: Where the entity lives, if the program has no key or collection of its name any more.
-        ///   - kind: What it is, if the program has none of its name any more.
-        ///   - security: How its records are sealed, if the program has none of its name any more.
+        ///   - domain: The domain of the entity, if it is not registered.
+        ///   - kind: The kind of the entity, if it is not registered.
+        ///   - security: The security policy of its records, if the entity is not registered.
         public init(
             _ name: String, to newName: String, in domain: StorageDomain? = nil, as kind: EntityKind? = nil,
             security: SecurityPolicy = .automatic
@@ -159,17 +162,17 @@ public enum SchemaPlan {
         }
     }
 
-    /// The end of an entity: its records are removed.
+    /// Removes an entity and its records.
     public struct RemoveEntity: Sendable {
         let change: EntityChange
 
         /// Removes an entity.
         /// - Parameters:
         ///   - name: The entity.
-        ///   - domain: Where the entity lives, if the program has no key or collection of its name any more.
-        ///   - kind: What it is, if the program has none of its name any more.
-        ///   - security: How its records are sealed, if the program has none of its name any more.
-        ///   - keepingBackup: Whether its records are kept as backups in the same store: unless the plan says otherwise, they are.
+        ///   - domain: The domain of the entity, if it is not registered.
+        ///   - kind: The kind of the entity, if it is not registered.
+        ///   - security: The security policy of its records, if the entity is not registered.
+        ///   - keepingBackup: Whether to keep the records as backups in the same store. The default is true.
         public init(
             _ name: String, in domain: StorageDomain? = nil, as kind: EntityKind? = nil, security: SecurityPolicy = .automatic,
             keepingBackup: Bool = true
@@ -180,7 +183,7 @@ public enum SchemaPlan {
         }
     }
 
-    /// Puts the changes of a step together.
+    /// Builds the entity changes of a step.
     @resultBuilder public enum EntityChanges {
         /// A new entity.
         public static func buildExpression(_ verb: AddEntity) -> [EntityChange] { [verb.change] }
@@ -192,17 +195,17 @@ public enum SchemaPlan {
         public static func buildExpression(_ verb: RenameEntity) -> [EntityChange] { [verb.change] }
         /// A removed entity.
         public static func buildExpression(_ verb: RemoveEntity) -> [EntityChange] { [verb.change] }
-        /// Changes that were put together elsewhere.
+        /// An array of changes.
         public static func buildExpression(_ changes: [EntityChange]) -> [EntityChange] { changes }
-        /// One after the other.
+        /// All changes of a block, in order.
         public static func buildBlock(_ parts: [EntityChange]...) -> [EntityChange] { parts.flatMap(\.self) }
-        /// Those of an `if`.
+        /// The changes of an `if` without an `else`.
         public static func buildOptional(_ part: [EntityChange]?) -> [EntityChange] { part ?? [] }
-        /// Those of the first branch.
+        /// The changes of the first branch.
         public static func buildEither(first part: [EntityChange]) -> [EntityChange] { part }
-        /// Those of the other branch.
+        /// The changes of the second branch.
         public static func buildEither(second part: [EntityChange]) -> [EntityChange] { part }
-        /// Those of a loop.
+        /// The changes of a loop.
         public static func buildArray(_ parts: [[EntityChange]]) -> [EntityChange] { parts.flatMap(\.self) }
     }
 }

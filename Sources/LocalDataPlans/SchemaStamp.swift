@@ -1,21 +1,21 @@
-/// What one store says of the schema of a catalog's data in it: a small record of the catalog's own, beside the data.
+/// The schema version of a catalog's data in one store. It is stored beside the data as a small record.
 struct SchemaStamp: Codable, Sendable, Equatable {
-    /// How far an unfinished step is.
+    /// The progress of an unfinished step.
     struct Progress: Codable, Sendable, Equatable {
         var step: String
-        /// The configuration that was being migrated; nil for all entities.
+        /// The configuration that is being migrated; nil for all entities.
         var configuration: String?
         var done: Int
-        /// The parts that are done, and after them the one that was begun: see ``BuiltStep/noted(in:)``.
+        /// The completed parts, followed by the part that was begun; see ``BuiltStep/noted(in:)``.
         var parts: [String]
     }
 
-    /// The version of every entity that is not named below.
+    /// The version of every entity that `entities` does not name.
     var version: String?
-    /// The versions of entities that were brought further than the others, by a configuration.
+    /// The versions of entities that the migration of a configuration has brought to a later version than the others.
     var entities: [String: String]?
     var progress: Progress?
-    /// The versions that are known to be earlier than one of those above.
+    /// Versions that precede the versions above.
     var earlier: [String]?
 
     func version(of entity: String) -> String? { entities?[entity] ?? version }

@@ -2,9 +2,9 @@ import LocalData
 
 /// The differences between a catalog and its recorded snapshot.
 struct SchemaDifferences {
-    /// Changes after which older values, or values of other versions, cannot be read.
+    /// Changes that would make stored values unreadable.
     var problems: [String] = []
-    /// Harmless changes, to be recorded.
+    /// Harmless changes. A recording run adds them to the snapshot.
     var news: [String] = []
 
     /// Compares a catalog with its recorded snapshot.
@@ -75,7 +75,7 @@ struct SchemaDifferences {
                 }
                 continue
             }
-            // Only the top-level properties of a value get defaults and former names. An optional property may be missing at any level.
+            // Defaults and former names apply only to top-level properties. An optional property may be missing at any level.
             let isOwn = !way.contains { ".[{".contains($0) }
             if isOwn, let former = property.formerName, properties[former] == nil, let before = recorded[former] {
                 renamed.insert(former)
@@ -100,7 +100,7 @@ struct SchemaDifferences {
         }
     }
 
-    /// Whether a property is part of a new property. If the new property is missing, its parts are not read.
+    /// Whether a property belongs to a property that is new too. If an older value lacks the outer property, the inner one is not read.
     private func isPartOfNews(
         _ way: String, _ properties: [String: CatalogSnapshot.Property], _ recorded: [String: CatalogSnapshot.Property]
     ) -> Bool {
@@ -115,7 +115,7 @@ struct SchemaDifferences {
 }
 
 extension CatalogSnapshot {
-    /// The catalog as declared now, with all versions that were recorded before.
+    /// The current declarations, plus every older version that the recorded snapshot contains.
     func keepingHistory(of recorded: CatalogSnapshot) -> CatalogSnapshot {
         var next = self
         for (name, entity) in recorded.entities {

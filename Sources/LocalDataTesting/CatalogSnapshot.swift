@@ -1,29 +1,32 @@
 public import Foundation
 public import LocalData
 
-/// The declared shapes of a catalog and of its earlier versions: a fixture for people to read and for a test to compare.
+/// The declared shapes of a catalog and of its earlier versions. It is a fixture that people review and a test compares.
 ///
-/// Each property is one line: `"stars" : "integer"`, `"address.street" : "string?"`, `"phones[].number" : "string"`. A question mark means optional.
-/// `with default` means that an older value without the property gets a default. `formerly x` means that older values name it `x`.
+/// Each property is one line: `"stars" : "integer"`, `"address.street" : "string?"`, `"phones[].number" : "string"`.
+///
+/// - A question mark means that the property is optional.
+/// - `with default` means that the property gets a default if an older value lacks it.
+/// - `formerly x` means that older values store the property under the name `x`.
 public struct CatalogSnapshot: Hashable, Sendable, Codable {
-    /// One key or collection.
+    /// One key or collection of the catalog.
     struct Entity: Hashable, Sendable, Codable {
         var domain: String
         var serializer: String
         /// The type tag of a collection's records.
         var recordTag: String?
-        /// The properties of each recorded version, by their path.
+        /// The properties of each recorded version: version number, then property path.
         var versions: [Int: [String: Property]]
 
         /// The latest recorded version.
         var version: Int { versions.keys.max() ?? 0 }
     }
 
-    /// The id of the catalog.
+    /// The catalog's id.
     public let catalog: String
     var entities: [String: Entity]
 
-    /// Creates a snapshot of a catalog as declared now.
+    /// Creates a snapshot of the current declarations of a catalog.
     public init(_ catalog: some StorageKeyCatalog) {
         self.init(catalog.id, catalog.allKeys.map(EntityShape.init))
     }
@@ -41,16 +44,17 @@ public struct CatalogSnapshot: Hashable, Sendable, Codable {
             }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// The shapes by key name. If several domains have a key of one name, the name includes the domain.
+    /// Pairs each shape with the name of its key. If keys in several domains share a name, the domain is appended.
     static func named(_ shapes: [EntityShape]) -> [(String, EntityShape)] {
         let counts = Dictionary(shapes.map { ($0.name, 1) }, uniquingKeysWith: +)
         return shapes.map { (counts[$0.name] == 1 ? $0.name : "\($0.name) in \($0.domain)", $0) }
     }
 
-    /// Reads a snapshot.
+    /// Decodes a snapshot from JSON.
+    /// - Throws: `DecodingError` if the data is not a snapshot.
     public init(json: Data) throws { self = try JSONDecoder().decode(CatalogSnapshot.self, from: json) }
 
-    /// The snapshot as JSON: equal shapes give equal text, with one line for each property.
+    /// Encodes the snapshot as JSON, one line for each property. Equal shapes produce equal text.
     public func json() throws -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -59,20 +63,20 @@ public struct CatalogSnapshot: Hashable, Sendable, Codable {
 }
 
 extension CatalogSnapshot {
-    /// One property, written as one line.
+    /// One property of a stored value. It is encoded as one string.
     struct Property: Hashable, Sendable, Codable, CustomStringConvertible {
         var type: String
         var isOptional = false
         var hasDefault = false
         var formerName: String?
 
-        /// The path of a value without properties.
+        /// The path of a value that has no properties, for example a number or a list.
         static let whole = "(value)"
 
-        /// Whether an older value without the property can be read.
+        /// Whether an older value that lacks the property can be read.
         var mayBeMissing: Bool { isOptional || hasDefault }
 
-        /// The properties of a type and, at any depth, of their types.
+        /// The properties of a type, including nested properties, by their path.
         static func all(of type: AttributeType) -> [String: Property] {
             var found: [String: Property] = [:]
             if case .compound(_, let attributes) = type {
@@ -103,7 +107,7 @@ extension CatalogSnapshot {
             }
         }
 
-        /// A type in words. The Swift name of a compound type is not stored and may change.
+        /// The name of a type in the snapshot. A compound type is always "object", because its Swift name is not stored and may change.
         private static func text(_ type: AttributeType) -> String {
             switch type {
             case .compound: "object"

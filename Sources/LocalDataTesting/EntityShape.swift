@@ -1,19 +1,20 @@
 import LocalData
 import LocalDataModels
 
-/// What a snapshot records of a key or collection: where it is, and the shape of what it stores.
+/// The recorded facts about one key or collection: its name, its domain, and the shape of its values.
 struct EntityShape: Sendable {
     let name: String
     let domain: String
     let type: AttributeType
-    /// Whether the value may come from another place.
+    /// Whether the key declares legacy locations, so that its value may move here from another slot.
     let mayMove: Bool
-    /// Whether a value of another shape is transformed in its own place, without a version.
+    /// Whether the key declares a legacy location with its current name and domain.
+    /// Values of another shape are then converted in the same slot, without a version.
     let convertsInPlace: Bool
     private let declared: DeclaredEntity
 
     var serializer: String { declared.serializer }
-    /// The name that the records of a collection are stored with; nil for a key.
+    /// The type tag that is stored with each record of a collection; nil for a key.
     var recordTag: String? { declared.isCollection ? declared.typeTag : nil }
     var version: Int { declared.version }
 
@@ -29,6 +30,6 @@ struct EntityShape: Sendable {
         self.declared = declared
     }
 
-    /// Whether a value of a version can be read: it is the present one, or steps lead from it to that.
+    /// Whether a stored version can be read: it is the current version, or migration steps lead from it to the current version.
     func canRead(version stored: Int) -> Bool { declared.canRead(version: stored) }
 }

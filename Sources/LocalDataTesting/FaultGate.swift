@@ -25,7 +25,7 @@ public final class FaultGate: Sendable {
         for continuation in held { continuation.resume(returning: true) }
     }
 
-    /// Returns once a number of operations has arrived since the gate was created.
+    /// Returns as soon as `count` operations have arrived at the gate. Operations that arrived before this call count too.
     public func untilArrivals(_ count: Int = 1) async {
         await withCheckedContinuation { continuation in
             let isReady = state.withLock { state in
@@ -37,8 +37,9 @@ public final class FaultGate: Sendable {
         }
     }
 
-    /// Waits until the gate is open; returns false if the calling task is cancelled first, or if the wait is ended.
-    /// - Parameter number: The number of the arrival, from ``arrive()``.
+    /// Waits until the gate opens.
+    /// - Parameter number: The arrival number from ``arrive()``.
+    /// - Returns: False if the calling task was cancelled or ``endWait(of:)`` was called before the gate opened.
     func pass(_ number: Int) async -> Bool {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -60,14 +61,15 @@ public final class FaultGate: Sendable {
     func endWait(of number: Int) {
         let held = state.withLock { state in
             let held = state.held.removeValue(forKey: number)
-            // The wait has not begun: `pass` returns false when it starts to wait.
+            // `pass` has not started to wait for this arrival. Remember the number, so that `pass` returns false at once.
             if held == nil { state.cancelled.insert(number) }
             return held
         }
         held?.resume(returning: false)
     }
 
-    /// Counts an operation that is about to wait, and returns its number.
+    /// Registers an operation that is about to wait.
+    /// - Returns: Its arrival number.
     func arrive() -> Int {
         state.withLock { state in
             state.arrivals += 1
@@ -75,7 +77,7 @@ public final class FaultGate: Sendable {
         }
     }
 
-    /// Resumes the watchers of arrivals, once the arrival is held.
+    /// Resumes the callers of ``untilArrivals(_:)`` whose count is reached.
     private func announce() {
         let ready = state.withLock { state in
             let ready = state.watchers.filter { $0.count <= state.arrivals }

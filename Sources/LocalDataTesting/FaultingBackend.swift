@@ -2,15 +2,15 @@ public import BackendContract
 package import BackendRuntime
 import Synchronization
 
-/// A wrapper around any backend that fails as a test requests.
+/// A wrapper around any backend. It fails in the ways that a test requests.
 ///
 /// ```swift
 /// let faulty = FaultingBackend(InMemoryStore())
-/// faulty.inject(.loseAnswer, at: 2, of: .apply)   // applies the second change from now on, and loses its answer
-/// faulty.lock()                                   // until unlock()
+/// faulty.inject(.loseAnswer, at: 2, of: .apply)   // the second change from now is applied, but its call throws
+/// faulty.lock()                                   // every operation reports a locked store until unlock()
 /// ```
 ///
-/// Without faults, it behaves as the wrapped backend and keeps the same laws.
+/// Without faults, it behaves like the wrapped backend and fulfils the same contract.
 public final class FaultingBackend: LockableBackend, ObservableBackend, RecoverableBackend, SalvageableBackend, ImmediateBackend {
     private struct Injection {
         let fault: StorageFault
@@ -50,21 +50,22 @@ public final class FaultingBackend: LockableBackend, ObservableBackend, Recovera
     /// Wraps a backend.
     /// - Parameters:
     ///   - base: The backend that does the work.
-    ///   - clock: The clock of ``StorageFault/delay(_:)``.
+    ///   - clock: The clock that measures the waits of ``StorageFault/delay(_:)``.
     package init(_ base: any StorageBackend, clock: any RuntimeClock) {
         self.base = base
         self.clock = clock
     }
 
-    /// The store of the wrapped backend.
+    /// The identity of the wrapped backend's store.
     public var identity: BackendIdentity { base.identity }
-    /// The claims of the wrapped backend.
+    /// The capabilities of the wrapped backend.
     public var capabilities: BackendCapabilities { base.capabilities }
 
-    /// Refuses what the wrapped backend refuses.
+    /// Checks an address with the wrapped backend.
+    /// - Throws: The error of the wrapped backend if it does not accept the address.
     public func validate(_ address: StorageAddress) throws(BackendError) { try base.validate(address) }
 
-    /// Probes slots, unless a fault is injected.
+    /// Reads slots in the wrapped backend, unless a fault is injected.
     public func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
         let incident = try await begin(.read, addresses.map(\.description))
         switch incident {
@@ -77,7 +78,7 @@ public final class FaultingBackend: LockableBackend, ObservableBackend, Recovera
         return probes
     }
 
-    /// What the wrapped backend tells at once: one operation of the kind `read`, where it does. Nil while a fault is pending.
+    /// Reads a slot without waiting, if the wrapped backend can. The call is logged as one `read`. Returns nil while a fault is pending.
     package func immediateProbe(of address: StorageAddress) -> StorageProbe? {
         guard let base = base as? any ImmediateBackend, state.withLock({ $0.isUndisturbed }), let probe = base.immediateProbe(of: address)
         else { return nil }
@@ -89,7 +90,7 @@ public final class FaultingBackend: LockableBackend, ObservableBackend, Recovera
         }
     }
 
-    /// Changes slots, unless a fault is injected.
+    /// Applies mutations in the wrapped backend, unless a fault is injected.
     public func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
         let incident = try await begin(.apply, mutations.map(\.outline))
         var made = mutations
@@ -104,7 +105,7 @@ public final class FaultingBackend: LockableBackend, ObservableBackend, Recovera
         return results
     }
 
-    /// Lists slots, unless a fault is injected.
+    /// Lists the slots of a namespace in the wrapped backend, unless a fault is injected.
     public func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
         let incident = try await begin(.addresses, [namespace.description])
         try refuse(incident)
@@ -113,7 +114,7 @@ public final class FaultingBackend: LockableBackend, ObservableBackend, Recovera
         return addresses
     }
 
-    /// Reads a page of the wrapped backend, unless a fault is injected: one operation of the kind `read`.
+    /// Reads a page from the wrapped backend, unless a fault is injected. The call counts as one `read`.
     public func page(_ query: StorageQuery, after cursor: StorageCursor?, limit: Int) async throws(BackendError) -> StoragePage {
         let incident = try await begin(.read, [query.namespace.description])
         try refuse(incident)
@@ -122,7 +123,7 @@ public final class FaultingBackend: LockableBackend, ObservableBackend, Recovera
         return page
     }
 
-    /// Counts records of the wrapped backend, unless a fault is injected: one operation of the kind `read`.
+    /// Counts records in the wrapped backend, unless a fault is injected. The call counts as one `read`.
     public func count(_ query: StorageQuery) async throws(BackendError) -> Int {
         let incident = try await begin(.read, [query.namespace.description])
         try refuse(incident)
@@ -131,7 +132,9 @@ public final class FaultingBackend: LockableBackend, ObservableBackend, Recovera
         return count
     }
 
-    /// Lists slots and damage, unless a fault is injected: one operation of the kind `addresses`. A wrapped backend that does not seal names lists no damage.
+    /// Lists slots and damaged records, unless a fault is injected. The call counts as one `addresses`.
+    ///
+    /// The list contains no damaged records if the wrapped backend is not a `SalvageableBackend`.
     public func listing(in namespace: StorageNamespace) async throws(BackendError) -> StorageListing {
         guard let salvageable = base as? any SalvageableBackend else {
             return StorageListing(try await addresses(in: namespace), damaged: [])
@@ -143,7 +146,7 @@ public final class FaultingBackend: LockableBackend, ObservableBackend, Recovera
         return listing
     }
 
-    /// Reads damage of the wrapped backend, unless a fault is injected: one operation of the kind `read`.
+    /// Reads a damaged record from the wrapped backend, unless a fault is injected. The call counts as one `read`.
     public func damage(at handle: DamageHandle) async throws(BackendError) -> StorageCorruption? {
         let incident = try await begin(.read, ["damage"])
         try refuse(incident)
@@ -152,7 +155,7 @@ public final class FaultingBackend: LockableBackend, ObservableBackend, Recovera
         return damage
     }
 
-    /// Deletes damage in the wrapped backend, unless a fault is injected: one operation of the kind `apply`.
+    /// Deletes a damaged record in the wrapped backend, unless a fault is injected. The call counts as one `apply`.
     public func deleteDamage(at handle: DamageHandle) async throws(BackendError) -> Bool {
         let incident = try await begin(.apply, ["delete damage"])
         try refuse(incident)
@@ -161,7 +164,7 @@ public final class FaultingBackend: LockableBackend, ObservableBackend, Recovera
         return isDeleted
     }
 
-    /// Makes the visible state durable, unless a fault is injected.
+    /// Makes all applied changes durable in the wrapped backend, unless a fault is injected.
     public func synchronize() async throws(BackendError) -> StorageDurability {
         let incident = try await begin(.synchronize, [])
         try refuse(incident)
@@ -170,18 +173,20 @@ public final class FaultingBackend: LockableBackend, ObservableBackend, Recovera
         return durability
     }
 
-    /// The status of the wrapped backend, unless this one is locked or stopped. Not an operation: neither counted nor logged.
+    /// The status: unavailable if this backend was stopped, locked if it is locked, else that of the wrapped backend.
+    ///
+    /// The call is neither counted nor logged as an operation.
     public func status() async -> BackendStatus {
         let (isLocked, isStopped) = state.withLock { ($0.isLocked, $0.isStopped) }
         if isStopped { return .unavailable(Self.stopped(.notApplied)) }
         return isLocked ? .locked : await base.status()
     }
 
-    /// Closes the wrapped backend, unless the process was "killed" before.
+    /// Closes the wrapped backend. Does nothing if a test stopped this backend, because a killed process closes nothing.
     public func close() async { if !isStopped { await base.close() } }
 
     /// Unlocks this backend and the wrapped backend.
-    /// - Throws: The error of ``refuseUnlock(with:)``, or an error of the wrapped backend.
+    /// - Throws: The error from ``refuseUnlock(with:)``, `unavailable` after a stop, or an error of the wrapped backend.
     public func unlock() async throws(BackendError) {
         let refusal = state.withLock { state in
             state.unlocks += 1
@@ -192,16 +197,16 @@ public final class FaultingBackend: LockableBackend, ObservableBackend, Recovera
         state.withLock { $0.isLocked = false }
     }
 
-    /// Unlocks the store, as if the user had unlocked it from another program.
+    /// Unlocks this backend, as if the user had unlocked the store in another program.
     public func open() { state.withLock { $0.isLocked = false } }
 
-    /// The foreign changes that the wrapped backend notices; ends at once if it cannot notice any.
+    /// The changes by other processes that the wrapped backend notices. The stream ends at once if the backend cannot notice any.
     public func foreignChanges() -> AsyncStream<Set<StorageAddress>?> {
         (base as? any ObservableBackend)?.foreignChanges() ?? AsyncStream { $0.finish() }
     }
 
-    /// Sets the damaged store of the wrapped backend aside.
-    /// - Throws: An error of the wrapped backend; `unsupported` if it cannot do this at all.
+    /// Lets the wrapped backend set its damaged store aside.
+    /// - Throws: An error of the wrapped backend, `unsupported` if it is not a `RecoverableBackend`, or `unavailable` after a stop.
     public func setAsideDamagedStore() async throws(BackendError) -> String {
         if isStopped { throw Self.stopped(.notApplied) }
         guard let base = base as? any RecoverableBackend else {
@@ -214,26 +219,26 @@ public final class FaultingBackend: LockableBackend, ObservableBackend, Recovera
 // MARK: Requests of a test
 
 extension FaultingBackend {
-    /// Injects a fault into one later operation. Several faults of one operation take effect in the order of their injection.
+    /// Injects a fault into a later operation. Several faults of one operation take effect in the order in which they were injected.
     /// - Parameters:
     ///   - fault: The fault.
-    ///   - number: The number of the operation, counted from now; 1 is the next one.
-    ///   - kind: The kind of operation to count; nil counts all.
-    ///   - repeats: Whether the fault applies to every counted operation from that one on.
+    ///   - number: Which operation fails, counted from this call; 1 is the next one.
+    ///   - kind: The kind of operation to count; nil counts all kinds.
+    ///   - repeats: Whether the fault also affects every later operation of that kind.
     public func inject(_ fault: StorageFault, at number: Int = 1, of kind: LoggedOperation.Kind? = nil, repeats: Bool = false) {
         state.withLock { $0.injections.append(Injection(fault: fault, kind: kind, countdown: number, repeats: repeats)) }
     }
 
-    /// Removes all pending faults. A locked or stopped store stays so.
+    /// Removes all pending faults. A locked store stays locked, and a stopped one stays stopped.
     public func removeFaults() { state.withLock { $0.injections = [] } }
 
-    /// Locks the store until ``unlock()``.
+    /// Locks the store until ``unlock()`` or ``open()``.
     public func lock() { state.withLock { $0.isLocked = true } }
 
     /// Makes ``unlock()`` fail from now on, as if the user declined the prompt; nil makes it succeed again.
     public func refuseUnlock(with error: BackendError?) { state.withLock { $0.unlockRefusal = error } }
 
-    /// Ends the process of this backend: no operation reaches the store from now on, and operations that wait fail at once.
+    /// Simulates the death of the process: no later operation reaches the store, and waiting operations fail at once.
     func stop() {
         let waits = state.withLock { state in
             state.isStopped = true
@@ -242,23 +247,23 @@ extension FaultingBackend {
         for wait in waits { wait.gate.endWait(of: wait.arrival) }
     }
 
-    /// Whether operations no longer reach the store.
+    /// Whether a test or a fault has stopped this backend, so that operations no longer reach the store.
     public var isStopped: Bool { state.withLock { $0.isStopped } }
 
     /// How often ``unlock()`` was called.
     public var unlockCount: Int { state.withLock { $0.unlocks } }
 
-    /// Whether an operation has reached the store.
+    /// Whether at least one operation has reached the store.
     var isOpen: Bool { state.withLock { $0.isOpen } }
 
-    /// The operations so far, in the order of arrival.
+    /// All operations so far, in the order in which they were called.
     public var log: [LoggedOperation] { state.withLock { $0.log } }
 }
 
 // MARK: Faults
 
 extension FaultingBackend {
-    /// The remaining fault of an operation after its waits.
+    /// The fault that remains for an operation after its waits and stops were handled.
     private enum Incident {
         case none, locked, unavailable, loseAnswer
         case tear(after: Int)
@@ -270,7 +275,8 @@ extension FaultingBackend {
         BackendError(.unavailable, "The process has stopped here: a test stopped it.", outcome: outcome)
     }
 
-    /// Counts and logs an operation, lets it wait, and returns its fault.
+    /// Starts an operation: counts and logs it, waits if a fault says so, and returns the remaining fault.
+    /// - Throws: The error of a `fail` fault, `cancelled`, or `unavailable` after a stop.
     private func begin(_ kind: LoggedOperation.Kind, _ slots: [String]) async throws(BackendError) -> Incident {
         let faults = state.withLock { state in
             var faults: [StorageFault] = []
@@ -299,7 +305,7 @@ extension FaultingBackend {
             case .stopAfterwards: stopsAfterwards = true
             }
         }
-        // Read after the waits: meanwhile, the store may have been locked or the process stopped.
+        // Check only after the waits: a test may have locked the store or stopped the process during them.
         let (isLocked, wasStopped) = state.withLock { state in
             defer { if stopsAfterwards { state.isStopped = true } }
             if case .none = incident, !state.isLocked, !state.isStopped { state.isOpen = true }
@@ -326,8 +332,9 @@ extension FaultingBackend {
         }
     }
 
-    /// Waits at a gate.
-    /// - Parameter outcome: The outcome of the operation if the process stops during the wait.
+    /// Waits until a gate opens.
+    /// - Parameter outcome: The outcome to report if the backend is stopped during the wait.
+    /// - Throws: `cancelled` if the caller is cancelled during the wait, `unavailable` after a stop.
     private func wait(at gate: FaultGate, _ outcome: MutationOutcome) async throws(BackendError) {
         let arrival = gate.arrive()
         let (number, isStopped) = state.withLock { state in

@@ -1,18 +1,18 @@
 import Foundation
 
-/// The folder of the recorded releases, with one folder for each.
+/// The folder of the recorded releases. It has one subfolder for each release.
 struct FixtureFolder {
     let place: URL
 
-    /// Creates a value for a folder relative to a test's file.
+    /// Creates a value for a folder whose path is relative to a test's source file.
     init(_ path: String, relativeTo file: String) {
         place = URL(filePath: path, relativeTo: URL(filePath: file).deletingLastPathComponent()).absoluteURL
     }
 
-    /// The folder of one release.
+    /// The subfolder of one release. It need not exist.
     func release(_ name: String) -> URL { place.appending(path: name) }
 
-    /// The recorded releases, sorted by name.
+    /// The names of the recorded releases, sorted.
     func releases() throws -> [String] {
         guard FileManager.default.fileExists(atPath: place.path) else { return [] }
         return try FileManager.default.contentsOfDirectory(atPath: place.path).filter {
@@ -20,7 +20,7 @@ struct FixtureFolder {
         }.sorted()
     }
 
-    /// Runs a closure with a private folder and deletes the folder afterwards.
+    /// Runs a closure with a temporary folder that only this user can read, and deletes the folder afterwards.
     static func withTemporary<R>(_ body: (URL) async throws -> R) async throws -> R {
         let folder = FileManager.default.temporaryDirectory.appending(path: "golden-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -34,7 +34,9 @@ struct FixtureFolder {
         }
     }
 
-    /// Copies a folder with private permissions. Version control keeps no permissions, and a key that others can read is refused.
+    /// Copies a folder and makes the copy private to this user.
+    ///
+    /// Version control does not keep permissions, and LocalData refuses a key file that other users can read.
     static func copyPrivately(_ source: URL, to target: URL) throws {
         try FileManager.default.copyItem(at: source, to: target)
         try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: target.path)
@@ -46,7 +48,7 @@ struct FixtureFolder {
         }
     }
 
-    /// Removes what belongs to the machine: locks, which are empty, and the ledger, which names folders. No value depends on them.
+    /// Removes lock files and the ledger. They belong to one machine, and no stored value depends on them.
     static func removeMachineFiles(in root: URL) throws {
         for name in ["locks", "state/ledger.plist"] {
             let path = root.appending(path: name)
@@ -57,7 +59,7 @@ struct FixtureFolder {
         }
     }
 
-    /// Writes a value as JSON; equal values give equal text.
+    /// Writes a value as JSON. Equal values produce equal text.
     static func write<Value: Encodable>(_ value: Value, to file: URL) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

@@ -2,9 +2,9 @@ import BackendContract
 import LocalData
 import Synchronization
 
-/// The keyring of a golden store, in memory: the session's keyring is neither read nor written. Its content is kept in the fixture, sealed.
+/// A keyring in memory that replaces the session's keyring in a golden store. The fixture stores its content in sealed form.
 final class GoldenKeyring: Sendable {
-    /// The records of a service, by their stored names.
+    /// The records of one keyring service, by their stored names.
     typealias Service = [String: [UInt8]]
 
     private struct State {
@@ -14,19 +14,19 @@ final class GoldenKeyring: Sendable {
 
     private let state: Mutex<State>
 
-    /// Creates a keyring with the content of another one.
+    /// Creates a keyring that contains the given records.
     init(_ services: [String: Service] = [:]) { state = Mutex(State(services: services)) }
 
-    /// Everything that the keyring holds.
+    /// All records, by service.
     var services: [String: Service] { state.withLock(\.services) }
 
-    /// Replaces the session's keyring in a configuration. A vault, or a backend that the program plugs in, stays.
+    /// Makes a configuration use this keyring instead of the session's. A vault or a plugged-in keychain backend is not replaced.
     func replaceKeyring(in configuration: inout StorageConfiguration) {
         guard configuration.keychain == .session, !configuration.plugsIn(.keychain) else { return }
         configuration.useBackend(for: .keychain) { [self] in backend(of: $0) }
     }
 
-    /// The one store of a service: values and sealing keys share it.
+    /// Returns the backend of a service. There is one for each service, because values and sealing keys share it.
     private func backend(of service: String) -> any StorageBackend {
         state.withLock { state in
             if let backend = state.backends[service] { return backend }
@@ -36,7 +36,7 @@ final class GoldenKeyring: Sendable {
         }
     }
 
-    /// The items of one service.
+    /// The byte store of one service.
     private struct Items: ByteStore {
         let keyring: GoldenKeyring
         let service: String

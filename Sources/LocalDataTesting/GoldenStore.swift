@@ -1,7 +1,7 @@
 import Foundation
 public import LocalData
 
-/// Stores that earlier releases wrote, kept as fixtures. With one line, a later release proves that it still reads all of them.
+/// Stores that earlier releases wrote, kept as fixtures. A test proves in one line that the current release still reads all of them.
 ///
 /// ```swift
 /// // Once, when 1.0 is released:
@@ -15,12 +15,17 @@ public import LocalData
 /// }
 /// ```
 ///
-/// A fixture is a folder. `root` has the files of the release, with the key file that opens them; `release.json` has the settings to open them; `expected.json` has
-/// the values that are read today of keys without protection. `sealed` has the values of the others, and the content of the keyring, sealed with a key file of its
-/// own. Only the expected values are ever rewritten.
+/// Each release is one folder:
 ///
-/// A golden store has a keyring of its own, in memory: the session's keyring is neither read nor written. The key files protect nothing but the fixture: do not
-/// record real data.
+/// - `root` contains the files that the release wrote, including the key file that opens them.
+/// - `release.json` contains the settings that open the store.
+/// - `expected.json` contains the expected values of keys without protection.
+/// - `sealed` contains the expected values of protected keys and the content of the keyring. A separate key file seals it.
+///
+/// Only the expected values are ever rewritten.
+///
+/// A golden store uses a keyring in memory. The session's keyring is neither read nor written.
+/// The key files are part of the fixture and keep nothing secret, so do not record real data.
 public enum GoldenStore {
     /// The settings that open a recorded store.
     struct Release: Codable {
@@ -31,22 +36,23 @@ public enum GoldenStore {
     /// The values in a recorded store, by key name.
     typealias Values = [String: StoredDocument]
 
-    /// What is read of a recorded store.
+    /// The values that were read from a recorded store.
     private struct Reading {
         var values: Values = [:]
-        /// The names of the keys that protect their values.
+        /// The names of the keys whose values are protected.
         var secrets: Set<String> = []
     }
 
-    /// Records the data of a release: runs a closure with a router over an empty folder, and keeps the files.
+    /// Records the data of a release: runs a closure with a router over an empty folder, then keeps the files as a fixture.
     /// - Parameters:
-    ///   - release: The name of the release and of its folder.
+    ///   - release: The name of the release. It is also the name of the folder.
     ///   - catalog: The keys whose values a replay compares.
     ///   - folder: The folder of all recorded releases, relative to the test's file.
     ///   - file: The test's file.
-    ///   - configure: Changes the router's configuration. Pass the same closure to a replay.
+    ///   - configure: Changes the router's configuration. Pass the same closure to the replay.
     ///   - fill: Stores the data of the release, in any domain.
-    /// - Throws: ``FixtureMismatch`` if the release was recorded before; an error of the closure, or of reading its values. Nothing is recorded then.
+    /// - Throws: ``FixtureMismatch`` if the release is already recorded; an error of the closure or of reading its values.
+    ///   After an error, nothing is recorded.
     public static func record(
         _ release: String, of catalog: some StorageKeyCatalog, in folder: String, relativeTo file: String = #filePath,
         configure: (inout StorageConfiguration) -> Void = { _ in }, _ fill: (StorageRouter) async throws -> Void
@@ -73,7 +79,7 @@ public enum GoldenStore {
             let facts = Release(applicationID: configuration.applicationID, userDefaultsName: configuration.userDefaultsName)
             try FixtureFolder.write(facts, to: temporary.appending(path: "release.json"))
             try await sealed(temporary).write(keyring: keyring.services, values: [:])
-            // Reading may migrate a value, so it works on a copy.
+            // Reading may migrate a value, so read a copy and leave the recorded files unchanged.
             let values = try await read(release, at: temporary, with: catalog, configure: configure) { _, _ in }
             try await write(values, to: temporary)
             try FileManager.default.createDirectory(at: place.deletingLastPathComponent(), withIntermediateDirectories: true)
@@ -81,17 +87,18 @@ public enum GoldenStore {
         }
     }
 
-    /// Opens a copy of every recorded release with today's keys, sweeps it, and compares the values with the expected ones.
+    /// Opens a copy of every recorded release with the current keys, sweeps it, and compares its values with the expected ones.
     ///
-    /// If the differences are intended, because the values have another shape today, `LOCALDATA_RECORD=1` writes them to `expected.json`. Review and commit the file.
+    /// If differences are intended, run the test with `LOCALDATA_RECORD=1`. It writes the current values to `expected.json`,
+    /// and those of protected keys to `sealed`. Review and commit these files.
     /// - Parameters:
-    ///   - catalog: Today's keys.
+    ///   - catalog: The current keys.
     ///   - folder: The folder of all recorded releases, relative to the test's file. A folder without a release is an error.
     ///   - file: The test's file.
     ///   - isRecording: Whether to record the values instead of comparing them.
     ///   - check: Runs further checks on the router of each release, after the sweep.
     ///   - configure: Changes the configuration of every router.
-    /// - Throws: ``FixtureMismatch``; an error of the sweep, of reading a value, or of `check`.
+    /// - Throws: ``FixtureMismatch`` if a value differs or no release is recorded; an error of the sweep, of a read, or of `check`.
     public static func replay(
         _ catalog: some StorageKeyCatalog, in folder: String, relativeTo file: String = #filePath,
         isRecording: Bool = FixtureMismatch.isRecording,
@@ -118,7 +125,7 @@ public enum GoldenStore {
         }
     }
 
-    /// Reads a copy of a recorded store twice: after a sweep, and in a second launch that has nothing left to migrate.
+    /// Reads a copy of a recorded store in two launches. The first sweeps and migrates; the second must read the same values.
     private static func read(
         _ release: String, at place: URL, with catalog: some StorageKeyCatalog, configure: (inout StorageConfiguration) -> Void,
         check: (_ release: String, StorageRouter) async throws -> Void
@@ -167,7 +174,7 @@ public enum GoldenStore {
 
     private static func sealed(_ place: URL) -> SealedFixture { SealedFixture(place: place.appending(path: "sealed")) }
 
-    /// Writes the expected values: those of protected keys are sealed.
+    /// Writes the expected values. The values of protected keys go into the sealed part of the fixture.
     private static func write(_ reading: Reading, to place: URL) async throws {
         let keyring = try await sealed(place).read().keyring
         let secrets = reading.values.filter { reading.secrets.contains($0.key) }
@@ -176,13 +183,15 @@ public enum GoldenStore {
             reading.values.filter { !reading.secrets.contains($0.key) }, to: place.appending(path: "expected.json"))
     }
 
-    /// The expected values. Those of protected keys are in `expected.json` too if an earlier version of this library recorded them.
+    /// Reads the expected values of all keys.
+    ///
+    /// Earlier versions of LocalData recorded the values of protected keys in `expected.json`, so the result merges both parts.
     private static func expected(at place: URL) async throws -> Values {
         let plain = try FixtureFolder.read(Values.self, from: place.appending(path: "expected.json"))
         return plain.merging(try await sealed(place).read().values) { $1 }
     }
 
-    /// What differs, by name; values of protected keys are not shown.
+    /// Describes each difference in one line, sorted by key name. Values of protected keys are not shown.
     private static func differences(_ reading: Reading, from expected: Values, in release: String) -> [String] {
         Set(reading.values.keys).union(expected.keys).sorted().compactMap { name in
             switch (reading.values[name], expected[name]) {
@@ -197,7 +206,7 @@ public enum GoldenStore {
         }
     }
 
-    /// The text of a value that is not protected.
+    /// The text of an unprotected value.
     private static func text(_ document: StoredDocument) -> String {
         (try? document.json()).map { String(decoding: $0, as: UTF8.self) } ?? "\(document.root)"
     }

@@ -1,16 +1,16 @@
 public import LocalData
 public import Testing
 
-/// Gives each test, and each case of a parameterised test, its own shared router: see the trait `.isolatedStorage`.
+/// A test trait that gives each test case a separate `StorageRouter.shared`. Apply it with `.isolatedStorage`.
 public struct IsolatedStorageTrait: TestTrait, SuiteTrait, TestScoping {
     private let makeConfiguration: @Sendable () -> StorageConfiguration
 
     init(_ makeConfiguration: @escaping @Sendable () -> StorageConfiguration) { self.makeConfiguration = makeConfiguration }
 
-    /// True: the trait applies to every test of a suite and of its nested suites.
+    /// Always true: the trait applies to every test of a suite and of its nested suites.
     public var isRecursive: Bool { true }
 
-    /// Runs a test case with its own router as `StorageRouter.shared`, and shuts the router down afterwards.
+    /// Runs a test case with a new router as `StorageRouter.shared`. Shuts the router down if the test case does not throw.
     @concurrent
     public func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
@@ -23,10 +23,10 @@ public struct IsolatedStorageTrait: TestTrait, SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == IsolatedStorageTrait {
-    /// Each test case has its own `StorageRouter.shared`, in memory. Cases that run concurrently never see each other's values.
+    /// Gives each test case a separate `StorageRouter.shared` in memory. Concurrent test cases never see each other's values.
     public static var isolatedStorage: Self { IsolatedStorageTrait { .inMemory() } }
 
-    /// Each test case has its own `StorageRouter.shared`, with its own configuration.
+    /// Gives each test case a separate `StorageRouter.shared` with a custom configuration.
     /// - Parameter makeConfiguration: Creates the configuration for one case.
     public static func isolatedStorage(_ makeConfiguration: @escaping @Sendable () -> StorageConfiguration) -> Self {
         IsolatedStorageTrait(makeConfiguration)

@@ -1,26 +1,26 @@
 import BackendContract
 
-/// One logged call of a ``FaultingBackend``: names, but never a value.
+/// One logged call of a ``FaultingBackend``. The log contains the names of slots, but never their values.
 public struct LoggedOperation: Hashable, Sendable, CustomStringConvertible {
     /// The kind of call.
     public enum Kind: String, Hashable, Sendable, CaseIterable {
-        /// A probe of slots.
+        /// Slots, a page or a damaged record were read, or records were counted.
         case read
-        /// A change of slots.
+        /// Slots were changed, or a damaged record was deleted.
         case apply
-        /// A listing of slots.
+        /// Slots were listed.
         case addresses
-        /// A durability barrier.
+        /// The caller requested that changes become durable.
         case synchronize
     }
 
-    /// The operation's number, from 1, counted over all kinds.
+    /// The number of the operation among all kinds, starting at 1.
     public let number: Int
     /// The kind of call.
     public let kind: Kind
-    /// The change of each slot, in the order of the call: "put a", "delete b"; for a read only the names.
+    /// One text for each slot, in the order of the call: for a change "put a" or "delete b", for a read only the name.
     public let slots: [String]
-    /// The faults of the call, in their order.
+    /// The names of the faults that hit the call, in the order in which they were injected.
     public let faults: [String]
 
     /// The operation on one line.

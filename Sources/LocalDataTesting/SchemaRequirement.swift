@@ -1,7 +1,7 @@
 public import Foundation
 public import LocalData
 
-/// Requires that a catalog matches its recorded snapshot: one line in a test keeps a release from changing stored data by accident.
+/// Requires that a catalog matches its recorded snapshot. One line in a test prevents a release from changing stored data by accident.
 ///
 /// ```swift
 /// @Test func `stored data has the recorded shape`() throws {
@@ -9,14 +9,21 @@ public import LocalData
 /// }
 /// ```
 ///
-/// If there is no snapshot, the function writes one and fails, so that you review and commit it. Three changes need a higher version, with steps from every version that
-/// was ever recorded: a property of another type, a removed property, and a new property that is neither optional nor has a default. To record a harmless change (a new
-/// key, a new optional property, a version that was raised with its steps), run the test with `LOCALDATA_RECORD=1`. A harmful change is never recorded.
+/// If there is no snapshot, the function writes one and throws. Review the file and commit it.
+///
+/// Three changes require a higher version, with migration steps from every recorded version:
+///
+/// - a property of another type,
+/// - a removed property,
+/// - a new property that is neither optional nor has a default.
+///
+/// Other changes are harmless: a new key, a new optional property, or a higher version with its steps. To record a harmless change,
+/// run the test with `LOCALDATA_RECORD=1`. A harmful change is never recorded.
 /// - Parameters:
-///   - catalog: The catalog.
-///   - path: The snapshot, relative to the test's file.
+///   - catalog: The current keys.
+///   - path: The snapshot file, relative to the test's file.
 ///   - file: The test's file.
-///   - isRecording: Whether harmless changes are written into the snapshot.
+///   - isRecording: Whether harmless changes are written to the snapshot.
 /// - Throws: ``FixtureMismatch``, which names each property and the remedy; an error of reading or writing the file.
 public func requireSchemaUnchanged(
     _ catalog: some StorageKeyCatalog, snapshot path: String, relativeTo file: String = #filePath,
@@ -43,11 +50,11 @@ public func requireSchemaUnchanged(
     try next.json().write(to: place)
 }
 
-/// The error of a fixture that does not match.
+/// The error for a fixture that differs from the current code or data.
 public struct FixtureMismatch: LocalizedError, Hashable, Sendable, CustomStringConvertible {
     /// The problem and the remedy.
     public let summary: String
-    /// The differences, one text for each.
+    /// The differences, one string for each.
     public let differences: [String]
 
     init(_ summary: String, _ differences: [String]) {
@@ -61,6 +68,6 @@ public struct FixtureMismatch: LocalizedError, Hashable, Sendable, CustomStringC
     /// The summary, then one line for each difference.
     public var description: String { ([summary] + differences.map { "  \($0)" }).joined(separator: "\n") }
 
-    /// Whether this run records fixtures: `LOCALDATA_RECORD=1`.
+    /// Whether this test run records fixtures: the environment contains `LOCALDATA_RECORD=1`.
     public static var isRecording: Bool { ProcessInfo.processInfo.environment["LOCALDATA_RECORD"] == "1" }
 }

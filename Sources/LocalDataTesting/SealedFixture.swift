@@ -1,12 +1,12 @@
 import Foundation
 import LocalData
 
-/// The protected part of a fixture: a folder with a property list of sealed values, and the key file that opens them.
+/// The sealed part of a fixture. It is a folder with a property list of sealed values and the key file that opens them.
 struct SealedFixture {
-    /// The folder, as recorded.
+    /// The folder in the fixture. It is copied before it is opened.
     let place: URL
 
-    /// Reads the content of the keyring, and the expected values of protected keys.
+    /// Reads the keyring's content and the expected values of protected keys. Both are empty if nothing was sealed.
     func read() async throws -> (keyring: [String: GoldenKeyring.Service], values: GoldenStore.Values) {
         guard FileManager.default.fileExists(atPath: place.path) else { return ([:], [:]) }
         return try await FixtureFolder.withTemporary { temporary in
@@ -18,7 +18,9 @@ struct SealedFixture {
         }
     }
 
-    /// Writes what differs from what is recorded: sealing the same content again would change the file.
+    /// Writes the keyring's content and the expected values.
+    ///
+    /// Unchanged content is not written, because sealing it again would change the file.
     func write(keyring: [String: GoldenKeyring.Service], values: GoldenStore.Values) async throws {
         let known = try await read()
         if known.keyring == keyring, known.values == values { return }

@@ -1,25 +1,27 @@
 public import BackendContract
 
-/// A fault of one operation of a ``FaultingBackend``.
+/// A fault that a ``FaultingBackend`` injects into one operation.
 public enum StorageFault: Sendable {
     /// The call throws an error and does not reach the store.
     case fail(BackendError)
-    /// The store answers that it is locked.
+    /// The store reports that it is locked.
     case locked
-    /// The store answers that it cannot be reached: in the probe or result of each slot, or as an error if the call has neither.
+    /// The store reports that it is unavailable: in the result for each slot, or as an error if the call has no such results.
     case unavailable
-    /// The operation waits until a gate is opened, and then runs. If the caller is cancelled meanwhile, the call returns at once.
+    /// The operation waits until the gate opens, and then runs.
+    /// If the caller is cancelled during the wait, the call throws `cancelled` at once.
     case hold(FaultGate)
-    /// The operation waits for a time on the backend's clock, and then runs.
+    /// The operation waits for a duration on the backend's clock, and then runs.
     case delay(Duration)
-    /// The operation runs completely, but its answer is lost: the call throws, with an unknown outcome.
+    /// The operation runs completely, but the call throws an error with an unknown outcome. A read throws with the outcome `notApplied`.
     case loseAnswer
-    /// Only the first mutations of a change are applied, and the call throws with an unknown outcome, as a store does that claims more than it keeps.
-    /// Any other operation loses its answer.
+    /// Only the first mutations of a change are applied, and the call throws with an unknown outcome.
+    ///
+    /// It simulates a store that claims atomic batches but does not apply them atomically. Other operations behave as with ``loseAnswer``.
     case tear(after: Int)
-    /// From this operation on, nothing reaches the store: the process was killed just before it. Operations that wait for another fault fail too.
+    /// The process is killed just before the operation. Nothing reaches the store from now on, and waiting operations fail too.
     case stop
-    /// The operation runs, and nothing after it reaches the store: the process was killed just after it.
+    /// The process is killed just after the operation. The operation is applied, but nothing reaches the store after it.
     case stopAfterwards
 
     /// The name of the fault in the log.

@@ -2,7 +2,7 @@ package import BackendRuntime
 public import LocalData
 import Synchronization
 
-/// A clock whose date a test moves by hand, for values that expire. Deadlines go by the real time.
+/// A clock for tests of values that expire. The test sets its date; deadlines of operations still follow the real time.
 ///
 /// ```swift
 /// let clock = TestClock()
@@ -11,60 +11,62 @@ import Synchronization
 /// clock.advance(by: .seconds(61))
 /// ```
 public final class TestClock: Sendable {
-    /// The clock as the runtime sees it.
+    /// The clock that is passed to the runtime.
     package let shifted: ShiftedClock
 
-    /// Creates a clock that shows the present.
+    /// Creates a clock that shows the current date.
     public init() { shifted = ShiftedClock(SystemClock()) }
 
-    /// Moves the date, as if somebody had set the clock; the time since the machine's start stays as it is.
-    /// - Parameter duration: By how much; back, for a negative one.
+    /// Moves the date, as if the user had changed the system clock. The time since boot does not change.
+    /// - Parameter duration: The duration to add; a negative one moves the date back.
     public func advance(by duration: Duration) { shifted.advance(by: duration) }
 
-    /// Lets time pass: the date and the time since the machine's start. A sweep purges a value a day after one found it expired:
+    /// Lets time pass: moves both the date and the time since boot.
+    ///
+    /// A sweep purges an expired value one day after an earlier sweep found it expired:
     ///
     /// ```swift
     /// await router.sweep()
     /// clock.pass(.seconds(86_400))
     /// await router.sweep()
     /// ```
-    /// - Parameter duration: How much of it.
+    /// - Parameter duration: The duration to add.
     public func pass(_ duration: Duration) { shifted.pass(duration) }
 }
 
 extension StorageConfiguration {
-    /// Takes the date from a clock of the test's.
+    /// Makes routers with this configuration take the date from a test clock.
     public mutating func use(_ clock: TestClock) { runtime.clock = clock.shifted }
 }
 
-/// A clock over another one, with the date moved.
+/// A clock that follows another clock, with a shifted date and time since boot.
 package final class ShiftedClock: RuntimeClock {
     private let base: any RuntimeClock
     private let shift = Mutex((date: 0.0, boot: Duration.zero))
 
-    /// Creates a clock that shows the time of another.
-    /// - Parameter base: The other clock.
+    /// Creates a clock without a shift.
+    /// - Parameter base: The clock to follow.
     package init(_ base: any RuntimeClock) { self.base = base }
 
-    /// Moves the date.
+    /// Moves the date. The time since boot does not change.
     package func advance(by duration: Duration) { shift.withLock { $0.date += duration / .seconds(1) } }
 
-    /// Moves the date and the time since the machine's start.
+    /// Moves the date and the time since boot.
     package func pass(_ duration: Duration) {
         advance(by: duration)
         shift.withLock { $0.boot += duration }
     }
 
-    /// The base's own.
+    /// The monotonic time of the base clock, without a shift.
     package var now: MonotonicInstant { base.now }
-    /// The base's date, moved.
+    /// The date of the base clock plus the shift, in seconds.
     package var wallSeconds: Double { base.wallSeconds + shift.withLock(\.date) }
-    /// The base's own, moved.
+    /// The base clock's time since boot, plus the shift.
     package var sinceBoot: Duration { base.sinceBoot + shift.withLock(\.boot) }
-    /// As the base does.
+    /// Schedules an action on the base clock. The shift does not affect it.
     package func schedule(at instant: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
         base.schedule(at: instant, action)
     }
-    /// As the base does.
+    /// Pauses on the base clock. The shift does not affect it.
     package func pause(_ duration: Duration) { base.pause(duration) }
 }

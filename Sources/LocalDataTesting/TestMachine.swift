@@ -4,17 +4,19 @@ public import LocalData
 import MemoryBackend
 import Synchronization
 
-/// A machine in memory, for tests of a program's whole life. A test can launch the program again over the same bytes, lock stores, and cut the power.
+/// A machine in memory, for tests of a program across launches.
+///
+/// A test can relaunch the program over the same data, lock stores, and cut the power.
 ///
 /// ```swift
 /// let machine = TestMachine()
-/// machine.seedUserDefaults(["token": .string("abc")], suite: "app")   // as an old program left it
+/// machine.seedUserDefaults(["token": .string("abc")], suite: "app")   // data of an old version of the program
 /// try await machine.launch().registerCatalog(AppKeys(), migrateImmediately: true)
 /// machine.cut()                                                        // pending operations fail
 /// let token = try await machine.launch().get(.modernToken)
 /// ```
 ///
-/// Every domain has the claims of the real one. A `.memory` domain starts empty at each launch.
+/// The store of every domain has the capabilities of the real one. A `.memory` domain is empty at each launch.
 public final class TestMachine: Sendable {
     private struct State {
         var media: [StorageDomain: MemoryMedium] = [:]
@@ -34,7 +36,7 @@ public final class TestMachine: Sendable {
         self.base = base
     }
 
-    /// The configuration of a program on this machine.
+    /// The configuration for a program on this machine.
     public var configuration: StorageConfiguration {
         var configuration = base
         for kind in [StorageDomain.Kind.userDefaults, .keychain, .encryptedSQLite] {
@@ -43,7 +45,9 @@ public final class TestMachine: Sendable {
         return configuration
     }
 
-    /// Starts the program: a router over the bytes of earlier launches. Earlier routers continue, as other processes would, until ``cut()``.
+    /// Starts the program: returns a router over the data of earlier launches.
+    ///
+    /// Routers of earlier launches continue to work until ``cut()``, as other processes would.
     /// - Parameter version: The version of the program in this launch.
     public func launch(version: String? = nil) -> StorageRouter {
         var configuration = configuration
@@ -51,9 +55,9 @@ public final class TestMachine: Sendable {
         return StorageRouter(configuration: configuration)
     }
 
-    /// Ends every running launch at once. From now on, none of their operations reaches a store: pending and later ones throw `unavailable`.
+    /// Cuts the power: ends every running launch. Their pending and later operations throw `unavailable` and do not reach a store.
     ///
-    /// An operation that waits at a closed gate or for a delay throws at once. So a launch is freed as soon as the test releases it.
+    /// An operation that waits for a gate or a delay throws at once.
     public func cut() {
         let running = state.withLock { state in
             defer { state.running = [:] }
@@ -64,8 +68,10 @@ public final class TestMachine: Sendable {
 
     // MARK: Stores
 
-    /// Locks a domain for running and later launches. A database whose key is in a locked keyring is locked too, except in a launch that has used it before: the
-    /// real one has its key in memory then.
+    /// Locks a domain for running and later launches.
+    ///
+    /// A database whose key is in a locked keyring is locked too. A launch that has already used the database can continue to use it,
+    /// because a real process then has the key in memory.
     public func lock(_ domain: StorageDomain) {
         let domain = resolved(domain)
         let (own, dependent) = state.withLock { state in
@@ -76,7 +82,7 @@ public final class TestMachine: Sendable {
         for backend in dependent where !backend.isOpen { backend.lock() }
     }
 
-    /// Unlocks a domain, as a user does in a prompt, and the databases that were locked with it.
+    /// Unlocks a domain and the databases that were locked with it, as if the user had answered the prompt.
     public func unlock(_ domain: StorageDomain) {
         let domain = resolved(domain)
         for backend in state.withLock({ state in
@@ -85,12 +91,12 @@ public final class TestMachine: Sendable {
         }) { backend.open() }
     }
 
-    /// The running databases whose key is in a domain, without those that are locked themselves.
+    /// The running databases whose key is in the given domain. Databases that were locked directly are left out.
     private func running(dependentOn domain: StorageDomain, in state: State) -> [FaultingBackend] {
         state.running.filter { keyDomain(of: $0.key) == domain && !state.locked.contains($0.key) }.flatMap(\.value)
     }
 
-    /// The keyring that holds the key of a database; nil for other domains and other key sources.
+    /// The keyring that contains the key of a database; nil for other domains and other key sources.
     private func keyDomain(of domain: StorageDomain) -> StorageDomain? {
         guard domain.kind == .encryptedSQLite, let name = domain.scope else { return nil }
         return base.keyDomain(ofDatabase: name)
@@ -105,7 +111,7 @@ public final class TestMachine: Sendable {
         }) { backend.inject(.unavailable, repeats: true) }
     }
 
-    /// Makes a domain available again.
+    /// Makes a domain available again. This also removes all other pending faults of its backends.
     public func makeAvailable(_ domain: StorageDomain) {
         let domain = resolved(domain)
         for backend in state.withLock({ state in
@@ -114,7 +120,8 @@ public final class TestMachine: Sendable {
         }) { backend.removeFaults() }
     }
 
-    /// The backends that running launches use for a domain, to inject faults. A backend is created when its domain is first used.
+    /// The backends of running launches for a domain, so that a test can inject faults.
+    /// A backend is created at the first use of its domain.
     public func backends(of domain: StorageDomain) -> [FaultingBackend] {
         let domain = resolved(domain)
         return state.withLock { $0.running[domain] ?? [] }
@@ -122,20 +129,20 @@ public final class TestMachine: Sendable {
 
     // MARK: Other programs
 
-    /// Writes values as Foundation's `UserDefaults` of another program would have written them.
+    /// Writes values in the way another program writes them with Foundation's `UserDefaults`.
     /// - Parameters:
     ///   - values: The values by name.
-    ///   - suite: The suite; nil for the configuration's own.
+    ///   - suite: The suite; nil for the default suite of the configuration.
     public func seedUserDefaults(_ values: [String: NativeValue], suite: String? = nil) {
         for (name, value) in values { writeForeign(value, to: .userDefaults(suite: suite), name: name) }
     }
 
-    /// Writes one value as another program would.
+    /// Writes one value as another program would, without LocalData's metadata.
     public func writeForeign(_ value: NativeValue, to domain: StorageDomain, name: String) {
         medium(resolved(domain)).writeForeign(.native(value), at: StorageAddress(name))
     }
 
-    /// Puts bytes that are not a record into a slot.
+    /// Damages a slot: replaces its content with bytes that are not a valid record.
     public func corrupt(_ domain: StorageDomain, name: String, bytes: [UInt8]) {
         medium(resolved(domain)).corrupt(StorageAddress(name), bytes: bytes)
     }

@@ -1,18 +1,18 @@
-/// How well a store, or a key's policy over a store, protects what it holds from someone who reads the disk.
+/// The protection of stored content against someone who can read the disk.
 ///
-/// The order is the order of strength; moving a value never goes down it unless the migration allows that by name.
+/// Levels are ordered by strength. A migration never moves a value to a weaker level unless it allows that explicitly.
 public enum ProtectionLevel: Int, Hashable, Sendable, Comparable, Codable, CaseIterable, CustomStringConvertible {
-    /// Readable by anyone who can read the file.
+    /// Unencrypted: anyone who can read the file can read the value.
     case plain
-    /// Sealed, with the key on the same disk.
+    /// Encrypted with a key that is on the same disk.
     case sealed
-    /// In the keyring, sealed with a key that is in the keyring, or never on a disk at all.
+    /// Stored in the keyring, encrypted with a key from the keyring, or never written to disk.
     case keychain
 
-    /// Whether the first protects less than the second.
+    /// Whether the first level is weaker than the second.
     public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 
-    /// The level's name.
+    /// The name of the level.
     public var description: String {
         switch self {
         case .plain: "plain"
@@ -22,30 +22,30 @@ public enum ProtectionLevel: Int, Hashable, Sendable, Comparable, Codable, CaseI
     }
 }
 
-/// What a backend promises. Every claim is tested by a law in `BackendConformance`.
+/// The guarantees of a backend. The laws in `BackendConformance` test each of them.
 public struct BackendCapabilities: Hashable, Sendable {
-    /// How long an acknowledged change lasts at best.
+    /// The highest durability of an acknowledged change.
     public var durability: StorageDurability
-    /// Whether the mutations of one `apply` happen all together or not at all.
+    /// Whether the mutations of one `apply` are atomic: all of them are applied or none is.
     public var atomicBatch: Bool
-    /// Whether preconditions hold between processes.
+    /// Whether preconditions also hold against changes by other processes.
     public var crossProcess: Bool
-    /// How well the store itself protects what it holds.
+    /// The protection level of the store, without encryption that a key adds.
     public var protection: ProtectionLevel
-    /// The largest value in bytes, payload and metadata together (``StorageMutation/byteCount``); nil if only the machine sets a limit. Larger ones are refused as
-    /// `tooLarge` before anything is written (``requireFit(_:)``).
+    /// The maximum size of a value in bytes, payload and metadata together (``StorageMutation/byteCount``). Nil if only memory and disk
+    /// limit it. A larger value is refused as `tooLarge` before anything is written (``requireFit(_:)``).
     public var maximumValueSize: Int?
-    /// Whether payloads may be given as ``StoragePayload/native(_:)``.
+    /// Whether the store accepts ``StoragePayload/native(_:)`` payloads.
     public var storesNativeValues: Bool
-    /// Whether another program can change slots without writing metadata.
+    /// Whether other programs can change slots without writing metadata.
     public var sharedWithOthers: Bool
-    /// Whether the store keeps names sealed, so that damage to a slot may cost its name. The backend is then a ``SalvageableBackend``.
+    /// Whether the store encrypts names, so that damage to a slot may cost its name. The backend must then be a ``SalvageableBackend``.
     public var sealsNames: Bool
-    /// How many calls may usefully wait at once: 1 for a store that answers one after the other, hundreds for one that carries out waiting calls
-    /// together. A sweep processes at most this many keys of the store at once.
+    /// The number of concurrent calls that improves throughput: 1 for a store that serializes calls, hundreds for one that combines
+    /// waiting calls. A sweep over all keys processes at most this many keys of the store at once.
     public var usefulConcurrency: Int
 
-    /// Creates a set of promises. A capability that is not given is not promised.
+    /// Creates capabilities. The defaults promise nothing.
     public init(
         durability: StorageDurability = .process, atomicBatch: Bool = false, crossProcess: Bool = false,
         protection: ProtectionLevel = .plain,
@@ -64,14 +64,14 @@ public struct BackendCapabilities: Hashable, Sendable {
     }
 }
 
-/// Whether a store can be used, found out without opening a prompt.
+/// Whether a store can be used. Checking it never opens a prompt.
 public enum BackendStatus: Hashable, Sendable {
-    /// It can be read and written.
+    /// The store can be read and written.
     case ready
-    /// It is there and locked.
+    /// The store exists and is locked.
     case locked
-    /// It is not there yet.
+    /// The store does not exist yet.
     case absent
-    /// It cannot be reached.
+    /// The store cannot be reached.
     case unavailable(BackendError)
 }

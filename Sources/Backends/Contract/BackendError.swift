@@ -1,16 +1,16 @@
-/// Whether a change that failed may have happened.
+/// Whether a failed change may have been applied.
 public enum MutationOutcome: String, Hashable, Sendable, Codable {
-    /// It did not happen.
+    /// The change was not applied.
     case notApplied
-    /// It happened; something after it failed.
+    /// The change was applied; a later step failed.
     case applied
-    /// It may have happened; look before repeating it.
+    /// The change may have been applied. Read the slot before you repeat the change.
     case unknown
 }
 
-/// A call that a backend could not carry out. It never holds a value, nor a part of one.
+/// A failed call of a backend. It contains no part of any value.
 public struct BackendError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What went wrong. Open: new codes break no `switch`.
+    /// The kind of failure. More codes may be added, so handle unfamiliar codes in a `default` case.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         /// The code's name.
         public let name: String
@@ -22,17 +22,17 @@ public struct BackendError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let locked = Code("locked")
         /// The store cannot be reached.
         public static let unavailable = Code("unavailable")
-        /// The machine refused access.
+        /// The operating system denied access.
         public static let accessDenied = Code("accessDenied")
-        /// Other users can change a file or a folder that has to be trusted, or secrets would be sent unencrypted.
+        /// Another user can change a file or folder that must be trusted, or secrets would be sent unencrypted.
         public static let untrusted = Code("untrusted")
-        /// There is no room left.
+        /// The disk or the store is full.
         public static let noSpace = Code("noSpace")
         /// The deadline passed.
         public static let timedOut = Code("timedOut")
-        /// The person declined to unlock.
+        /// The user dismissed the prompt for unlocking.
         public static let promptDismissed = Code("promptDismissed")
-        /// Several items answer to one name.
+        /// Several items match one name.
         public static let ambiguous = Code("ambiguous")
         /// The value is larger than the store can hold.
         public static let tooLarge = Code("tooLarge")
@@ -42,20 +42,20 @@ public struct BackendError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let corrupted = Code("corrupted")
         /// The caller was cancelled.
         public static let cancelled = Code("cancelled")
-        /// The backend cannot do this at all.
+        /// The backend does not support the operation.
         public static let unsupported = Code("unsupported")
-        /// Any other failure of input or output.
+        /// Any other I/O failure.
         public static let failed = Code("failed")
 
         /// The code's name.
         public var description: String { name }
     }
 
-    /// What went wrong.
+    /// The kind of failure.
     public var code: Code
-    /// Whether the change may have happened.
+    /// Whether the change may have been applied.
     public var outcome: MutationOutcome
-    /// What happened and what to do next, in sentences for a person; no part of any value.
+    /// The cause and the remedy, in sentences for the user. Contains no part of any value.
     public var reason: String
 
     /// Creates an error.
@@ -65,15 +65,15 @@ public struct BackendError: Error, Hashable, Sendable, CustomStringConvertible {
         self.reason = reason
     }
 
-    /// What to do with a value that is too large.
+    /// The remedy for a value that is too large.
     package static let splitting = "Split it, or keep it in a file and store the name of the file."
 
-    /// The error of a value that is larger than a store takes.
+    /// Creates the error for a value that is larger than the store accepts.
     /// - Parameters:
-    ///   - size: The value's size in bytes, metadata included.
-    ///   - limit: The most bytes that the store takes.
-    ///   - store: The store, with its article.
-    ///   - remedy: What to do instead, in a sentence.
+    ///   - size: The size of the value in bytes, including its metadata.
+    ///   - limit: The maximum number of bytes that the store accepts.
+    ///   - store: The name of the store with its article, for example "this store".
+    ///   - remedy: A sentence that recommends an alternative.
     package static func tooLarge(
         _ size: Int, limit: Int, _ store: String, remedy: String = BackendError.splitting
     ) -> BackendError {
@@ -81,6 +81,6 @@ public struct BackendError: Error, Hashable, Sendable, CustomStringConvertible {
             .tooLarge, "The value has \(size) bytes with its metadata, and \(store) takes at most \(limit). \(remedy) Nothing was changed.")
     }
 
-    /// The code and the sentence; never a value.
+    /// The code and the reason. Contains no part of any value.
     public var description: String { "\(code): \(reason)" }
 }

@@ -1,8 +1,8 @@
-/// The physical store of a backend. Two backends with the same identity are two views of the same slots.
+/// Identifies the physical store of a backend. Two backends with the same identity access the same slots.
 public struct BackendIdentity: Hashable, Sendable, CustomStringConvertible {
-    /// The kind of store: "property-list", "secret-service", "memory".
+    /// The kind of store, for example "property-list", "secret-service" or "memory".
     public let kind: String
-    /// The store within its kind: a resolved path, a collection and service, an instance.
+    /// Identifies the store within its kind: a resolved path, a collection and service, or an instance.
     public let store: String
 
     /// Creates an identity.
@@ -15,11 +15,11 @@ public struct BackendIdentity: Hashable, Sendable, CustomStringConvertible {
     public var description: String { "\(kind):\(store)" }
 }
 
-/// One slot of one physical store. Two keys with the same physical slot share their value.
+/// A slot in a physical store. Two keys with the same physical slot share their value.
 public struct PhysicalSlot: Hashable, Sendable, CustomStringConvertible {
     /// The store.
     public let store: BackendIdentity
-    /// The slot in it.
+    /// The address of the slot in the store.
     public let address: StorageAddress
 
     /// Creates a slot.
@@ -28,7 +28,7 @@ public struct PhysicalSlot: Hashable, Sendable, CustomStringConvertible {
         self.address = address
     }
 
-    /// Feeds the address into a hasher. The store, with a path perhaps, rarely tells two slots apart.
+    /// Hashes the address only: the store is often a long path and rarely distinguishes two slots.
     public func hash(into hasher: inout Hasher) { hasher.combine(address) }
 
     /// The store and the address, separated by a number sign.

@@ -1,12 +1,13 @@
-/// Base64 as RFC 4648 section 4 defines it, with padding and without line breaks; decoding accepts nothing else.
+/// Base64 as in RFC 4648 section 4, with padding and without line breaks. Decoding accepts no other variant.
 ///
-/// It is for secrets: unlike Foundation's it leaves no copy of its input in memory, and neither its branches nor its memory accesses depend on the content.
+/// It is made for secrets. Unlike Foundation's implementation, it leaves no copy of its input in memory. Its branches and memory accesses
+/// do not depend on the content.
 package enum Base64 {
-    /// The length of the text of a number of bytes.
+    /// Returns the length of the encoded text for a number of bytes.
     package static func encodedLength(of count: Int) -> Int { (count + 2) / 3 * 4 }
 
-    /// Writes the text of some bytes.
-    /// - Parameter text: As long as ``encodedLength(of:)`` says.
+    /// Encodes bytes into a buffer.
+    /// - Parameter text: The buffer, with the length that ``encodedLength(of:)`` returns.
     package static func encode(_ bytes: UnsafeRawBufferPointer, into text: UnsafeMutableBufferPointer<UInt8>) {
         for start in stride(from: 0, to: bytes.count, by: 3) {
             let group = (0..<3).reduce(0 as UInt32) { $0 << 8 | (start + $1 < bytes.count ? UInt32(bytes[start + $1]) : 0) }
@@ -17,8 +18,8 @@ package enum Base64 {
         }
     }
 
-    /// Decodes a text into a buffer of exactly its decoded length.
-    /// - Returns: Whether the text is valid, with all unused bits zero.
+    /// Decodes a text into a buffer whose size is exactly the decoded length.
+    /// - Returns: False if the text is invalid or an unused bit is not zero.
     package static func decode(_ text: some RandomAccessCollection<UInt8>, into bytes: UnsafeMutableRawBufferPointer) -> Bool {
         guard text.count == encodedLength(of: bytes.count) else { return false }
         let padding = (3 - bytes.count % 3) % 3
@@ -38,7 +39,7 @@ package enum Base64 {
         return wrong == 0 && group & (1 << bits - 1) == 0
     }
 
-    /// The text of some bytes.
+    /// Encodes bytes.
     package static func encode(_ bytes: [UInt8]) -> [UInt8] {
         let length = encodedLength(of: bytes.count)
         return Array(unsafeUninitializedCapacity: length) { text, filled in
@@ -48,7 +49,7 @@ package enum Base64 {
         }
     }
 
-    /// The bytes, or nil when the text is not exactly what ``encode(_:)`` makes of some bytes.
+    /// Decodes a text; returns nil unless the text is an exact output of ``encode(_:)``.
     package static func decode(_ text: some RandomAccessCollection<UInt8>) -> [UInt8]? {
         guard text.count.isMultiple(of: 4) else { return nil }
         let padding = text.suffix(2).reversed().prefix { $0 == UInt8(ascii: "=") }.count
@@ -56,7 +57,7 @@ package enum Base64 {
         return bytes.withUnsafeMutableBytes { decode(text, into: $0) } ? bytes : nil
     }
 
-    /// All bits set if a number is in a range, otherwise zero.
+    /// Returns a number with all bits set if `number` is in the range, otherwise zero.
     private static func mask(_ number: Int32, _ from: Int32, _ to: Int32) -> Int32 { ~((number - from) | (to - number)) >> 31 }
 
     private static func character(_ digit: Int32) -> UInt8 {
@@ -67,7 +68,7 @@ package enum Base64 {
         return UInt8(upper | lower | number | sign)
     }
 
-    /// The value of a character; negative if it is not a digit.
+    /// Returns the value of a Base64 character; negative if the character is invalid.
     private static func value(_ letter: Int32) -> Int32 {
         let upper = mask(letter, 65, 90) & (letter - 65 + 1)
         let lower = mask(letter, 97, 122) & (letter - 97 + 26 + 1)

@@ -1,6 +1,7 @@
-/// Writes length-prefixed, big-endian bytes.
+/// Writes length-prefixed, big-endian binary data.
 ///
-/// What is generic is inlinable, here and in the reader: compiled into another module for its types, it takes a fraction of the time.
+/// The generic methods of the writer and the reader are `@inlinable`. Other modules then compile them for concrete types, which is much
+/// faster.
 package struct ByteWriter {
     package var bytes: [UInt8] = []
 
@@ -18,13 +19,13 @@ package struct ByteWriter {
     }
 }
 
-/// Why bytes are not a record.
+/// The reason why bytes are not a valid record.
 package struct RecordDamage: Error {
     package let reason: String
     package init(_ reason: String) { self.reason = reason }
 }
 
-/// Reads what ``ByteWriter`` wrote, trusting nothing: every length is checked before it is used.
+/// Reads the output of ``ByteWriter``. The input is untrusted: every length is checked before it is used.
 package struct ByteReader {
     private let bytes: ArraySlice<UInt8>
     private var position: Int
@@ -42,14 +43,14 @@ package struct ByteReader {
         return bytes[position]
     }
 
-    /// A number of bytes as they are.
+    /// Reads the given number of bytes.
     package mutating func take(_ count: Int) throws(RecordDamage) -> [UInt8] {
         guard count <= bytes.endIndex - position else { throw RecordDamage("ends too early") }
         defer { position += count }
         return Array(bytes[position..<(position + count)])
     }
 
-    /// A number of up to 8 bytes.
+    /// Reads a big-endian number of at most 8 bytes.
     package mutating func number(_ byteCount: Int) throws(RecordDamage) -> UInt64 {
         guard byteCount <= bytes.endIndex - position else { throw RecordDamage("ends too early") }
         defer { position += byteCount }
@@ -60,7 +61,7 @@ package struct ByteReader {
         Number(truncatingIfNeeded: try number(Number.bitWidth / 8))
     }
 
-    /// A number that is counted: as many bytes as it has.
+    /// Reads a number with a length prefix. The length must be the size of the number's type.
     @inlinable package mutating func countedNumber<Number: FixedWidthInteger>(_ type: Number.Type) throws(RecordDamage) -> Number {
         guard try fixed(UInt32.self) == Number.bitWidth / 8 else { throw RecordDamage("has a number of the wrong length") }
         return try fixed(type)
@@ -73,7 +74,7 @@ package struct ByteReader {
         return text
     }
 
-    /// The bytes of a counted field where they are.
+    /// Reads a length-prefixed field without copying it.
     private mutating func field() throws(RecordDamage) -> ArraySlice<UInt8> {
         let count = Int(try number(4))
         guard count <= bytes.endIndex - position else { throw RecordDamage("announces more bytes than there are") }

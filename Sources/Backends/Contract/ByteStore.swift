@@ -1,28 +1,31 @@
-/// The smallest store: bytes under names. The first protocol to implement for a new backend.
+/// A minimal store of bytes by name. For a new backend, implement this protocol first.
 ///
-/// Wrapped in a ``ByteStoreBackend`` it becomes a full ``StorageBackend``: the adapter adds metadata, tombstones, revisions and
-/// preconditions. A store that can be locked or out of reach throws ``BackendError`` with `locked` or `unavailable`; it returns nil
-/// from ``read(_:)`` only when it *knows* that there is nothing.
+/// ``ByteStoreBackend`` wraps it as a complete ``StorageBackend`` and adds metadata, tombstones, revisions and preconditions.
+///
+/// A store that is locked or cannot be reached throws ``BackendError`` with `locked` or `unavailable`. ``read(_:)`` returns nil only if it
+/// is *certain* that nothing is stored under the name.
 public protocol ByteStore: Sendable {
     /// The physical store.
     var identity: BackendIdentity { get }
 
-    /// What the store promises. The adapter reduces the claims that it cannot keep itself (no atomic batches, no preconditions between processes).
+    /// The guarantees of the store. ``ByteStoreBackend`` removes those that it cannot keep: atomic batches and preconditions between
+    /// processes.
     var capabilities: BackendCapabilities { get }
 
-    /// The bytes under a name, or nil when there are none.
-    /// - Throws: ``BackendError`` when that cannot be known.
+    /// Returns the bytes under a name; nil if nothing is stored there.
+    /// - Throws: ``BackendError`` when the store cannot be read.
     func read(_ name: String) async throws(BackendError) -> [UInt8]?
 
-    /// Stores bytes under a name, replacing what was there; durable, as far as ``capabilities`` claims, when it returns.
+    /// Stores bytes under a name and replaces the existing ones. When it returns, the write has the durability that ``capabilities``
+    /// claims.
     /// - Throws: ``BackendError``.
     func write(_ bytes: [UInt8], _ name: String) async throws(BackendError)
 
-    /// Deletes the bytes under a name; a name without bytes is not an error.
+    /// Deletes the bytes under a name. Does nothing if there are none.
     /// - Throws: ``BackendError``.
     func delete(_ name: String) async throws(BackendError)
 
-    /// All names in use.
-    /// - Throws: ``BackendError`` when they cannot all be listed.
+    /// Lists all names that have bytes.
+    /// - Throws: ``BackendError`` when the list would be incomplete.
     func list() async throws(BackendError) -> [String]
 }

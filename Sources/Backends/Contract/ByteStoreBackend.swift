@@ -1,24 +1,26 @@
 import Synchronization
 
-/// A full backend over a ``ByteStore``: it adds metadata, tombstones, revisions, preconditions and namespaces.
+/// A complete backend over a ``ByteStore``. It adds metadata, tombstones, revisions, preconditions and namespaces.
 ///
-/// Each slot is one record in record format 1 (``RecordCodec``) under the name `n.<namespace>.<name>`, both parts in lower-case
-/// hexadecimal, so that every valid name fits any store and canonically equivalent names stay apart. Calls run one after the other;
-/// preconditions hold within this instance only, since a byte store has no compare-and-swap.
+/// Each slot is stored as one record in record format 1 (``RecordCodec``). Its name in the byte store is `n.<namespace>.<name>`, with both
+/// parts in lower-case hexadecimal. Every valid name therefore fits any store, and canonically equivalent names stay distinct.
+///
+/// Calls run one after the other. Preconditions hold within this instance only, because a byte store has no compare-and-swap.
 public actor ByteStoreBackend<Store: ByteStore>: StorageBackend {
     private let store: Store
     private let nextRevision: @Sendable () -> StorageRevision
     private let turnstile = AsyncTurnstile()
 
-    /// The physical store, as the byte store was named when the adapter was made.
+    /// The identity of the byte store when this backend was created.
     public nonisolated let identity: BackendIdentity
-    /// What the adapter promises on top of the byte store.
+    /// The capabilities of the byte store, adjusted for this backend. Batches are not atomic, preconditions do not hold between processes,
+    /// and native values can be stored.
     public nonisolated let capabilities: BackendCapabilities
 
     /// Wraps a byte store.
     /// - Parameters:
-    ///   - store: The store.
-    ///   - nextRevision: Makes a revision that was never used before; random by default.
+    ///   - store: The byte store.
+    ///   - nextRevision: Returns a revision that was never used before; random by default.
     public init(_ store: Store, nextRevision: (@Sendable () -> StorageRevision)? = nil) {
         self.store = store
         self.nextRevision =
@@ -35,7 +37,7 @@ public actor ByteStoreBackend<Store: ByteStore>: StorageBackend {
         self.capabilities = capabilities
     }
 
-    /// Reads and unpacks the slots, one after the other; freshness makes no difference, since nothing is kept in memory.
+    /// Reads and decodes the slots one after the other. The freshness has no effect, because nothing is cached.
     public func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
         await turnstile.enter()
         defer { turnstile.leave() }
@@ -44,7 +46,8 @@ public actor ByteStoreBackend<Store: ByteStore>: StorageBackend {
         return probes
     }
 
-    /// Checks every precondition and changes the slots one after the other, while no other call of this adapter does.
+    /// Checks the precondition of each mutation and applies it, one mutation after the other. No other call of this instance runs between
+    /// them.
     public func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
         await turnstile.enter()
         defer { turnstile.leave() }
@@ -53,12 +56,12 @@ public actor ByteStoreBackend<Store: ByteStore>: StorageBackend {
         return results
     }
 
-    /// The slots whose names the byte store lists.
+    /// Lists the slots of a namespace. Names in the byte store that belong to other programs are skipped.
     public func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
         try await store.list().compactMap(Self.address(storedAs:)).filter { $0.namespace == namespace }
     }
 
-    /// Returns what the byte store claims: its writes are durable when they return.
+    /// Returns the durability that the byte store claims. Its writes already have this durability when they return.
     public func synchronize() async throws(BackendError) -> StorageDurability { capabilities.durability }
 
     private func probe(_ address: StorageAddress) async -> StorageProbe {
@@ -81,7 +84,7 @@ public actor ByteStoreBackend<Store: ByteStore>: StorageBackend {
     }
 
     private func corrupt(_ bytes: [UInt8], _ reason: String) -> StorageProbe {
-        // The revision of damaged bytes is made of the bytes themselves, so only a caller that has read exactly these bytes can replace them.
+        // The revision of damaged bytes contains the bytes, so that only a caller that has read exactly these bytes can replace them.
         .corrupt(StorageCorruption(bytes: bytes, revision: StorageRevision([0xFF] + bytes), reason: reason))
     }
 
@@ -121,7 +124,7 @@ public actor ByteStoreBackend<Store: ByteStore>: StorageBackend {
         let parts = stored.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0] == "n", let namespace = text(parts[1]), let name = text(parts[2]) else { return nil }
         let address = StorageAddress(name, in: StorageNamespace(namespace))
-        // A file whose name has other spellings of the digits, or is not the name of a slot, belongs to another program.
+        // A name with another spelling of the digits, or one that is no valid slot name, belongs to another program.
         guard storedName(of: address) == stored, (try? address.validate()) != nil else { return nil }
         return address
     }
@@ -131,7 +134,7 @@ public actor ByteStoreBackend<Store: ByteStore>: StorageBackend {
     }
 }
 
-/// Lets one caller at a time through, in the order of arrival, across suspension points.
+/// A lock that may be held across suspension points. Callers acquire it in the order of arrival.
 final class AsyncTurnstile: Sendable {
     private struct State {
         var isTaken = false

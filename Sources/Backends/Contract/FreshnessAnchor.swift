@@ -1,43 +1,46 @@
-/// Where the latest state of an encrypted database is recorded, away from the database: whoever puts back an older file does not put back
-/// the anchor with it.
+/// Records the latest state of an encrypted database outside the database. Restoring an older database file does not restore the anchor,
+/// so the older file is detected.
 ///
-/// An anchor holds one ``FreshnessMark``, or none at first. Two programs may use it at the same time, so it is changed by comparison only.
-/// Errors are ``BackendError``: a lock is `locked`, a place that cannot be reached `unavailable`. While the anchor cannot be read, the
-/// database is not opened.
+/// An anchor holds one ``FreshnessMark``, or none at first. Two processes may use it at the same time, so every change is a
+/// compare-and-swap.
+///
+/// Errors are ``BackendError``: `locked` for a locked anchor, `unavailable` for one that cannot be reached. While the anchor cannot be
+/// read, the database is not opened.
 public protocol FreshnessAnchor: Sendable {
-    /// The place in words, for errors.
+    /// The name of the anchor, for error messages.
     var name: String { get }
 
-    /// The mark; nil when it is proven that there is none.
-    /// - Throws: ``BackendError`` when that cannot be known, and `corrupted` for something that is not a mark.
+    /// Reads the mark.
+    /// - Returns: The mark; nil only if the anchor was read and is empty.
+    /// - Throws: ``BackendError`` when the anchor cannot be read. The code is `corrupted` if its content is not a mark.
     func load() async throws(BackendError) -> FreshnessMark?
 
-    /// Replaces the mark in one step, durably, if it still is the one that is known.
+    /// Replaces the mark atomically if the anchor still holds the expected one. The new mark is durable when the call returns.
     /// - Parameters:
     ///   - mark: The new mark.
-    ///   - known: The mark that it replaces; nil if there was none.
-    /// - Returns: False if the anchor holds another mark by now; nothing was changed then.
+    ///   - known: The expected current mark; nil if the anchor should be empty.
+    /// - Returns: False, without a change, if the anchor holds another mark.
     /// - Throws: ``BackendError``.
     func store(_ mark: FreshnessMark, replacing known: FreshnessMark?) async throws(BackendError) -> Bool
 
-    /// Unlocks the place, which may open a prompt. Does nothing unless the anchor says otherwise.
+    /// Unlocks the anchor, which may open a prompt. The default implementation does nothing.
     /// - Throws: ``BackendError``.
     func unlock() async throws(BackendError)
 }
 
 extension FreshnessAnchor {
-    /// Does nothing: the place cannot be locked.
+    /// Does nothing: the default for an anchor that cannot be locked.
     public func unlock() async throws(BackendError) {}
 }
 
-/// What an anchor records of a database: which one, how many transactions were committed, and a keyed digest of its state then. It says
-/// nothing about the content.
+/// The state of a database that an anchor records: its id, the number of commits and a keyed digest. The mark reveals nothing about the
+/// content.
 public struct FreshnessMark: Hashable, Sendable, CustomStringConvertible {
-    /// The database's id, 16 bytes.
+    /// The id of the database, 16 bytes.
     public let database: [UInt8]
     /// The number of committed transactions.
     public let commits: Int64
-    /// The digest of the state, 32 bytes.
+    /// The keyed digest of the state after these commits, 32 bytes.
     public let digest: [UInt8]
 
     /// Creates a mark.
@@ -45,13 +48,13 @@ public struct FreshnessMark: Hashable, Sendable, CustomStringConvertible {
         (self.database, self.commits, self.digest) = (database, commits, digest)
     }
 
-    /// One line of text: `LocalData-freshness-1`, the database's id, the number of commits in decimal and the digest, with a space between
-    /// them; bytes in hexadecimal.
+    /// The mark as one line of text, separated by spaces: `LocalData-freshness-1`, the database id, the number of commits in decimal, and
+    /// the digest. The id and the digest are hexadecimal.
     public var text: String {
         "LocalData-freshness-1 \(hexadecimalText(of: database)) \(commits) \(hexadecimalText(of: digest))"
     }
 
-    /// Reads ``text``, with or without a newline at its end; nil for anything else.
+    /// Parses ``text``, with or without a newline at its end. Returns nil for any other text.
     public init?(text: String) {
         let line = text.hasSuffix("\n") ? text.dropLast() : text[...]
         let parts = line.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
@@ -61,11 +64,11 @@ public struct FreshnessMark: Hashable, Sendable, CustomStringConvertible {
         self.init(database: database, commits: commits, digest: digest)
     }
 
-    /// ``text``.
+    /// The same line as ``text``.
     public var description: String { text }
 }
 
 extension BackendError.Code {
-    /// A database is older than its freshness anchor, or not the one that the anchor knows.
+    /// The database is older than its freshness anchor records, or it is another database.
     package static let rolledBack = BackendError.Code("rolledBack")
 }

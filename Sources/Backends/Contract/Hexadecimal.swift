@@ -1,4 +1,4 @@
-/// Writes bytes as lower-case hexadecimal digits, two for each byte.
+/// Encodes bytes as lower-case hexadecimal digits, two for each byte.
 package func hexadecimalText(of bytes: some Sequence<UInt8>) -> String {
     var text: [UInt8] = []
     text.reserveCapacity(2 * bytes.underestimatedCount)
@@ -11,8 +11,8 @@ package func hexadecimalText(of bytes: some Sequence<UInt8>) -> String {
 
 private func hexadecimalDigit(_ value: UInt8) -> UInt8 { value + (value < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10) }
 
-/// Reads bytes from hexadecimal digits of either case.
-/// - Returns: nil if the text has another character than a digit, or an odd number of digits.
+/// Decodes hexadecimal digits of either case.
+/// - Returns: nil if the text contains another character or has an odd number of digits.
 package func bytes(ofHexadecimal text: some StringProtocol) -> [UInt8]? {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(text.utf8.count / 2)

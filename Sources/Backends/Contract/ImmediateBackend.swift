@@ -1,8 +1,9 @@
-/// A store that can often tell at once what a slot holds, on the caller's thread: it waits for no other thread and no process, and asks of a
-/// disk no more than the status of a file.
+/// A store that can often read a slot synchronously on the caller's thread.
+///
+/// Such a read waits for no other thread or process. The only disk access is a query of a file's status.
 package protocol ImmediateBackend: StorageBackend {
-    /// What a validated ``StorageBackend/read(_:_:)`` of the slot would find at this moment.
+    /// Returns the result that ``StorageBackend/read(_:_:)`` would return now for the freshness `validated`.
     /// - Parameter address: A valid address.
-    /// - Returns: Nil where only `read` can tell, which may wait.
+    /// - Returns: Nil if the slot requires a call of `read`, which may wait.
     func immediateProbe(of address: StorageAddress) -> StorageProbe?
 }

@@ -1,22 +1,23 @@
-/// What a check of a whole encrypted database has found.
+/// The result of an integrity check of an encrypted database.
 public struct IntegrityReport: Hashable, Sendable, Codable {
-    /// How many transactions were committed since the database was made; nil when its sealed state is missing or does not open.
+    /// The number of committed transactions since the database was created. Nil if the encrypted state record is missing or cannot be
+    /// decrypted.
     public var commits: Int64?
-    /// The number of rows in the file: values and removals, in all namespaces.
+    /// The number of rows in the file, in all namespaces. A row is a value or a tombstone.
     public var rows: Int
-    /// The number of rows that were written and not removed, by the sealed state; nil when it is missing or does not open.
+    /// The number of rows that the encrypted state record expects. Nil if the record is missing or cannot be decrypted.
     public var expectedRows: Int?
-    /// Whether the rows are exactly those that were written last. False when a row was replaced by an older one, removed, added or changed
-    /// behind the library's back, and when ``commits`` is nil.
+    /// Whether the rows are exactly those that the library last wrote. False if another program added, changed, removed or rolled back a
+    /// row, and if ``commits`` is nil.
     public var areRowsWhole: Bool
-    /// The number of rows that do not open, or that no read finds. Listing a domain gives a handle for each.
+    /// The number of rows that cannot be decrypted or that no read can reach. Listing a domain returns a handle for each of them.
     public var damagedRows: Int
-    /// The number of rows that name a destroyed key. They cannot be opened any more, so they cannot be checked either.
+    /// The number of rows whose encryption key was destroyed. They cannot be decrypted, so they cannot be checked.
     public var rowsOfDestroyedKeys: Int
-    /// The number of labels of values whose entries are not those that were written, and of entries that are missing or too many.
+    /// The number of errors in the index of keyed labels: labels with wrong entries, missing entries and surplus entries.
     public var damagedLabels: Int
 
-    /// Whether nothing is wrong.
+    /// Whether the check found no damage.
     public var isSound: Bool { areRowsWhole && damagedRows == 0 && damagedLabels == 0 }
 
     /// Creates a report.
@@ -34,33 +35,33 @@ public struct IntegrityReport: Hashable, Sendable, Codable {
     }
 }
 
-/// How far a check of a whole database is.
+/// The progress of an integrity check.
 public struct IntegrityProgress: Hashable, Sendable {
-    /// The number of rows that were checked.
+    /// The number of rows checked so far.
     public var checked: Int
-    /// The number of rows.
+    /// The total number of rows.
     public var total: Int
 
-    /// Creates a measure.
+    /// Creates a progress value.
     public init(checked: Int, total: Int) { (self.checked, self.total) = (checked, total) }
 }
 
-/// A store that can tell whether what it holds is exactly what was written.
+/// A store that can verify that its content is exactly the content that the library wrote.
 package protocol VerifiableStore: Sendable {
-    /// Checks everything, as of one moment.
-    /// - Parameter progress: Called now and then, on a thread of the store.
-    /// - Returns: Nil where there is no store yet.
-    /// - Throws: ``BackendError`` when it cannot be checked.
+    /// Checks the whole store in one consistent snapshot.
+    /// - Parameter progress: Called at intervals, on a thread of the store.
+    /// - Returns: Nil if the store does not exist yet.
+    /// - Throws: ``BackendError`` when the store cannot be checked.
     func verifyIntegrity(progress: @escaping @Sendable (IntegrityProgress) -> Void) async throws(BackendError) -> IntegrityReport?
 
-    /// Takes what is there for what was written; durable when it returns.
-    /// - Throws: ``BackendError``; nothing was changed then.
+    /// Accepts the current content as correct, although the check found differences. Durable when the call returns.
+    /// - Throws: ``BackendError``; in that case nothing was changed.
     func acceptContents() async throws(BackendError)
 }
 
-/// A store whose latest state is recorded elsewhere.
+/// A store with a freshness anchor, which records its latest state in another location.
 package protocol AnchoredStore: Sendable {
-    /// Takes an older file for the latest; durable when it returns.
-    /// - Throws: ``BackendError``; nothing was changed then.
+    /// Accepts an older file as the latest state. Durable when the call returns.
+    /// - Throws: ``BackendError``; in that case nothing was changed.
     func acceptOlderFile() async throws(BackendError)
 }

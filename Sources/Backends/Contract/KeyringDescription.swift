@@ -1,13 +1,17 @@
-/// Where a keyring's secrets are kept and how they get there, as far as it is known: for people who look for a fault. No part of any value.
+/// Diagnostic information about a keyring: the program that stores the secrets, the collection and the encryption in transit. Contains no
+/// part of any value.
 public struct KeyringDescription: Hashable, Sendable {
-    /// The name of the program that keeps the secrets: `gnome-keyring-daemon`, `kwalletd5`, `keepassxc`. Nil where the machine does not tell.
+    /// The name of the program that stores the secrets: `gnome-keyring-daemon`, `kwalletd5`, `keepassxc`. Nil if the program cannot be
+    /// identified.
     public var provider: String?
-    /// The object path of the default collection; nil where there is none.
+    /// The D-Bus object path of the default collection; nil if there is none.
     public var collection: String?
-    /// How secrets are encrypted on their way over the session bus, by the name in the Secret Service specification; `plain` for not at all.
+    /// The algorithm that encrypts secrets on the session bus, by its name in the Secret Service specification. `plain` means unencrypted.
     public var algorithm: String
-    /// The names of values of another program that gnome-keyring changes at its next start. They contain backslashes or line breaks, or begin with a blank, in a collection without a
-    /// password. Copy them elsewhere and remove them there: the whole collection can become unreadable.
+    /// The names of values of other programs that gnome-keyring alters at its next start. Such a value is in a collection without a
+    /// password. It contains a backslash or a line break, or begins with a blank.
+    ///
+    /// Copy these values elsewhere and remove them from the collection. Otherwise the whole collection can become unreadable.
     public var valuesAtRisk: [String] = []
 
     package init(provider: String?, collection: String?, algorithm: String) {
@@ -16,16 +20,16 @@ public struct KeyringDescription: Hashable, Sendable {
 }
 
 extension KeyringDescription: CustomStringConvertible {
-    /// The parts in words.
+    /// The description as one sentence.
     public var description: String {
         "kept by \(provider ?? "an unknown program") in \(collection ?? "no collection"), sent with \(algorithm)"
             + (valuesAtRisk.isEmpty ? "" : "; at risk at its next start: \(valuesAtRisk.joined(separator: ", "))")
     }
 }
 
-/// A store whose values another program keeps.
+/// A store that keeps its values in a keyring of another program.
 package protocol DescribableKeyring: StorageBackend {
-    /// Who keeps the values, where, and how they get there. Never opens a prompt.
+    /// Describes the keyring. Never opens a prompt.
     /// - Throws: ``BackendError`` when the keyring cannot be reached.
     func describeKeyring() async throws(BackendError) -> KeyringDescription
 }

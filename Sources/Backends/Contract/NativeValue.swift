@@ -1,7 +1,7 @@
-/// A value that people and other programs can read in the store: the scalars and containers of a property list.
+/// A value that users and other programs can read in the store. It has the scalars and containers of a property list.
 ///
-/// Two values are equal when they are the same to the last bit: unlike `String` and `Double`, two spellings of one text are two values,
-/// and so are 0 and -0, while NaN equals itself. So a value that was written can be compared with the value that is read back.
+/// Equality is bitwise, so a written value can be compared with the value that is read back. Unlike `String` and `Double`, canonically
+/// equivalent texts are different values, 0 differs from -0, and NaN equals NaN of the same bits.
 public indirect enum NativeValue: Hashable, Sendable {
     /// Text.
     case string(String)
@@ -11,7 +11,7 @@ public indirect enum NativeValue: Hashable, Sendable {
     case unsigned(UInt64)
     /// A floating-point number.
     case real(Double)
-    /// A truth value.
+    /// A Boolean.
     case boolean(Bool)
     /// A point in time, in seconds since 2001-01-01T00:00:00Z, as Foundation counts them.
     case date(Double)
@@ -19,21 +19,21 @@ public indirect enum NativeValue: Hashable, Sendable {
     case data([UInt8])
     /// An ordered list.
     case array([NativeValue])
-    /// Values by name.
+    /// A dictionary.
     case dictionary([String: NativeValue])
 }
 
 extension NativeValue {
-    /// Whether two values are the same to the byte: reals by their bits, texts by their UTF-8.
+    /// Whether two values are bitwise equal. Texts are compared by their UTF-8 bytes.
     public static func == (left: Self, right: Self) -> Bool { left.canonicalBytes == right.canonicalBytes }
 
     /// Feeds the parts that equality compares into a hasher.
     public func hash(into hasher: inout Hasher) { hasher.combine(canonicalBytes) }
 
-    /// An injective encoding: two values have the same canonical bytes exactly when they are equal.
+    /// An injective encoding: two values have the same canonical bytes exactly if they are equal.
     ///
-    /// Every value is a tag byte followed by its fixed-width or length-prefixed content, integers in big-endian order,
-    /// dictionary entries in the order of their names' UTF-8 bytes.
+    /// Each value is a tag byte followed by its content, which has a fixed width or a length prefix. Integers are big-endian. Dictionary
+    /// entries are sorted by the UTF-8 bytes of their names.
     public var canonicalBytes: [UInt8] {
         var writer = ByteWriter()
         encode(into: &writer)
@@ -77,10 +77,10 @@ extension NativeValue {
         }
     }
 
-    /// The deepest nesting that decoding follows; anything deeper is refused as damaged, and so must not be encoded.
+    /// The maximum nesting depth. Decoding treats deeper values as damaged, so they must not be encoded.
     static let maximumDepth = 64
 
-    /// Whether containers are nested deeper than a number of levels. Looks no deeper than that.
+    /// Whether containers are nested deeper than the given number of levels. The search stops at that depth.
     func isNested(deeperThan levels: Int) -> Bool {
         guard levels > 0 else { return true }
         switch self {

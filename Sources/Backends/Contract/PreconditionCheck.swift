@@ -1,7 +1,9 @@
 extension StorageProbe {
-    /// Why a mutation must not be made on the state that this probe saw, or nil when it may.
+    /// Checks the precondition of a mutation against this state of its slot.
     ///
-    /// The only definition of the preconditions. Backends evaluate it under their own lock, between re-reading a slot and writing it.
+    /// This is the only implementation of preconditions. A backend calls it under its lock, after re-reading the slot and before writing
+    /// it.
+    /// - Returns: The result that refuses the mutation; nil if the mutation may be applied.
     public func refusal(of mutation: StorageMutation) -> MutationResult? {
         switch (self, mutation.precondition) {
         case (.locked, _): .locked
@@ -20,7 +22,7 @@ extension StorageProbe {
 }
 
 extension [StorageMutation] {
-    /// Refuses a call in which an address occurs twice.
+    /// Throws if an address occurs twice in a call.
     /// - Throws: ``BackendError`` with `unsupported`.
     package func requireDistinctAddresses() throws(BackendError) {
         guard Set(map(\.address)).count == count else {
@@ -28,13 +30,13 @@ extension [StorageMutation] {
         }
     }
 
-    /// The results of an atomic batch that is not made because of one of its mutations.
+    /// Returns the results of an atomic batch that is not applied because one of its mutations has this result.
     package func results(endingIn result: MutationResult, at index: Int) -> [MutationResult] {
         indices.map { $0 == index ? result : .notAttempted }
     }
 
-    /// The results of an atomic batch that is not made because one of its mutations must not be made; nil when all of them may.
-    /// - Parameter refusal: Why a mutation must not be made. Mutations are asked in their order, up to the first that is refused.
+    /// Returns the results of an atomic batch that contains a refused mutation; nil if no mutation is refused.
+    /// - Parameter refusal: Returns the result that refuses a mutation, or nil. It is called in order, up to the first refusal.
     package func refused(_ refusal: (StorageMutation) -> MutationResult?) -> [MutationResult]? {
         for (index, mutation) in enumerated() {
             if let reason = refusal(mutation) { return results(endingIn: reason, at: index) }
@@ -44,7 +46,7 @@ extension [StorageMutation] {
 }
 
 extension StorageMetadata {
-    /// Whether a new record of this schema version may take the place of one with this metadata, without knowing it.
+    /// Whether a record of this schema version may replace a record with this metadata that the caller has not read.
     fileprivate func isReplaceable(_ version: Int?) -> Bool {
         guard origin == nil else { return false }
         guard let version, let schemaVersion else { return true }

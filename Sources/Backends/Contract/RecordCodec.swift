@@ -1,6 +1,6 @@
-/// One slot's state as one self-contained, checked run of bytes, for stores that keep nothing but bytes.
+/// Encodes the state of a slot as one byte sequence with a checksum, for stores that keep only bytes.
 ///
-/// The format, called record format 1, integers in big-endian order:
+/// This is record format 1. Integers are big-endian:
 ///
 /// ```
 /// "LDR" 01                              magic and format
@@ -11,27 +11,27 @@
 /// checksum                              CRC-32 (ISO-HDLC, as in zlib) over everything before it
 /// ```
 ///
-/// There is one way to write a state: bytes that decoding accepts are the bytes that encoding gives.
-/// The checksum finds damage, not forgery: anyone who can write to the store can write a valid record.
+/// The encoding is canonical: encoding a decoded record returns the same bytes.
+/// The checksum detects damage, not forgery: anyone who can write to the store can write a valid record.
 public enum RecordCodec {
     /// The result of decoding bytes.
     public enum Decoded: Hashable, Sendable {
-        /// A value or a tombstone.
+        /// A value.
         case record(StorageRecord)
         /// A tombstone.
         case tombstone(StorageTombstone)
-        /// Not in this format at all: another program's bytes.
+        /// Bytes that do not begin like a record: another program wrote them.
         case foreign
-        /// In this format, but damaged; the text says how.
+        /// A damaged record. The text describes the damage.
         case damaged(String)
-        /// A later version of this format, which must not be touched.
+        /// A record in another format version, usually a later one. It must not be changed.
         case unknownFormat(UInt8)
     }
 
     static let magic: [UInt8] = Array("LDR".utf8)
     static let format: UInt8 = 1
 
-    /// The bytes of a record.
+    /// Encodes a record.
     public static func encode(_ record: StorageRecord) -> [UInt8] {
         switch record.payload {
         case .bytes(let bytes): frame(kind: 1, record.revision, record.metadata, payload: bytes)
@@ -39,12 +39,12 @@ public enum RecordCodec {
         }
     }
 
-    /// The bytes of a tombstone.
+    /// Encodes a tombstone.
     public static func encode(_ tombstone: StorageTombstone) -> [UInt8] {
         frame(kind: 3, tombstone.revision, tombstone.metadata, payload: [])
     }
 
-    /// Reads bytes that may be a record.
+    /// Decodes bytes that may be a record or a tombstone.
     public static func decode(_ bytes: [UInt8]) -> Decoded {
         guard bytes.starts(with: magic), bytes.count > magic.count else { return .foreign }
         let version = bytes[magic.count]
@@ -86,7 +86,7 @@ public enum RecordCodec {
         head.bytes = magic + [format, kind]
         head.counted(revision.bytes)
         encodeMetadata(metadata, into: &head)
-        // Room for all of it: bytes that grow leave copies of what may be a key.
+        // Reserve the full capacity: an array that grows leaves copies of its content in memory, and the payload may be an encryption key.
         var writer = ByteWriter()
         writer.bytes.reserveCapacity(head.bytes.count + payload.count + 8)
         writer.bytes += head.bytes
@@ -98,7 +98,7 @@ public enum RecordCodec {
 }
 
 extension RecordCodec {
-    /// The bytes of metadata alone: the metadata part of record format 1.
+    /// Encodes only the metadata part of record format 1.
     public static func encodeMetadata(_ metadata: StorageMetadata) -> [UInt8] {
         var writer = ByteWriter()
         encodeMetadata(metadata, into: &writer)
@@ -145,7 +145,7 @@ extension RecordCodec {
         }
     }
 
-    /// Reads the metadata part of record format 1.
+    /// Decodes the metadata part of record format 1.
     package static func decodeMetadata(from reader: inout ByteReader) throws(RecordDamage) -> StorageMetadata {
         var metadata = StorageMetadata()
         var lastTag: UInt8 = 0

@@ -1,7 +1,8 @@
-// What a store holds may be a secret: printing, dumping or logging a record, an error or a probe shows how much there is, never what.
+// Stored content may be a secret. Printing, dumping or logging a payload, a record or a probe therefore shows the size of the content,
+// never the content.
 
 extension StoragePayload: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The kind and the size of the content.
+    /// The kind and the size of the content, without the content.
     public var description: String {
         switch self {
         case .bytes(let bytes): "bytes(\(bytes.count))"
@@ -9,15 +10,15 @@ extension StoragePayload: CustomStringConvertible, CustomDebugStringConvertible,
         }
     }
 
-    /// The same as ``description``.
+    /// Equals ``description``.
     public var debugDescription: String { description }
 
-    /// No content.
+    /// A mirror without the content, so that `dump` does not print it.
     public var customMirror: Mirror { Mirror(self, children: [], displayStyle: .struct) }
 }
 
 extension NativeValue: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The kind and the size of the value.
+    /// The type of the value. For text, data and containers also its size.
     public var description: String {
         switch self {
         case .string(let text): "string(\(text.utf8.count))"
@@ -32,31 +33,31 @@ extension NativeValue: CustomStringConvertible, CustomDebugStringConvertible, Cu
         }
     }
 
-    /// The same as ``description``.
+    /// Equals ``description``.
     public var debugDescription: String { description }
 
-    /// No content.
+    /// A mirror without the content, so that `dump` does not print it.
     public var customMirror: Mirror { Mirror(self, children: [], displayStyle: .struct) }
 }
 
 extension StorageCorruption: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// What is wrong, and the number of bytes.
+    /// The reason for the damage and the number of bytes.
     public var description: String { "damaged(\(bytes.count) bytes: \(reason))" }
 
-    /// The same as ``description``.
+    /// Equals ``description``.
     public var debugDescription: String { description }
 
-    /// No content.
+    /// A mirror without the content, so that `dump` does not print it.
     public var customMirror: Mirror { Mirror(self, children: ["reason": reason], displayStyle: .struct) }
 }
 
 extension StorageRevision: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Nothing of the bytes: where a store has no revisions of its own, they may follow from the content.
+    /// The number of bytes. The bytes are left out because some stores derive a revision from the content.
     public var description: String { "revision(\(bytes.count))" }
 
-    /// The same as ``description``.
+    /// Equals ``description``.
     public var debugDescription: String { description }
 
-    /// No content.
+    /// A mirror without the content, so that `dump` does not print it.
     public var customMirror: Mirror { Mirror(self, children: [], displayStyle: .struct) }
 }

@@ -1,10 +1,11 @@
 import Synchronization
 
 extension RehearsalStore {
-    /// A slot that the rehearsal changed, with what the store below holds there.
+    /// A slot that the rehearsal changed: `base` is its content in the underlying store, `content` its content in the rehearsal.
     private typealias Changed = (address: StorageAddress, base: StorageProbe, content: StorageProbe)
 
-    /// The slots of a namespace whose rehearsed change still counts, since no other program has changed them in the store below. In the order of their names.
+    /// Returns the slots of a namespace whose rehearsed change still applies, in the order of their names. A change no longer applies if
+    /// another process has changed the slot in the underlying store.
     private func changed(in namespace: StorageNamespace, after last: StorageAddress? = nil) async throws(BackendError) -> [Changed] {
         let addresses = changes.slots.withLock { slots in
             slots.keys.filter { $0.namespace == namespace && last?.precedes($0) != false }.sorted { $0.precedes($1) }
@@ -19,7 +20,7 @@ extension RehearsalStore {
         }
     }
 
-    /// The slots of the store below, without those that the rehearsal deleted and with those that it filled.
+    /// Lists the slots of the underlying store, without those that the rehearsal deleted and with those that it filled.
     package func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
         try await present(try await base.addresses(in: namespace), in: namespace)
     }
@@ -32,9 +33,10 @@ extension RehearsalStore {
         return Array(listed)
     }
 
-    /// First the pages of the store below, without what the rehearsal changed; then what it changed, in the order of the names.
+    /// Returns first the pages of the underlying store without the changed slots, then the changed slots in the order of their names.
     ///
-    /// A cursor begins with 0 and continues with the cursor of the store below, or with 1 and the last name.
+    /// A cursor of the first part is the byte 0 followed by a cursor of the underlying store. A cursor of the second part is the byte 1
+    /// followed by the last name.
     package func page(
         _ query: StorageQuery, after cursor: StorageCursor?, limit: Int
     ) async throws(BackendError) -> StoragePage {
@@ -68,11 +70,11 @@ extension RehearsalStore {
             }
             entries.append(entry)
         }
-        // What the store below has proven is not kept from its last page on.
+        // The last page of the underlying store may have been complete, but this cursor does not record it.
         return StoragePage(entries, next: nil, isComplete: false)
     }
 
-    /// The count of the store below, corrected by what the rehearsal changed.
+    /// Returns the count of the underlying store, corrected for the changed slots.
     package func count(_ query: StorageQuery) async throws(BackendError) -> Int {
         var count = try await base.count(query)
         for slot in try await changed(in: query.namespace) {
@@ -86,7 +88,7 @@ extension RehearsalStore {
 // MARK: Damage without a name
 
 extension RehearsalStore {
-    /// The slots of the store below, as ``addresses(in:)`` shows them, and what is damaged there.
+    /// Lists the slots as ``addresses(in:)`` does, and the damaged slots of the underlying store.
     package func listing(in namespace: StorageNamespace) async throws(BackendError) -> StorageListing {
         guard let salvageable = base as? any SalvageableBackend else {
             return StorageListing(try await addresses(in: namespace), damaged: [])
@@ -95,19 +97,19 @@ extension RehearsalStore {
         return StorageListing(try await present(listing.addresses, in: namespace), damaged: listing.damaged)
     }
 
-    /// What is damaged in the store below.
+    /// Reads a damaged slot of the underlying store.
     package func damage(at handle: DamageHandle) async throws(BackendError) -> StorageCorruption? {
         try await (base as? any SalvageableBackend)?.damage(at: handle)
     }
 
-    /// Refuses: no part of the protocol deletes what only a handle names.
+    /// Always throws `unsupported`: a rehearsal cannot record the deletion of a slot that only a handle identifies.
     package func deleteDamage(at handle: DamageHandle) async throws(BackendError) -> Bool {
         throw BackendError(.unsupported, "A rehearsal deletes no damaged slot.")
     }
 }
 
 extension StoragePage.Entry {
-    /// The entry as a read would find it.
+    /// The entry as the result of a read.
     fileprivate var probe: StorageProbe {
         switch content {
         case .record(let record): .value(record)

@@ -1,15 +1,17 @@
 import Synchronization
 
-/// What a rehearsal has changed in one physical store: kept in memory, and shared by every ``RehearsalStore`` over that store.
+/// The changes that a rehearsal made to one physical store. They are kept in memory and shared by every ``RehearsalStore`` over that
+/// store.
 package final class RehearsedChanges: Sendable {
-    /// One slot that the rehearsal changed.
+    /// The change of one slot.
     struct Change: Sendable {
-        /// What the slot holds in the rehearsal: a value, a tombstone or nothing.
+        /// The content of the slot in the rehearsal: a value, a tombstone or `absent`.
         let content: StorageProbe
-        /// The revision of what the store itself held then; nil if the slot was empty.
+        /// The revision of the slot in the underlying store when the change was made; nil if the slot was empty.
         let base: StorageRevision?
 
-        /// Whether the store itself still holds what the change was made over. If another program changed the slot, the store's own content counts.
+        /// Whether the underlying slot is unchanged since the rehearsed change. If another process has changed it, the rehearsed change no
+        /// longer applies.
         func isOver(_ probe: StorageProbe) -> Bool {
             switch probe {
             case .absent: base == nil
@@ -19,7 +21,7 @@ package final class RehearsedChanges: Sendable {
         }
     }
 
-    /// The number of the latest change of any rehearsal: no two rehearsed states of this process have one revision.
+    /// Counts the changes of all rehearsals in this process, so that every rehearsed state has a unique revision.
     private static let changes = Atomic<UInt64>(0)
 
     let slots = Mutex<[StorageAddress: Change]>([:])
@@ -33,39 +35,41 @@ package final class RehearsedChanges: Sendable {
     }
 }
 
-/// A store that records instead of writing: reads go through to another store, changes stay in memory.
+/// A store that keeps changes in memory and reads unchanged slots from another store, the underlying store.
 ///
-/// It keeps the contract of the store below it - preconditions, revisions, batches, limits - and never changes that store: no slot, no file, no key. It opens no prompt.
-/// A slot that another program changes below a rehearsed change shows what that program wrote.
+/// Preconditions, revisions, batches and limits work as in the underlying store. No slot, file or encryption key of that store is changed,
+/// and no prompt is opened.
+///
+/// If another process changes a slot after the rehearsal did, reads return the content that the other process wrote.
 package final class RehearsalStore: SalvageableBackend {
-    /// The store that is read.
+    /// The underlying store.
     package let base: any StorageBackend
     package let changes: RehearsedChanges
 
-    /// Creates a store over another one.
+    /// Creates a rehearsal of a store.
     /// - Parameters:
-    ///   - base: The store that is read.
-    ///   - changes: What was changed in it already.
+    ///   - base: The underlying store.
+    ///   - changes: The changes that the rehearsal has already made to it.
     package init(over base: any StorageBackend, _ changes: RehearsedChanges = RehearsedChanges()) {
         self.base = base
         self.changes = changes
     }
 
-    /// The identity of the store below, so that a slot has the same identity in the rehearsal as outside it.
+    /// The identity of the underlying store, so that a slot has the same identity inside and outside the rehearsal.
     package var identity: BackendIdentity { base.identity }
-    /// The claims of the store below.
+    /// The capabilities of the underlying store.
     package var capabilities: BackendCapabilities { base.capabilities }
 
-    /// Refuses what the store below refuses.
+    /// Throws for the addresses that the underlying store refuses.
     package func validate(_ address: StorageAddress) throws(BackendError) { try base.validate(address) }
 
-    /// Reads the store below, and replaces what the rehearsal changed.
+    /// Reads the underlying store and replaces the slots that the rehearsal changed.
     package func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
         let probes = try await base.read(addresses, freshness)
         return changes.slots.withLock { slots in zip(addresses, probes).map { Self.present($1, slots[$0]) } }
     }
 
-    /// Evaluates preconditions against what a read would find, and keeps the changes in memory.
+    /// Checks preconditions against the rehearsed content and keeps the changes in memory.
     package func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
         try mutations.requireDistinctAddresses()
         let probes = try await base.read(mutations.map(\.address), .fresh)
@@ -80,10 +84,10 @@ package final class RehearsalStore: SalvageableBackend {
         }
     }
 
-    /// How durable the store below claims to be: nothing is flushed.
+    /// Returns the durability that the underlying store claims. Flushes nothing.
     package func synchronize() async throws(BackendError) -> StorageDurability { capabilities.durability }
 
-    /// The state of the store below.
+    /// Returns the status of the underlying store.
     package func status() async -> BackendStatus { await base.status() }
 
     // MARK: One slot

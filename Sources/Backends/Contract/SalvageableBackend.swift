@@ -1,4 +1,4 @@
-/// What a store calls a damaged slot whose name is lost: opaque, valid until the slot changes.
+/// The identifier of a damaged slot whose name is lost. It is opaque and valid until the slot changes.
 public struct DamageHandle: Hashable, Sendable {
     /// The handle's bytes. Only the backend that made them can interpret them.
     public let bytes: [UInt8]
@@ -7,11 +7,11 @@ public struct DamageHandle: Hashable, Sendable {
     public init(_ bytes: [UInt8]) { self.bytes = bytes }
 }
 
-/// A damaged slot whose name cannot be read, because the store keeps names sealed together with what they name.
+/// A damaged slot whose name cannot be read, because the store encrypts the name together with the content.
 public struct DamagedSlot: Hashable, Sendable {
-    /// What the store calls the slot.
+    /// The identifier of the slot.
     public let handle: DamageHandle
-    /// The bytes in the store, their identity, and what is damaged.
+    /// The stored bytes, the revision of the slot and the reason for the damage.
     public let corruption: StorageCorruption
 
     /// Creates a damaged slot.
@@ -21,9 +21,9 @@ public struct DamagedSlot: Hashable, Sendable {
     }
 }
 
-/// The slots of a namespace, as far as they can be told apart.
+/// The slots of a namespace, and the damaged slots that have no readable name.
 public struct StorageListing: Hashable, Sendable {
-    /// The slots that hold a value, a tombstone or damaged bytes, and whose names can be read: in no particular order.
+    /// The slots with a readable name that hold a value, a tombstone or damaged bytes. They are in no particular order.
     public let addresses: [StorageAddress]
     /// Every damaged slot of the store whose name cannot be read. It may belong to this namespace or to another one.
     public let damaged: [DamagedSlot]
@@ -35,20 +35,23 @@ public struct StorageListing: Hashable, Sendable {
     }
 }
 
-/// A store that claims ``BackendCapabilities/sealsNames``: the name of a damaged slot may be lost, so such a slot is listed, read and removed by a handle.
+/// A store that claims ``BackendCapabilities/sealsNames``. Damage to a slot may cost its name, so such a slot is listed, read and deleted
+/// by a handle.
 ///
-/// ``StorageBackend/addresses(in:)`` of such a store fails while there is a slot without a readable name. ``StoragePage/damaged`` has those that may answer the query.
+/// While a slot has no readable name, ``StorageBackend/addresses(in:)`` throws. A page lists the unnamed slots that may match its query in
+/// ``StoragePage/damaged``.
 public protocol SalvageableBackend: StorageBackend {
-    /// The slots of a namespace, with every damaged slot whose name cannot be read.
+    /// Lists the slots of a namespace, and every damaged slot of the store whose name cannot be read.
     /// - Throws: ``BackendError`` when the slots cannot be listed for another reason than damage to single slots.
     func listing(in namespace: StorageNamespace) async throws(BackendError) -> StorageListing
 
-    /// What is damaged in the slot that a handle names; nil if the slot has changed since, or is gone.
-    /// - Throws: ``BackendError`` when that cannot be known.
+    /// Reads the damaged slot that a handle identifies.
+    /// - Returns: The damaged bytes; nil if the slot has changed since the handle was made, or no longer exists.
+    /// - Throws: ``BackendError`` when the slot cannot be read.
     func damage(at handle: DamageHandle) async throws(BackendError) -> StorageCorruption?
 
-    /// Deletes the damaged slot that a handle names, durably when it returns. Nothing else is changed.
-    /// - Returns: False if the slot has changed since, or is gone: nothing was changed then.
-    /// - Throws: ``BackendError``; ``BackendError/outcome`` says whether it may have been deleted.
+    /// Deletes the damaged slot that a handle identifies, and changes no other slot. The deletion is durable when the call returns.
+    /// - Returns: False, without a change, if the slot has changed since the handle was made, or no longer exists.
+    /// - Throws: ``BackendError``. ``BackendError/outcome`` states whether the slot may have been deleted.
     func deleteDamage(at handle: DamageHandle) async throws(BackendError) -> Bool
 }

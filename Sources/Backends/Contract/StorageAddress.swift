@@ -1,6 +1,6 @@
-/// A named part of a store: the values of one kind, kept apart from those of every other kind.
+/// A separate set of names within a store, for the values of one kind. The same name in two namespaces identifies two slots.
 ///
-/// Every store has the namespace ``values``. Names of two namespaces never meet.
+/// Every store has the namespace ``values``.
 public struct StorageNamespace: Hashable, Sendable, CustomStringConvertible {
     /// The namespace's name; empty for ``values``.
     public let name: String
@@ -9,40 +9,41 @@ public struct StorageNamespace: Hashable, Sendable, CustomStringConvertible {
     /// - Parameter name: A short name without control characters; the empty string is ``values``.
     public init(_ name: String) { self.name = name }
 
-    /// The namespace that holds what storage keys name.
+    /// The namespace for the values of storage keys.
     public static let values = StorageNamespace("")
 
-    /// Whether two namespaces have the same bytes.
+    /// Whether two namespaces have the same UTF-8 bytes.
     public static func == (left: Self, right: Self) -> Bool { left.name.hasSameBytes(as: right.name) }
 
     /// Feeds the parts that equality compares into a hasher.
     public func hash(into hasher: inout Hasher) { StorageAddress.hashUTF8(of: name, into: &hasher) }
 
-    /// The namespace's name; "values" for the one without a name.
+    /// The name of the namespace; "values" if the name is empty.
     public var description: String { name.isEmpty ? "values" : name }
 }
 
-/// The name of one slot in a store.
+/// The address of a slot in a store: a namespace and a name.
 ///
-/// Two addresses are equal when their names are the same bytes in UTF-8: unlike `String`, canonically equivalent
-/// spellings (NFC and NFD) are two addresses.
+/// Addresses are compared by their UTF-8 bytes. Unlike equal strings, canonically equivalent spellings (NFC and NFD) are different
+/// addresses.
 public struct StorageAddress: Hashable, Sendable, CustomStringConvertible {
-    /// The part of the store that the slot belongs to.
+    /// The namespace of the slot.
     public let namespace: StorageNamespace
     /// The slot's name.
     public let name: String
 
-    /// The longest name that a store has to accept, in bytes of UTF-8.
+    /// The maximum length of a name that every store must accept, in bytes of UTF-8.
     public static let maximumNameLength = 1_024
 
-    /// Creates an address; whether a store can keep it is the store's to say (``validate()``).
+    /// Creates an address without checking it. ``validate()`` checks the rules of all stores; ``StorageBackend/validate(_:)`` checks those
+    /// of one store.
     public init(_ name: String, in namespace: StorageNamespace = .values) {
         self.namespace = namespace
         self.name = name
     }
 
-    /// Refuses the names that no store accepts: empty ones, ones longer than ``maximumNameLength`` bytes, and ones
-    /// that hold a control character (NUL and newline among them).
+    /// Throws for names that no store accepts: empty names, names longer than ``maximumNameLength`` bytes, and names with a control
+    /// character such as NUL or newline.
     /// - Throws: ``BackendError`` with the code ``BackendError/Code/invalidName``.
     public func validate() throws(BackendError) {
         if name.isEmpty { throw BackendError(.invalidName, "A name must not be empty.") }
@@ -57,7 +58,7 @@ public struct StorageAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether two addresses have the same bytes.
+    /// Whether two addresses have the same UTF-8 bytes.
     public static func == (left: Self, right: Self) -> Bool {
         left.namespace == right.namespace && left.name.hasSameBytes(as: right.name)
     }
@@ -74,12 +75,12 @@ public struct StorageAddress: Hashable, Sendable, CustomStringConvertible {
         hasher.combine(0 as UInt8)
     }
 
-    /// The name; outside the namespace of values, the namespace before it.
+    /// The name, preceded by the namespace if that is not ``StorageNamespace/values``.
     public var description: String { namespace == .values ? name : "\(namespace)/\(name)" }
 }
 
 extension String {
-    /// Whether two texts are spelled alike, byte for byte: Swift itself takes two spellings of one text for equal.
+    /// Whether two strings have the same UTF-8 bytes. The operator `==` also treats canonically equivalent strings as equal.
     package func hasSameBytes(as other: String) -> Bool {
         utf8.withContiguousStorageIfAvailable { own in
             other.utf8.withContiguousStorageIfAvailable { own.count == $0.count && own.elementsEqual($0) }

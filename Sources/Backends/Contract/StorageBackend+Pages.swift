@@ -1,5 +1,7 @@
 extension StorageBackend {
-    /// Lists the names and reads as many slots as the page needs: the implementation for a store without an index. Every page takes time in proportion to the namespace.
+    /// Lists all names and reads as many slots as the page needs. This is the default for a store without an index.
+    ///
+    /// Every page takes time proportional to the number of names in the namespace.
     public func page(
         _ query: StorageQuery, after cursor: StorageCursor?, limit: Int
     ) async throws(BackendError) -> StoragePage {
@@ -24,10 +26,10 @@ extension StorageBackend {
         return StoragePage(entries, next: nil)
     }
 
-    /// Counts what the pages hold.
+    /// Counts the entries and damaged slots of all pages. This is the default for a store without an index.
     public func count(_ query: StorageQuery) async throws(BackendError) -> Int { try await countByPages(query) }
 
-    /// Counts what the pages hold, one after the other.
+    /// Reads all pages and counts their entries and damaged slots.
     package func countByPages(_ query: StorageQuery) async throws(BackendError) -> Int {
         var count = 0
         var cursor: StorageCursor?
@@ -41,8 +43,8 @@ extension StorageBackend {
 }
 
 extension StorageQuery {
-    /// The entry of a page for what was read from a slot; nil if the slot does not belong on the page.
-    /// - Throws: ``BackendError`` when the slot cannot be read: an incomplete page is never returned.
+    /// Returns the page entry for the result of a read; nil if the slot does not match the query.
+    /// - Throws: ``BackendError`` when the slot could not be read, because an incomplete page is never returned.
     package func entry(_ address: StorageAddress, _ probe: StorageProbe) throws(BackendError) -> StoragePage.Entry? {
         switch probe {
         case .value(let record): matches(record.metadata) ? StoragePage.Entry(address, .record(record)) : nil
@@ -55,19 +57,21 @@ extension StorageQuery {
 }
 
 extension StorageCursor {
-    /// The error for a cursor that did not come from a page of this store and query.
+    /// The error for a cursor from another store or query.
     package static var stranger: BackendError {
         BackendError(.unsupported, "The cursor belongs to another store or another query. Begin with the first page.")
     }
 }
 
 extension StorageAddress {
-    /// Whether the name's bytes come before another's.
+    /// Whether the name sorts before the other name. Names are compared by their UTF-8 bytes.
     package func precedes(_ other: StorageAddress) -> Bool { name.utf8.lexicographicallyPrecedes(other.name.utf8) }
 }
 
 extension RandomAccessCollection {
-    /// The first index at which a condition holds, found by bisection: the condition must hold for every index after the first. The end index if it never holds.
+    /// Returns the first index at which a condition holds; `endIndex` if it never holds.
+    ///
+    /// The search is binary: once the condition holds for an element, it must hold for all later ones.
     package func firstPlace(where isTrue: (Element) -> Bool) -> Index {
         var (low, count) = (startIndex, count)
         while count > 0 {

@@ -1,28 +1,29 @@
-/// The facts that are stored with a value. Every field is optional; a backend stores all of them, in its own format.
+/// Metadata that is stored with a value. Every field may be missing. A backend stores all fields, in its own format.
 public struct StorageMetadata: Hashable, Sendable {
     /// The name of the serializer that produced the payload.
     public var serializer: String?
-    /// The name of the type that was stored.
+    /// The name of the value's type.
     public var typeTag: String?
-    /// The version of the stored type's shape.
+    /// The schema version of the stored type.
     public var schemaVersion: Int?
-    /// Where the value came from: bytes that only the layer above understands (and may have sealed).
+    /// The copies in other locations that the value was moved from. Only the layer above the backend interprets these bytes, and it may
+    /// encrypt them.
     public var origin: [UInt8]?
-    /// How the payload is sealed; nil where it is not.
+    /// The encryption scheme of the payload; nil if it is not encrypted.
     public var sealing: String?
-    /// When the slot was first written, in seconds since 1970-01-01T00:00:00Z. Never used to order anything.
+    /// The time of the first write of the slot, in seconds since 1970-01-01T00:00:00Z. It never decides the order of writes.
     public var createdAt: Double?
-    /// When the slot was last written, in seconds since 1970-01-01T00:00:00Z. Never used to order anything.
+    /// The time of the last write of the slot, in seconds since 1970-01-01T00:00:00Z. It never decides the order of writes.
     public var modifiedAt: Double?
-    /// When the value stops being valid, in seconds since 1970-01-01T00:00:00Z.
+    /// The time at which the value expires, in seconds since 1970-01-01T00:00:00Z.
     public var expiresAt: Double?
-    /// Further named texts.
+    /// Additional texts by name.
     public var attributes: [String: String]
-    /// Whether a store that finds values by keyed labels may keep one for each attribute. Without them, a condition on an attribute is looked
-    /// for in every value of the namespace; the answers are the same.
+    /// Whether a store with an index of keyed labels may index each attribute. Without the index, a query for an attribute scans every
+    /// value of the namespace and returns the same result.
     public var indexesAttributes: Bool
 
-    /// Creates metadata; everything that is not given is unknown.
+    /// Creates metadata. A field without an argument is missing.
     public init(
         serializer: String? = nil, typeTag: String? = nil, schemaVersion: Int? = nil, origin: [UInt8]? = nil, sealing: String? = nil,
         createdAt: Double? = nil, modifiedAt: Double? = nil, expiresAt: Double? = nil, attributes: [String: String] = [:],

@@ -1,37 +1,40 @@
-/// One change of one slot.
+/// A change of one slot.
 public struct StorageMutation: Hashable, Sendable {
-    /// What to do with the slot.
+    /// The change to make.
     public enum Operation: Hashable, Sendable {
-        /// Store this payload and metadata.
+        /// Store a payload with its metadata.
         case put(StoragePayload, StorageMetadata)
         /// Delete the slot. Deleting an empty slot changes nothing and succeeds.
         case delete
-        /// Store a tombstone: the mark that the value was removed.
+        /// Store a tombstone, which records that the value was removed.
         case tombstone(StorageMetadata)
-        /// Change nothing: the precondition is all that counts. In an atomic batch, the other changes depend on it. The result has the revision of the state
-        /// that is there, nil for an empty slot.
+        /// Check the precondition without a change. In an atomic batch, the other mutations are applied only if it holds. The result
+        /// contains the current revision, nil for an empty slot.
         case check
     }
 
-    /// What must be true of the slot, at the moment of the change, for the change to happen.
+    /// The condition under which the change is made. It is checked in the same step as the change.
     public enum Precondition: Hashable, Sendable {
-        /// No precondition, except that bytes which are not a record are overwritten only with their revision.
+        /// Always holds for a slot that is empty or holds a value or a tombstone. Damaged bytes are overwritten only under
+        /// ``revision(_:)``.
         case none
         /// The slot is empty: no value, no tombstone, no damaged bytes.
         case absent
-        /// The slot is in the state that has this revision.
+        /// The slot is in the state with this revision.
         case revision(StorageRevision)
-        /// The slot holds nothing that a new record would have to take into account. It is empty, or it holds a value or a tombstone without
-        /// ``StorageMetadata/origin``; and a value's ``StorageMetadata/schemaVersion`` is unknown or at most `version`. Without a version, any is. Damaged bytes
-        /// are treated as by ``none``.
+        /// A new record may replace the content without reading it first.
+        ///
+        /// This holds for an empty slot, and for a value or tombstone without ``StorageMetadata/origin``. The
+        /// ``StorageMetadata/schemaVersion`` of a value must also be unknown or at most `version`; nil accepts every version. Damaged
+        /// bytes are handled as for ``none``.
         case replaceable(version: Int?)
     }
 
     /// The slot.
     public var address: StorageAddress
-    /// The change.
+    /// The change to make.
     public var operation: Operation
-    /// Its condition.
+    /// The condition under which the change is made.
     public var precondition: Precondition
 
     /// Creates a mutation.
@@ -41,7 +44,7 @@ public struct StorageMutation: Hashable, Sendable {
         self.precondition = precondition
     }
 
-    /// A mutation that stores a payload.
+    /// Creates a mutation that stores a payload.
     public static func put(
         _ payload: StoragePayload, _ metadata: StorageMetadata = StorageMetadata(), at address: StorageAddress,
         if precondition: Precondition = .none
@@ -49,17 +52,17 @@ public struct StorageMutation: Hashable, Sendable {
         StorageMutation(address, .put(payload, metadata), if: precondition)
     }
 
-    /// A mutation that deletes a slot.
+    /// Creates a mutation that deletes a slot.
     public static func delete(_ address: StorageAddress, if precondition: Precondition = .none) -> StorageMutation {
         StorageMutation(address, .delete, if: precondition)
     }
 
-    /// A mutation that changes nothing, and whose precondition the other mutations of an atomic batch depend on.
+    /// Creates a mutation that checks a precondition and changes nothing. The other mutations of an atomic batch depend on it.
     public static func check(_ address: StorageAddress, if precondition: Precondition) -> StorageMutation {
         StorageMutation(address, .check, if: precondition)
     }
 
-    /// A mutation that marks a slot as removed.
+    /// Creates a mutation that stores a tombstone.
     public static func tombstone(
         _ metadata: StorageMetadata = StorageMetadata(), at address: StorageAddress, if precondition: Precondition = .none
     ) -> StorageMutation {
@@ -67,33 +70,33 @@ public struct StorageMutation: Hashable, Sendable {
     }
 }
 
-/// How long an applied change is certain to last.
+/// The event that an applied change is certain to survive.
 public enum StorageDurability: Int, Hashable, Sendable, Comparable {
-    /// As long as the process: the store is volatile and says so in its capabilities.
+    /// The change lasts as long as the process: the store is volatile.
     case process
-    /// It survives the process and the next orderly start of the machine; a power cut before that may undo it.
+    /// The change survives the end of the process and an orderly restart of the machine. A power cut before the restart may undo it.
     case untilPowerLoss
-    /// It survives a power cut.
+    /// The change survives a power cut.
     case durable
 
-    /// Whether the first lasts less long than the second.
+    /// Whether the first durability is weaker than the second.
     public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
 /// The result of one mutation.
 public enum MutationResult: Hashable, Sendable {
-    /// It took effect. The revision is that of the slot's new state, nil when the slot is now empty.
+    /// The mutation was applied. Contains the revision of the new state; nil if the slot is now empty.
     case applied(StorageRevision?, StorageDurability)
-    /// Its precondition did not hold; nothing changed. The probe is the actual state of the slot.
+    /// The precondition did not hold, and nothing was changed. Contains the current state of the slot.
     case conflict(StorageProbe)
-    /// Another mutation of the same atomic batch failed, so this one was not made.
+    /// Another mutation of the same atomic batch failed, so this one was not applied.
     case notAttempted
-    /// The store is locked; nothing changed.
+    /// The store is locked, and nothing was changed.
     case locked
-    /// It failed; ``BackendError/outcome`` says whether it may have taken effect.
+    /// The mutation failed. ``BackendError/outcome`` states whether it may have been applied.
     case failed(BackendError)
 
-    /// Whether the mutation took effect.
+    /// Whether the mutation was applied.
     public var isApplied: Bool {
         if case .applied = self { true } else { false }
     }

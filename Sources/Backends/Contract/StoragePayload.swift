@@ -1,12 +1,12 @@
-/// What a slot holds: the bytes of a serializer, or a value in the store's own terms.
+/// The content of a slot: serialized bytes, or a native value of the store.
 public enum StoragePayload: Hashable, Sendable {
-    /// Bytes that only a serializer understands.
+    /// Bytes that a serializer produced.
     case bytes([UInt8])
-    /// A value that people and other programs can read; only given to backends that claim
-    /// ``BackendCapabilities/storesNativeValues``.
+    /// A value that users and other programs can read. Only backends that claim ``BackendCapabilities/storesNativeValues`` accept it.
     case native(NativeValue)
 
-    /// The number of bytes of content, without any framing: the UTF-8 bytes of a text, 8 for a number, 1 for a truth value.
+    /// The size of the content in bytes, without framing: the UTF-8 length of a text, 8 for a number or a date, 1 for a Boolean. For an
+    /// array or a dictionary, the length of ``NativeValue/canonicalBytes``.
     public var byteCount: Int {
         switch self {
         case .bytes(let bytes): bytes.count
@@ -18,7 +18,7 @@ public enum StoragePayload: Hashable, Sendable {
         }
     }
 
-    /// An injective encoding of the payload, the input of fingerprints and digests.
+    /// An injective encoding of the payload, used as input for fingerprints and digests.
     public var canonicalBytes: [UInt8] {
         switch self {
         case .bytes(let bytes): [0] + bytes

@@ -1,21 +1,21 @@
-/// The result of reading one slot: exactly one of six cases.
+/// The result of reading one slot.
 ///
-/// *Absent* is proven. A lock, an error, a time-out or a store that is not there is never reported as absent.
+/// *Absent* is proven. A locked or missing store, an error or a time-out is never reported as absent.
 public enum StorageProbe: Hashable, Sendable {
     /// The slot holds a value.
     case value(StorageRecord)
-    /// The value of the slot was removed.
+    /// The slot holds a tombstone: its value was removed.
     case tombstone(StorageTombstone)
-    /// The slot is empty, and the store was verified to exist, to be open and undamaged.
+    /// The slot is empty. The store was verified to exist, to be unlocked and to be undamaged.
     case absent
-    /// The store is locked. Whether the slot holds a value may be unknown.
+    /// The store is locked, so the content of the slot may be unknown.
     case locked
-    /// The slot could not be read; the error says why.
+    /// The slot could not be read. The error states the cause.
     case unavailable(BackendError)
-    /// The slot holds bytes that are not a record.
+    /// The slot holds damaged bytes.
     case corrupt(StorageCorruption)
 
-    /// The revision of the state that was read; nil if it has none.
+    /// The revision of the state that was read; nil if that state has none.
     public var revision: StorageRevision? {
         switch self {
         case .value(let record): record.revision

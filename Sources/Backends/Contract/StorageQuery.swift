@@ -1,18 +1,18 @@
 /// A query for the values of one namespace that fulfil every condition.
 public struct StorageQuery: Hashable, Sendable {
-    /// A condition on a value's metadata. Texts are compared by their bytes in UTF-8.
+    /// A condition on a value's metadata. Texts are compared by their UTF-8 bytes.
     public enum Condition: Hashable, Sendable {
-        /// ``StorageMetadata/typeTag`` is this text.
+        /// ``StorageMetadata/typeTag`` equals this text.
         case typeTag(String)
-        /// ``StorageMetadata/attributes`` has this value under this name.
+        /// ``StorageMetadata/attributes`` contains this name (first) with this value (second).
         case attribute(String, String)
-        /// ``StorageMetadata/modifiedAt`` is this moment or a later one; a value without such a moment never fulfils it.
+        /// ``StorageMetadata/modifiedAt`` is this time or later. A value without a modification time never fulfils the condition.
         case modified(since: Double)
     }
 
-    /// The namespace.
+    /// The namespace to search.
     public var namespace: StorageNamespace
-    /// The conditions, all of which a value must fulfil; empty for every value.
+    /// The conditions. A value must fulfil all of them; an empty array matches every value.
     public var conditions: [Condition]
 
     /// Creates a query.
@@ -38,7 +38,7 @@ extension StorageQuery.Condition {
         }
     }
 
-    /// Whether two conditions have the same bytes.
+    /// Whether two conditions are equal. Texts are compared by their UTF-8 bytes.
     public static func == (left: Self, right: Self) -> Bool {
         switch (left, right) {
         case (.typeTag(let left), .typeTag(let right)): areSame(left, right)
@@ -62,7 +62,9 @@ extension StorageQuery.Condition {
     private static func areSame(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }
 }
 
-/// The position of an enumeration: returned with a page and passed in to get the next one. It belongs to one store and one query. Its bytes can be stored.
+/// A position in the pages of a query. Pass the cursor of one page to get the next page.
+///
+/// A cursor is valid for one store and one query. Its bytes can be stored.
 public struct StorageCursor: Hashable, Sendable {
     /// The cursor's bytes. Only the backend that made them can interpret them. They may contain names of slots.
     public let bytes: [UInt8]
@@ -71,15 +73,15 @@ public struct StorageCursor: Hashable, Sendable {
     public init(_ bytes: [UInt8]) { self.bytes = bytes }
 }
 
-/// A part of the answer to a query.
+/// One page of the result of a query.
 public struct StoragePage: Hashable, Sendable {
-    /// A slot that answers the query.
+    /// A slot that matches the query, or a damaged slot that may match it.
     public struct Entry: Hashable, Sendable {
         /// The content of the slot.
         public enum Content: Hashable, Sendable {
             /// A value that fulfils the query's conditions.
             case record(StorageRecord)
-            /// Bytes that are not a record, so that the conditions cannot be checked.
+            /// Damaged bytes. The conditions cannot be checked.
             case corrupt(StorageCorruption)
         }
 
@@ -94,31 +96,32 @@ public struct StoragePage: Hashable, Sendable {
             self.content = content
         }
 
-        /// The value; nil where the bytes are not a record.
+        /// The value; nil if the slot is damaged.
         public var record: StorageRecord? { if case .record(let record) = content { record } else { nil } }
 
-        /// The damage; nil if the bytes are a record.
+        /// The damaged bytes; nil if the slot holds a value.
         public var corruption: StorageCorruption? { if case .corrupt(let corruption) = content { corruption } else { nil } }
     }
 
-    /// The slots, in the order of the store.
+    /// The matching slots, in the order of the store.
     public let entries: [Entry]
-    /// Damaged slots whose names cannot be read and that may answer the query. Over all pages each is returned once. Empty unless the store claims
-    /// ``BackendCapabilities/sealsNames``.
+    /// Damaged slots whose names cannot be read and that may match the query. All pages together contain each of them once. Empty unless
+    /// the store claims ``BackendCapabilities/sealsNames``.
     public let damaged: [DamagedSlot]
-    /// Where the next page begins; nil at the end, and only there: a page may be shorter than its limit, or empty, and not be the last.
+    /// The cursor for the next page; nil on the last page only. A page that is not the last may be empty or shorter than the limit.
     public let next: StorageCursor?
 
-    /// Whether this page ends an enumeration that is proven to have left nothing out. False on every page but the last, and there where slots
-    /// were changed while the pages were read, or where the store has met damage in what it finds them by.
+    /// Whether the enumeration is proven to be complete. True on the last page only.
+    ///
+    /// It is false on the last page if slots were changed during the enumeration, or if the store found damage in its index.
     public let isComplete: Bool
 
     /// Creates a page.
     /// - Parameters:
-    ///   - entries: The slots.
-    ///   - damaged: The damaged slots without a name.
-    ///   - next: Where the next page begins; nil at the end.
-    ///   - isComplete: Whether the enumeration is proven to have left nothing out; nil: if this is the last page.
+    ///   - entries: The matching slots.
+    ///   - damaged: The damaged slots without a readable name.
+    ///   - next: The cursor for the next page; nil on the last page.
+    ///   - isComplete: Whether the enumeration is proven to be complete. Nil means true on the last page and false on any other.
     public init(_ entries: [Entry], damaged: [DamagedSlot] = [], next: StorageCursor?, isComplete: Bool? = nil) {
         self.entries = entries
         self.damaged = damaged

@@ -1,12 +1,12 @@
-/// A value as a store holds it.
+/// A value in a store, with its metadata and revision.
 public struct StorageRecord: Hashable, Sendable {
     /// The content.
     public var payload: StoragePayload
     /// The metadata; empty for a foreign record.
     public var metadata: StorageMetadata
-    /// The identity of this state of the slot.
+    /// The revision of this state of the slot.
     public var revision: StorageRevision
-    /// Whether another program wrote the value: it has no metadata, or metadata that does not match it.
+    /// Whether another program wrote the value. Its metadata is then missing or does not match the value.
     public var isForeign: Bool
 
     /// Creates a record.
@@ -19,11 +19,11 @@ public struct StorageRecord: Hashable, Sendable {
     }
 }
 
-/// The mark that a value was removed, so that no older copy of it comes back.
+/// Records that a value was removed, so that no older copy in another location reappears.
 public struct StorageTombstone: Hashable, Sendable {
-    /// The metadata of the removal; ``StorageMetadata/origin`` names the copies that it covers.
+    /// The metadata of the removal. ``StorageMetadata/origin`` names the copies in other locations that the tombstone covers.
     public var metadata: StorageMetadata
-    /// The identity of this state of the slot.
+    /// The revision of this state of the slot.
     public var revision: StorageRevision
 
     /// Creates a tombstone.
@@ -33,13 +33,13 @@ public struct StorageTombstone: Hashable, Sendable {
     }
 }
 
-/// Bytes in a slot that are not a record: damaged, torn, or written in an unknown format.
+/// Bytes in a slot that are not a valid record: damaged, partly written, or in an unknown format.
 public struct StorageCorruption: Hashable, Sendable {
-    /// The bytes in the store.
+    /// The stored bytes.
     public var bytes: [UInt8]
-    /// The identity of this state of the slot; nil if the slot cannot be replaced alone because the whole store is damaged.
+    /// The revision of this state of the slot. Nil if the whole store is damaged, so that the slot cannot be replaced alone.
     public var revision: StorageRevision?
-    /// What is damaged, without any of the content.
+    /// The cause or the kind of the damage. Contains no part of the content.
     public var reason: String
 
     /// Creates a description of damaged bytes.

@@ -1,12 +1,12 @@
-/// The identity of one state of one slot: opaque, compared only for equality, and never used again, also after a delete.
+/// Identifies one state of one slot. A revision is opaque, is compared only for equality and is never reused, even after a delete.
 public struct StorageRevision: Hashable, Sendable {
-    /// The revision's bytes; only the backend that made them knows what they mean.
+    /// The revision's bytes. Only the backend that made them can interpret them.
     public let bytes: [UInt8]
 
     /// Creates a revision from the bytes a backend chose.
     public init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// A revision of 128 random bits: unique for all practical purposes, across processes and restarts.
+    /// Returns a revision of 128 random bits, which is practically unique across processes and restarts.
     /// - Parameter generator: The source of randomness.
     public static func random(using generator: inout some RandomNumberGenerator) -> StorageRevision {
         var writer = ByteWriter()

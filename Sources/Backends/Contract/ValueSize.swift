@@ -1,8 +1,8 @@
-/// How large a value is, payload and metadata together: what ``BackendCapabilities/maximumValueSize`` limits.
+/// The size of a value is that of its payload and metadata together. ``BackendCapabilities/maximumValueSize`` limits it.
 extension StorageMetadata {
-    /// The number of bytes of the fields in record format 1; 0 where nothing is known. It is computed without encoding anything.
+    /// The size of the fields in record format 1, in bytes; 0 if every field is missing. It is computed without encoding the metadata.
     public var byteCount: Int {
-        // A tag and a length stand before each field.
+        // Each field begins with a 1-byte tag and a 4-byte length.
         let frame = 5
         var count = 0
         for text in [serializer, typeTag, sealing] { if let text { count += frame + text.utf8.count } }
@@ -10,7 +10,7 @@ extension StorageMetadata {
         if schemaVersion != nil { count += frame + 8 }
         for seconds in [createdAt, modifiedAt, expiresAt] where seconds != nil { count += frame + 8 }
         if !attributes.isEmpty {
-            // A dictionary of texts: its tag and count; of each entry two lengths and the tag of a text.
+            // The dictionary has a tag and a count (5 bytes). Each entry has two lengths and the tag of a text (9 bytes).
             count += frame + 5
             for (name, text) in attributes { count += 9 + name.utf8.count + text.utf8.count }
         }
@@ -20,7 +20,7 @@ extension StorageMetadata {
 }
 
 extension StorageMutation {
-    /// The number of bytes that the mutation asks a store to keep: those of the payload and of the metadata.
+    /// The number of bytes that the mutation stores: payload and metadata.
     public var byteCount: Int {
         switch operation {
         case .put(let payload, let metadata): payload.byteCount + metadata.byteCount
@@ -31,15 +31,15 @@ extension StorageMutation {
 }
 
 extension BackendCapabilities {
-    /// Refuses a mutation whose value is larger than ``maximumValueSize``.
-    /// - Throws: ``BackendError`` with `tooLarge`, which names the size, the limit and the remedy; nothing was changed.
+    /// Throws if the value of a mutation is larger than ``maximumValueSize``.
+    /// - Throws: ``BackendError`` with `tooLarge`. It states the size, the limit and the remedy. Nothing was changed.
     public func requireFit(_ mutation: StorageMutation) throws(BackendError) { try requireFit(mutation.byteCount) }
 
-    /// Refuses a number of bytes that is larger than ``maximumValueSize``.
+    /// Throws if a size is larger than ``maximumValueSize``.
     /// - Parameters:
-    ///   - byteCount: The bytes of payload and metadata.
-    ///   - store: The store, with its article.
-    ///   - remedy: What to do instead, in a sentence.
+    ///   - byteCount: The size of payload and metadata in bytes.
+    ///   - store: The name of the store with its article, for example "this store".
+    ///   - remedy: A sentence that recommends an alternative.
     /// - Throws: ``BackendError`` with `tooLarge`.
     package func requireFit(
         _ byteCount: Int, in store: String = "this store", remedy: String = BackendError.splitting

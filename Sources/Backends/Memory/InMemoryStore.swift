@@ -2,36 +2,37 @@ public import BackendContract
 package import BackendRuntime
 import Synchronization
 
-/// A store that keeps everything in memory: the reference implementation of the contract, and the domain for transient values.
+/// A store in memory. It is the reference implementation of the backend contract, and the backend of domains for transient values.
 ///
-/// Nothing it holds ever reaches a disk. It never waits: a call is one read or one change under a lock. A test may give it other
-/// capabilities, so that it replaces another kind of store.
+/// The store writes nothing to disk and never waits for I/O: each call is one read or one change under a lock.
+/// A test can give it other capabilities, so that it replaces another kind of store.
 public final class InMemoryStore: ObservableBackend, ImmediateBackend {
-    /// The memory that holds the slots.
+    /// The medium that holds the slots.
     package let medium: MemoryMedium
 
-    /// The physical store: by default the medium.
+    /// The identity of the physical store. By default it identifies the medium.
     public let identity: BackendIdentity
-    /// What the store claims.
+    /// The capabilities that the store claims.
     public let capabilities: BackendCapabilities
 
     private let identifier: (UInt64, UInt64)
     private let number: UInt64
 
-    /// The capabilities of a store in memory: values last as long as the process, batches are atomic, and native values are accepted.
-    /// Since nothing reaches a disk, it protects as well as a keyring.
+    /// The default capabilities: values last as long as the process, batches are atomic, and native values are accepted.
+    ///
+    /// The store claims the same protection as a keyring, because it writes nothing to disk.
     package static let ownCapabilities = BackendCapabilities(
         durability: .process, atomicBatch: true, crossProcess: false, protection: .keychain, storesNativeValues: true,
         usefulConcurrency: 64)
 
-    /// Creates an empty store, which shares nothing with any other.
+    /// Creates an empty store that shares no data with any other store.
     public convenience init() { self.init(medium: MemoryMedium()) }
 
     /// Creates a store over a medium.
     /// - Parameters:
-    ///   - medium: Where the slots are; a new, empty medium by default.
-    ///   - identity: The physical store; by default the medium, so that two stores on one medium are two views of it.
-    ///   - capabilities: What it claims; by default ``ownCapabilities``.
+    ///   - medium: The medium that holds the slots. Default: a new, empty medium.
+    ///   - identity: The identity of the physical store. Default: that of the medium; all stores on one medium are one physical store.
+    ///   - capabilities: The capabilities that the store claims. Default: ``ownCapabilities``.
     ///   - runtime: The source of the medium's random identifier.
     package init(
         medium: MemoryMedium = MemoryMedium(), identity: BackendIdentity? = nil,
@@ -52,7 +53,8 @@ public final class InMemoryStore: ObservableBackend, ImmediateBackend {
             identity ?? BackendIdentity(kind: "memory", store: String(identifier.0, radix: 16) + "-" + String(identifier.1, radix: 16))
     }
 
-    /// Reads slots, all at one moment.
+    /// Reads slots from one consistent snapshot.
+    /// - Throws: `cancelled` if the calling task was cancelled.
     public func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
         try refuseIfCancelled()
         return medium.state.withLock { state in
@@ -60,10 +62,11 @@ public final class InMemoryStore: ObservableBackend, ImmediateBackend {
         }
     }
 
-    /// What a slot holds: a look into the memory.
+    /// Reads a slot from memory, without waiting for I/O.
     package func immediateProbe(of address: StorageAddress) -> StorageProbe? { medium.state.withLock { probe(address, in: $0) } }
 
-    /// Changes slots in one step: no reader sees a part of it.
+    /// Applies mutations under one lock, so that no reader sees an intermediate state. With atomic batches, all are applied or none is.
+    /// - Throws: `cancelled` if the calling task was cancelled; an error if two mutations have the same address.
     public func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
         try refuseIfCancelled()
         try mutations.requireDistinctAddresses()
@@ -83,13 +86,15 @@ public final class InMemoryStore: ObservableBackend, ImmediateBackend {
         }
     }
 
-    /// The slots in use, in the order of their names.
+    /// The slots of a namespace that are in use, sorted by name.
     public func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
         try refuseIfCancelled()
         return medium.state.withLock { $0.addresses(in: namespace) }
     }
 
-    /// The values that fulfil the conditions, in the order of their names, all of one moment. The names are sorted again only after a slot was added or deleted.
+    /// Reads the values that match a query, sorted by name, from one consistent snapshot.
+    ///
+    /// The sorted names are cached until a slot is added or deleted.
     public func page(_ query: StorageQuery, after cursor: StorageCursor?, limit: Int) async throws(BackendError) -> StoragePage {
         try refuseIfCancelled()
         let last: StorageAddress?
@@ -118,10 +123,10 @@ public final class InMemoryStore: ObservableBackend, ImmediateBackend {
         return StorageAddress(name, in: query.namespace)
     }
 
-    /// Does nothing: the store is always as durable as it claims.
+    /// Returns the claimed durability. The store has no pending writes.
     public func synchronize() async throws(BackendError) -> StorageDurability { capabilities.durability }
 
-    /// The slots that other stores on the medium, or other programs, change from now on.
+    /// A stream of the slots that other stores on the medium, or simulated other programs, change from now on.
     public func foreignChanges() -> AsyncStream<Set<StorageAddress>?> {
         let (stream, continuation) = AsyncStream<Set<StorageAddress>?>.makeStream()
         let watcher = medium.state.withLock { state in
@@ -182,7 +187,7 @@ extension InMemoryStore {
         }
     }
 
-    /// The medium's identifier and the number of the change, 24 bytes in big-endian order.
+    /// The revision of a change: the medium's identifier and the number of the change, 24 bytes in big-endian order.
     private func revision(_ change: UInt64) -> StorageRevision {
         StorageRevision([identifier.0, identifier.1, change].flatMap { number in withUnsafeBytes(of: number.bigEndian) { Array($0) } })
     }

@@ -1,10 +1,10 @@
 package import BackendContract
 import Synchronization
 
-/// The memory of an ``InMemoryStore``. It outlives the store, so that a test can launch a program again over the same bytes.
+/// The slots of an ``InMemoryStore``. The medium outlives the store, so that a test can relaunch a program over the same data.
 ///
 /// Several stores can share one medium and see each other's changes. A test can also write to it as another program
-/// (``writeForeign(_:at:)``) and damage it (``corrupt(_:bytes:)``).
+/// (``writeForeign(_:at:)``) or damage a slot (``corrupt(_:bytes:)``).
 package final class MemoryMedium: Sendable {
     enum Content {
         case value(StoragePayload, StorageMetadata, isForeign: Bool)
@@ -14,7 +14,7 @@ package final class MemoryMedium: Sendable {
 
     struct Slot {
         var content: Content
-        /// The number of the change that wrote the content: unique in the medium.
+        /// The number of the change that wrote the content. It is unique in the medium.
         var change: UInt64
     }
 
@@ -25,9 +25,9 @@ package final class MemoryMedium: Sendable {
 
     struct State {
         private(set) var slots: [StorageAddress: Slot] = [:]
-        /// The slots of a namespace in the order of their names, kept from the last request until a slot is added or deleted.
+        /// A cache of the sorted slots of each namespace. Adding or deleting a slot discards the entry of its namespace.
         private var sorted: [StorageNamespace: [StorageAddress]] = [:]
-        /// Drawn by the first store on the medium, so that revisions of two media are never equal.
+        /// A random number that the first store on the medium draws, so that media never have equal revisions.
         var identifier: (UInt64, UInt64)?
         var changes: UInt64 = 0
         var stores: UInt64 = 0
@@ -40,14 +40,15 @@ package final class MemoryMedium: Sendable {
             return changes
         }
 
-        /// Deletes a slot. Returns whether it existed.
+        /// Deletes a slot.
+        /// - Returns: Whether the slot existed.
         mutating func empty(_ address: StorageAddress) -> Bool {
             guard slots.removeValue(forKey: address) != nil else { return false }
             sorted[address.namespace] = nil
             return true
         }
 
-        /// The slots of a namespace, in the order of their names' bytes.
+        /// The slots of a namespace, sorted by the bytes of their names.
         mutating func addresses(in namespace: StorageNamespace) -> [StorageAddress] {
             if let known = sorted[namespace] { return known }
             let made = slots.keys.filter { $0.namespace == namespace }.sorted { $0.precedes($1) }
@@ -55,7 +56,7 @@ package final class MemoryMedium: Sendable {
             return made
         }
 
-        /// Notifies every watcher except those of the changing store.
+        /// Notifies the watchers of all stores except the one that made the change.
         func announce(_ changed: Set<StorageAddress>, by store: UInt64?) {
             guard !changed.isEmpty else { return }
             for watcher in watchers.values where watcher.store != store { watcher.continuation.yield(changed) }
@@ -67,7 +68,7 @@ package final class MemoryMedium: Sendable {
     /// Creates an empty medium.
     package init() {}
 
-    /// Writes a value as another program would that knows nothing of metadata: it replaces the old value and its metadata.
+    /// Writes a value as a program without LocalData would: replaces the value and removes its metadata.
     /// - Parameters:
     ///   - payload: The value.
     ///   - address: The slot.
@@ -75,7 +76,7 @@ package final class MemoryMedium: Sendable {
         change(address, to: .value(payload, StorageMetadata(), isForeign: true))
     }
 
-    /// Deletes a slot as another program would, leaving no tombstone.
+    /// Deletes a slot as another program would, without a tombstone.
     package func removeForeign(_ address: StorageAddress) {
         state.withLock { state in
             guard state.empty(address) else { return }
@@ -83,10 +84,10 @@ package final class MemoryMedium: Sendable {
         }
     }
 
-    /// Writes bytes into a slot that are not a record.
+    /// Damages a slot: replaces its content with bytes that are not a valid record.
     /// - Parameters:
     ///   - address: The slot.
-    ///   - bytes: The bytes.
+    ///   - bytes: The new content.
     package func corrupt(_ address: StorageAddress, bytes: [UInt8]) { change(address, to: .damaged(bytes)) }
 
     private func change(_ address: StorageAddress, to content: Content) {
