@@ -4,7 +4,7 @@ import LocalDataTesting
 import Testing
 import TokenClient
 
-/// Each test has a shared router of its own, in memory.
+/// `StorageRouter.shared` is a separate router for each test, in memory.
 @Suite(.isolatedStorage) struct TokenClientTests {
     private var legacy: StorageKey<String> { StorageKey(name: "token.work", domain: .userDefaults) }
 
@@ -30,7 +30,7 @@ import TokenClient
         }
     }
 
-    /// Runs code as a library would that has threads of its own.
+    /// Runs code on a new thread, as a blocking library does.
     private func onThread(_ work: @escaping @Sendable () throws -> Void) async throws {
         try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread { continuation.resume(with: Result(catching: work)) }
