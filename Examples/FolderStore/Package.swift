@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A backend in a package of its own. In your package, name this repository's address instead of the path.
+// A package with a custom backend. In your package, use the URL of this repository instead of the path.
 let package = Package(
     name: "FolderStore",
     products: [.library(name: "FolderStore", targets: ["FolderStore"])],

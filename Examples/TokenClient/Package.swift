@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A client's package. In your package, name this repository's address instead of the path.
+// The package of an HTTP client. In your package, use the URL of this repository instead of the path.
 let package = Package(
     name: "TokenClient",
     platforms: [.macOS(.v15)],

@@ -39,7 +39,7 @@ struct LaunchReport: Encodable {
         return (parts + [duration]).joined(separator: " · ")
     }
 
-    /// Notes for the user: messages, and older copies that are still there.
+    /// Messages for the user about problems, remaining older copies and quarantined values.
     private func notes(_ style: Style) -> [String] {
         let messages = report.rows.compactMap { row in row.message.map { "\(row.key): \($0)" } }
         let copies = audit.rows.flatMap { row in row.residue.map { "\(row.key): \($0) still holds a value" } }

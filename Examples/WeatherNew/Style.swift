@@ -1,7 +1,8 @@
 import Foundation
 import LocalData
 
-/// Colours: on a terminal, unless `NO_COLOR` is set; elsewhere only if `CLICOLOR_FORCE` is set.
+/// Formats text with colours. Colours are used on a terminal, or if `CLICOLOR_FORCE` is set, but never if `NO_COLOR` is
+/// set.
 struct Style {
     enum Look: String {
         case bold = "1"

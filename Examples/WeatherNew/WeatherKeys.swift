@@ -1,7 +1,7 @@
 import Foundation
 import LocalData
 
-/// All keys of the weather program. A launch registers this catalog, which migrates each value.
+/// All keys of the weather program. Each launch registers this catalog and migrates its values.
 struct WeatherKeys: StorageKeyCatalog {
     var allKeys: [AnyStorageKey] {
         [
@@ -77,7 +77,7 @@ extension StorageKey where Value == Place {
 // MARK: Preferences with another name or shape
 
 extension StorageKey where Value == Int {
-    /// The old program stored a text: "42".
+    /// The old program stored this number as text: "42".
     static let refreshInterval: Self = preferences.key("refreshInterval", "Minutes between two forecasts", default: 60)
         .moved(from: preferences.key("refreshMinutes", "The minutes as text")) { (text: String) in
             guard let minutes = Int(text) else { throw NotANumber() }
@@ -85,11 +85,11 @@ extension StorageKey where Value == Int {
         }
 }
 
-/// The text is not a number: the migration fails, the text stays, and the report says so.
+/// The stored text is not a number. The migration then fails, the text is kept, and the report contains the error.
 struct NotANumber: Error {}
 
 extension StorageKey where Value == String {
-    /// The old program stored two names.
+    /// The old program stored the first and the last name separately.
     static let observer: Self = preferences.key("observer", "The name that signs reports")
         .merged(
             from: StorageKey<String>.firstName, StorageKey<String>.lastName,

@@ -2,10 +2,10 @@ import ArgumentParser
 import Foundation
 import LocalData
 
-/// The weather program of today: the same preferences in the same file, the secrets in the keyring, and documents in an encrypted
-/// database.
+/// The current weather program. Its preferences are in the same file as before, its secrets in the keyring, and its
+/// documents in an encrypted database.
 ///
-/// Its first version is `Examples/WeatherOld`.
+/// The first version of the program is `Examples/WeatherOld`.
 @main
 struct WeatherNew: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -30,7 +30,7 @@ struct WeatherNew: AsyncParsableCommand {
             return try await router.shutdown()
         }
 
-        // One launch migrates every key of the catalog, whatever an older version left behind.
+        // Each launch migrates all values that an older version of the program left.
         let keys = WeatherKeys()
         try await router.registerCatalog(keys)
         let progress = ProgressLine()
@@ -45,7 +45,7 @@ struct WeatherNew: AsyncParsableCommand {
         try await router.shutdown()
     }
 
-    /// Uses the values after the migration.
+    /// Reads and changes values after the migration.
     private func useValues(_ router: StorageRouter) async throws {
         let launches = try await router.update(.launches, default: 0) { (launches: inout Int) in
             launches += 1

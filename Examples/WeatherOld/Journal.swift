@@ -1,7 +1,8 @@
-/// The journal of a sailor who uses this program's forecasts: a document of about 2 kB.
+/// A document of about 2 kB: the journal of a sailor who uses the program's forecasts.
 enum Journal {
-    /// The journal.
-    /// - Parameter hut: The name of the hut in the last entry; the demonstration makes a name up and searches all files for it.
+    /// Returns the text of the journal.
+    /// - Parameter hut: The name of the hut in the last entry. The demonstration uses a unique name, and then searches
+    ///   all files for it.
     static func text(hut: String) -> String {
         let entries = days + [(place: "The hut", entry: "The key of the hut is under the stone: \(hut)")]
         return "# Journal\n" + entries.map { "\n## \($0.place)\n\n\($0.entry)\n" }.joined()

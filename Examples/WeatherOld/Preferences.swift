@@ -1,13 +1,13 @@
 import Foundation
 
-/// A place, stored as JSON data in the property list.
+/// A location, stored as JSON data in the property list.
 struct Place: Codable {
     var name: String
     var latitude: Double
     var longitude: Double
 }
 
-/// The account, stored as JSON too; it contains a second copy of the token.
+/// The account, stored as JSON data. It contains a second copy of the token.
 struct Account: Codable {
     var user: String
     var token: String
@@ -22,7 +22,7 @@ struct Preferences {
         self.defaults = defaults
     }
 
-    /// Writes the data of a user who has used the program for a while.
+    /// Writes the data of a user who has used the program for some time.
     func fill(token: String, hut: String) throws {
         defaults.set("Trondheim", forKey: "city")
         defaults.set(true, forKey: "showsAlerts")
@@ -31,12 +31,12 @@ struct Preferences {
         defaults.set(["Bergen", "Tromsø", "Ålesund"], forKey: "recentCities")
         defaults.set(try JSONEncoder().encode(Place(name: "Cabin", latitude: 63.41, longitude: 10.39)), forKey: "home")
 
-        // Values with another name or shape today: a number stored as text, and a name in two parts.
+        // The new program uses other names or types for these values: a number stored as text, and a name in two parts.
         defaults.set("42", forKey: "refreshMinutes")
         defaults.set("Kari", forKey: "firstName")
         defaults.set("Nordmann", forKey: "lastName")
 
-        // Secrets that should never have been here.
+        // Secrets that should not be stored in a property list.
         defaults.set(token, forKey: "apiToken")
         defaults.set(try JSONEncoder().encode(Account(user: "kari", token: token)), forKey: "account")
         defaults.set(Journal.text(hut: hut), forKey: "journal")

@@ -1,9 +1,10 @@
 import ArgumentParser
 import Foundation
 
-/// The weather program of some years ago: it stores everything as plaintext in `UserDefaults`, including an API token and a journal.
+/// The weather program of some years ago. It stores everything as plaintext in `UserDefaults`, including an API token
+/// and a journal.
 ///
-/// Its next version is `Examples/WeatherNew`.
+/// The next version of the program is `Examples/WeatherNew`.
 @main
 struct WeatherOld: ParsableCommand {
     static let configuration = CommandConfiguration(

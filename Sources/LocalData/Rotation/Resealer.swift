@@ -2,27 +2,30 @@ import BackendContract
 import BackendRuntime
 import Sealing
 
-/// Seals what older keys of a source have sealed with its present key, where it stands. Values, removals and what is said beside them stay what they are; each record says
-/// under which revision it stood before, so that copies and mirrors of it are still known.
+/// Reseals data in its slots: it decrypts data that an earlier key of a source sealed, and encrypts it with the current
+/// key.
+///
+/// Values, tombstones and the rest of their metadata do not change. Each record stores its previous revision, so that
+/// its copies and mirrors still match it.
 package struct Resealer: Sendable {
     let env: Environment
     let source: any KeySource
     let keys: SourceKeys
 
-    /// What a look at every part found.
+    /// The result for all namespaces.
     package struct Outcome: Sendable {
-        /// How many values and removals were sealed again.
+        /// The number of values and tombstones that were resealed.
         package var resealed = 0
-        /// What is sealed with an older key, or could not be looked at, in words.
+        /// The data that an earlier key sealed, or that could not be read, in words.
         package var remaining: [String] = []
     }
 
     private static let batch = 64
 
-    /// Looks at every part, and seals again what older keys have sealed.
+    /// Reseals the data of earlier keys in all namespaces.
     /// - Parameters:
-    ///   - isOnlyLook: Whether nothing is changed.
-    ///   - progress: Told how many were sealed again, after each part.
+    ///   - isOnlyLook: Whether to list the data without changing it.
+    ///   - progress: Called after each namespace with the number of resealed values.
     func run(isOnlyLook: Bool = false, _ progress: (Int) -> Void = { _ in }) async throws -> Outcome {
         var outcome = Outcome()
         for part in try SealedPlaces(env).parts(of: source) {
@@ -32,7 +35,7 @@ package struct Resealer: Sendable {
                 outcome.resealed += found.resealed
                 outcome.remaining += found.remaining
             } catch let error as StorageError {
-                // One store that is locked keeps no other from it.
+                // A locked store does not prevent the work on other stores.
                 outcome.remaining.append("\(part.template.domain): \(error.message)")
             }
             progress(outcome.resealed)
@@ -62,7 +65,8 @@ package struct Resealer: Sendable {
         return outcome
     }
 
-    /// Those of some slots whose content names an older key, and those whose content does not say which key it needs.
+    /// Reads slots. Returns the names of slots that an earlier key sealed, and the names of damaged slots. A damaged
+    /// slot may need an earlier key, too.
     private func look(at names: [String], _ part: SealedPlaces.Part) async throws -> (older: [String], damaged: [String]) {
         var (older, damaged) = ([String](), [String]())
         for (name, probe) in zip(names, try await read(names.map(part.route), part)) {
@@ -74,7 +78,7 @@ package struct Resealer: Sendable {
         return (older, damaged)
     }
 
-    /// What slots hold as a new process would see it, whatever their seals say.
+    /// Reads slots from the store, not from a cache, and does not verify their seals.
     private func read(_ routes: [Route], _ part: SealedPlaces.Part) async throws -> [StorageProbe] {
         let probes = try await translatingErrors(key: part.template.keyName) { () throws(BackendError) in
             try await part.template.backend.read(routes.map(\.address), .fresh)
@@ -82,14 +86,15 @@ package struct Resealer: Sendable {
         return try probes.map(part.template.known)
     }
 
-    /// Whether a slot's content names a key of the source that only opens: in its seal, or beside it.
+    /// Returns whether a slot's seal or metadata names an earlier key of the source.
     private func isOlder(_ probe: StorageProbe) -> Bool {
         guard let named = probe.metadata?.sealing else { return false }
         let inside = probe.sealID
         return keys.others.contains { SealingKey.name(of: $0.id) == named || $0.id == inside }
     }
 
-    /// Seals slots again, in one commit where the store can; one that this does not work for keeps no other from it.
+    /// Reseals slots, in one commit if the store supports it. A slot that cannot be resealed does not prevent the work
+    /// on the others.
     private func reseal(_ names: [String], _ part: SealedPlaces.Part, _ outcome: inout Outcome) async throws {
         if names.count > 1, part.template.capabilities.atomicBatch {
             let isDone = try await env.unbroken { [self] in try await resealTogether(names, part) }
@@ -108,7 +113,8 @@ package struct Resealer: Sendable {
         }
     }
 
-    /// Whether slots could be sealed again in one commit. Where not, each is looked at again alone.
+    /// Reseals slots in one commit, and returns whether it succeeded. After a failure, the caller reads and reseals
+    /// each slot alone.
     private func resealTogether(_ names: [String], _ part: SealedPlaces.Part) async throws -> Bool {
         let routes = names.map(part.route)
         return try await env.lanes.withLanes(routes.map(\.slot), keyName: part.template.keyName) {
@@ -134,7 +140,7 @@ package struct Resealer: Sendable {
         }
     }
 
-    /// What seals a slot again, if it is unchanged.
+    /// The change that reseals a slot if it is unchanged since it was read.
     private func change(_ seen: StorageProbe, _ route: Route, _ bound: Route) async throws -> Committer.Change {
         guard seen.sealID.map(SealingKey.name(of:)) == seen.metadata?.sealing else { throw Self.damage(route.keyName) }
         var change = Committer.Change(try await resealed(seen, bound), route, if: seen.unchanged)
@@ -143,7 +149,7 @@ package struct Resealer: Sendable {
         return change
     }
 
-    /// The same value or removal, sealed with the present key.
+    /// The operation that writes the same value or tombstone, sealed with the current key.
     private func resealed(_ probe: StorageProbe, _ route: Route) async throws -> StorageMutation.Operation {
         switch probe {
         case .value(let record):
@@ -169,7 +175,7 @@ package struct Resealer: Sendable {
 }
 
 extension StorageProbe {
-    /// The id of the key in the seal of a value, or of a removal; nil for what has none.
+    /// The id of the key that sealed a value, or the metadata of a tombstone; nil if nothing is sealed.
     fileprivate var sealID: [UInt8]? {
         switch self {
         case .value(let record):

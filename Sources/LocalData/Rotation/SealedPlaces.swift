@@ -1,20 +1,22 @@
 import BackendContract
 import Sealing
 
-/// The parts of stores in which a program's keys, and what a release before left beside them, may have sealed something with one source's key.
+/// Lists the namespaces that may contain data sealed with a key of one source. It covers the registered keys, their
+/// retired keys and their legacy locations.
 struct SealedPlaces: Sendable {
-    /// A part of a store.
+    /// A namespace of a store.
     struct Part: Sendable {
-        /// A place in the same store, with the same protection.
+        /// A route in the same store with the same protection. The routes of other slots are derived from it.
         let template: Route
         let namespace: StorageNamespace
-        /// What seals here are bound to; another part for copies that were taken as they stood there.
+        /// The namespace that the seals include. For backups, it is the namespace of the original slot, because a
+        /// backup is a copy of the sealed bytes.
         let bound: StorageNamespace
 
-        /// The route of a slot of this part.
+        /// Returns the route of a slot in this namespace.
         func route(_ name: String) -> Route { template.beside(in: namespace, named: name) }
 
-        /// The route of the slot for which the content of a slot here was sealed.
+        /// Returns the route of the slot for which the content of a slot in this namespace was sealed.
         func boundRoute(_ name: String) -> Route { template.beside(in: bound, named: name) }
     }
 
@@ -22,7 +24,7 @@ struct SealedPlaces: Sendable {
 
     init(_ env: Environment) { self.env = env }
 
-    /// Every part, each once.
+    /// Returns every namespace once.
     /// - Parameter source: The source of the key.
     func parts(of source: any KeySource) throws -> [Part] {
         struct Name: Hashable {
@@ -45,13 +47,13 @@ struct SealedPlaces: Sendable {
         return parts
     }
 
-    /// The parts of a store that belong to a key, and what is sealed there is bound to.
+    /// Returns the namespaces in which a key stores data, each with the namespace that its seals include.
     private static func namespaces(of key: AnyStorageKey, _ route: Route) -> [(StorageNamespace, bound: StorageNamespace)] {
         let slot = route.address.namespace
         let own = slot == .collections ? StorageNamespace.collection(route.address.name) : slot
         var namespaces = [StorageNamespace.values, slot, own, MirroredLocations.namespace(of: own)].map { ($0, bound: $0) }
         for version in 0...max(key.schemaVersion, 0) {
-            // A backup has the bytes of the slot itself.
+            // A backup is a copy of the sealed bytes of the slot, so its seal includes the slot's namespace.
             namespaces.append((Backups.namespace(of: own, version: version), bound: own))
         }
         return namespaces
@@ -59,7 +61,7 @@ struct SealedPlaces: Sendable {
 }
 
 extension AnyStorageKey {
-    /// The version of the key's values, or of the collection's records.
+    /// The schema version of the key's values, or of the collection's records.
     fileprivate var schemaVersion: Int {
         func version<Key: TypedKey>(_ key: Key) -> Int { key.typed.schemaVersion }
         return version(base)

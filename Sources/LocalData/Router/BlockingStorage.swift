@@ -3,18 +3,19 @@ import BackendRuntime
 import Dispatch
 import Synchronization
 
-/// Blocks the calling thread until a value is read or written. Do not use it where you can call ``StorageRouter`` with `await`.
+/// Blocks the calling thread until a value is read or written. Do not use it where you can call ``StorageRouter`` with
+/// `await`.
 ///
-/// It is for code that another library calls synchronously: an OAuth token store, a credential store of a build tool, the storage provider of a
-/// user interface framework.
+/// It is for code that another library calls synchronously: an OAuth token store, a credential store of a build tool,
+/// the storage provider of a user interface framework.
 ///
 /// ```swift
 /// let storage = BlockingStorage(router)
 /// try storage.set(token, for: tokenKey)
 /// ```
 ///
-/// A call inside a task is refused with `unsupported`, because it would block a thread that all tasks of the process share. The work itself runs in
-/// a task. Every call ends at its deadline, even if a store does not answer.
+/// A call inside a task is refused with `unsupported`, because it would block a thread that all tasks of the process
+/// share. The work itself runs in a task. Every call ends at its deadline, even if a store does not respond.
 public struct BlockingStorage: Sendable {
     private let router: StorageRouter
     private let deadline: Duration
@@ -22,48 +23,50 @@ public struct BlockingStorage: Sendable {
     /// Creates a synchronous view of a router.
     /// - Parameters:
     ///   - router: The router. Its configuration, catalogs and open stores are used.
-    ///   - deadline: How long one call blocks its thread, at most.
+    ///   - deadline: The longest time for which one call blocks its thread.
     public init(_ router: StorageRouter, deadline: Duration = .seconds(30)) {
         self.router = router
         self.deadline = deadline
     }
 
-    /// The value of a key, or the key's default. A value at a legacy location is migrated.
-    /// - Throws: ``StorageError``: as ``StorageRouter/get(_:)``; `timedOut` at the deadline, with the outcome `unknown` because a migration may
-    ///   still end; `unsupported` inside a task.
+    /// Gets the value of a key, or the key's default. A value at a legacy location is migrated.
+    /// - Throws: ``StorageError``: the errors of ``StorageRouter/get(_:)``; `unsupported` inside a task; `timedOut` at
+    ///   the deadline. The outcome of a time-out is `unknown`, because a migration may still complete.
     public func get<Value>(_ key: StorageKey<Value>) throws -> Value {
         try block(key.name, mayChange: true) { try await $0.get(key) }
     }
 
-    /// The value of a key, or nil if there is none. The key's default is not applied.
-    /// - Throws: As ``get(_:)``, without `notFound`.
+    /// Gets the value of a key, or nil if there is none. The key's default is not applied.
+    /// - Throws: The errors of ``get(_:)``, without `notFound`.
     public func value<Value>(for key: StorageKey<Value>) throws -> Value? {
         try block(key.name, mayChange: true) { try await $0.value(for: key) }
     }
 
     /// Stores a value. The value is durable when the call returns, as far as the domain's store is.
-    /// - Throws: ``StorageError``: as ``StorageRouter/set(_:for:replacingLaterVersions:)``; `timedOut` at the deadline, with the outcome `unknown`;
-    ///   `unsupported` inside a task.
+    /// - Throws: ``StorageError``: the errors of ``StorageRouter/set(_:for:lifetime:replacingLaterVersions:)``;
+    ///   `timedOut` at the deadline, with the outcome `unknown`; `unsupported` inside a task.
     public func set<Value>(_ value: Value, for key: StorageKey<Value>) throws {
         try block(key.name, mayChange: true) { try await $0.set(value, for: key) }
     }
 
     /// Removes a value. The removal is durable when the call returns, as far as the domain's store is.
-    /// - Throws: ``StorageError``: as ``StorageRouter/remove(_:)``; `timedOut` at the deadline, with the outcome `unknown`; `unsupported` inside a task.
+    /// - Throws: ``StorageError``: the errors of ``StorageRouter/remove(_:)``; `timedOut` at the deadline, with the
+    ///   outcome `unknown`; `unsupported` inside a task.
     public func remove<Value>(_ key: StorageKey<Value>) throws {
         try block(key.name, mayChange: true) { try await $0.remove(key) }
     }
 
-    /// The names of the values in a domain, sorted.
+    /// Returns the names of the values in a domain, sorted.
     /// - Parameters:
     ///   - domain: The domain.
     ///   - collection: The name of a collection, for the ids of its records; nil for the names of single values.
-    /// - Throws: ``StorageError``: `corrupted` if a value is damaged; `timedOut` at the deadline; `unsupported` inside a task.
+    /// - Throws: ``StorageError``: `corrupted` if a value is damaged; `timedOut` at the deadline; `unsupported` inside
+    ///   a task.
     public func keys(of domain: StorageDomain, collection: String? = nil) throws -> [String] {
         try block("\(domain)", mayChange: false) { try await $0.names(of: domain, collection: collection) }
     }
 
-    /// Runs a call in a task, and blocks the calling thread until it ends or the deadline comes.
+    /// Runs a call in a task, and blocks the calling thread until the call ends or the deadline is reached.
     private func block<Answer: Sendable>(
         _ name: String, mayChange: Bool, _ call: @escaping @Sendable (StorageRouter) async throws -> Answer
     ) throws -> Answer {
@@ -95,7 +98,7 @@ public struct BlockingStorage: Sendable {
     }
 }
 
-/// The result of a call, for the one thread that waits for it. The first result counts.
+/// The result of a call, for the one thread that waits for it. Only the first result counts.
 private final class Waiting<Answer: Sendable>: Sendable {
     private let result = Mutex<Result<Answer, any Error>?>(nil)
     private let semaphore = DispatchSemaphore(value: 0)

@@ -3,7 +3,8 @@ import BackendRuntime
 import Sealing
 import Synchronization
 
-/// Lets go of keys while the keyring that holds them is locked. It asks the keyring now and then, and only while it holds a key.
+/// Overwrites sealing keys in memory when the keyring that stores them is locked. It asks the keyring periodically, and
+/// only while a key from it is in memory.
 final class KeyringFollower: Sendable {
     private struct State {
         var next: ScheduledAction?
@@ -19,7 +20,7 @@ final class KeyringFollower: Sendable {
         self.interval = interval
     }
 
-    /// Asks again after each interval, until it is stopped or released.
+    /// Checks after each interval, until it is stopped or released.
     func start() {
         let clock = env.runtime.clock
         let action = clock.schedule(at: clock.now.advanced(by: interval)) { [weak self] in
@@ -43,7 +44,7 @@ final class KeyringFollower: Sendable {
         }
     }
 
-    /// Lets go of the keys whose source is locked now.
+    /// Overwrites the keys whose source is locked now, and closes the databases that use them.
     private func check() async {
         for backend in env.routes.opened {
             guard let holder = backend as? any KeyHoldingStore, await holder.followSource() else { continue }

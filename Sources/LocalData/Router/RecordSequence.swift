@@ -12,16 +12,17 @@ struct RecordSequence<Record: Codable & Sendable>: AsyncSequence, Sendable {
 
     func makeAsyncIterator() -> Iterator { Iterator(self) }
 
-    /// One walk through the records. It holds one page at a time.
+    /// One enumeration of the records. It holds one page at a time.
     struct Iterator: AsyncIteratorProtocol {
         private let router: StorageRouter
         private let collection: StorageCollection<Record>
         private let filter: RecordFilter
         private let onDamage: DamagePolicy
         private var pages: RecordPages.Iterator?
-        /// Where the records are read.
+        /// The environment in which the records are read. It is a rehearsal if records of legacy locations could not be
+        /// moved, because the store is full or read-only.
         private var env: Environment
-        /// What was read and not given out yet.
+        /// The entries that were read and not yet returned, with the next one last.
         private var waiting: [ListEntry<StoredValue<Record>>] = []
         private var isOver = false
 
@@ -67,7 +68,7 @@ struct RecordSequence<Record: Codable & Sendable>: AsyncSequence, Sendable {
             }
         }
 
-        /// Reads a page. What cannot be read does not keep the others from being read.
+        /// Reads a page. A damaged record becomes an entry and does not end the enumeration.
         private mutating func take(_ page: RecordPage) async throws {
             for entry in page.entries {
                 do { if let value = try await read(entry) { waiting.append(.value(value)) } } catch let error as StorageError {

@@ -2,21 +2,23 @@ import BackendContract
 import BackendRuntime
 import Foundation
 
-/// What can be done with the records of a collection; everything else goes through a record's key: ``StorageCollection/key(_:)``.
+/// Operations on the records of a collection. For other operations use a record's key: ``StorageCollection/key(_:)``.
 extension StorageRouter {
     // MARK: Storing
 
-    /// Stores a record under its id; durable, as far as the domain's store is, when it returns. Records that it refers to, and was made with, are stored with it.
+    /// Stores a record under its id. It is durable when this returns, as far as the domain's store is durable. Records
+    /// that it contains in references are stored too.
     /// - Parameters:
     ///   - record: The record.
     ///   - collection: Its collection.
-    ///   - syncStatus: How far it has come on its way to another machine; kept as it is when not given.
-    ///   - attributes: Texts to keep beside it, to be asked for; those that are not named stay as they are, nil removes one.
-    ///   - lifetime: How long it stays valid from now on; what the collection says when not given.
-    ///   - replacingLaterVersions: Whether to replace a record of a later version than the collection's, too: see ``set(_:for:replacingLaterVersions:)``. It does not hold
-    ///     for the records that it refers to.
-    /// - Throws: ``StorageError``: `incompatibleSchema` when the id has a record of another type, or of a later version; nothing was changed then. Its `outcome` says
-    ///   whether the record may have been stored.
+    ///   - syncStatus: The sync status; nil to keep the stored one.
+    ///   - attributes: Texts that are stored with the record, for filters. Omitted names keep their texts; nil removes
+    ///     a text.
+    ///   - lifetime: The time from now on during which the record is valid; nil for the lifetime of the collection.
+    ///   - replacingLaterVersions: Whether to replace even a record of a later version than the collection's: see
+    ///     ``set(_:for:lifetime:replacingLaterVersions:)``. It does not apply to the records in references.
+    /// - Throws: ``StorageError``: `incompatibleSchema` when the id has a record of another type or of a later version;
+    ///   nothing was changed then. The `outcome` of an error says whether the record may have been stored.
     @concurrent
     public nonisolated func set<Record>(
         _ record: Record, in collection: StorageCollection<Record>, syncStatus: SyncStatus? = nil, attributes: [String: String?] = [:],
@@ -29,8 +31,10 @@ extension StorageRouter {
         }
     }
 
-    /// Stores many records in one durable commit, or none of them. A later record of the same id replaces an earlier one.
-    /// - Parameters: As of ``set(_:in:syncStatus:attributes:lifetime:replacingLaterVersions:)``, for each of them.
+    /// Stores several records in one durable commit, or none of them. If two records have the same id, the later one is
+    /// stored.
+    /// - Parameters: See ``set(_:in:syncStatus:attributes:lifetime:replacingLaterVersions:)``. They apply to each
+    ///   record.
     /// - Throws: ``StorageError``: `unsupported` when the store cannot commit several changes at once.
     @concurrent
     public nonisolated func set<Record>(
@@ -52,7 +56,8 @@ extension StorageRouter {
     /// - Parameters:
     ///   - id: The record's id.
     ///   - collection: Its collection.
-    ///   - body: Changes the record, nil when it is absent; setting it to nil removes it. It may run again when another process or task changed the record meanwhile.
+    ///   - body: Changes the record; nil means an absent record. Setting it to nil removes the record. The router calls
+    ///     `body` again if another process or task changed the record after it was read.
     @concurrent
     @discardableResult
     public nonisolated func update<Record: Identifiable, R: Sendable>(
@@ -63,7 +68,7 @@ extension StorageRouter {
 
     // MARK: Reading
 
-    /// The record of an id, or nil when there is none.
+    /// Gets the record of an id, or nil if there is none.
     /// - Throws: ``StorageError``: `incompatibleSchema` when the id has a record of another type.
     @concurrent
     public nonisolated func value<Record: Identifiable>(
@@ -72,7 +77,7 @@ extension StorageRouter {
         try await value(for: collection.key(for: id))
     }
 
-    /// The record of an id.
+    /// Gets the record of an id.
     /// - Throws: ``StorageError``: `notFound` when there is none.
     @concurrent
     public nonisolated func get<Record: Identifiable>(
@@ -83,7 +88,7 @@ extension StorageRouter {
             StorageError.notFound, key: StorageCollection<Record>.text(of: id), "There is no such record in \(collection.name).")
     }
 
-    /// The record of an id with what is known of it beside its content, also when it has expired.
+    /// Gets the record of an id with its metadata, even if the record has expired.
     @concurrent
     public nonisolated func storedValue<Record: Identifiable>(
         _ id: Record.ID, in collection: StorageCollection<Record>
@@ -95,8 +100,9 @@ extension StorageRouter {
         }
     }
 
-    /// The record that a reference leads to; where there is none yet, since it is part of an older value that was read and not written in its new shape, that part.
-    /// - Throws: ``StorageError`` with `notFound`, naming the id, when there is none.
+    /// Gets the record of a reference. If the reference is part of an older value that is not rewritten yet, and its
+    /// record is not stored yet, this returns the record inside the reference.
+    /// - Throws: ``StorageError`` with `notFound`, which names the id, when there is no such record.
     @concurrent
     public nonisolated func resolve<Target>(_ reference: StorageReference<Target>) async throws -> Target {
         if let target = try await resolve(Optional(reference)) { return target }
@@ -105,7 +111,7 @@ extension StorageRouter {
             "A reference leads to \(reference.id) in \(Target.collection.name), and there is no such record.")
     }
 
-    /// The record that an optional reference leads to; nil without a reference, and for one that leads nowhere.
+    /// Gets the record of an optional reference; nil without a reference, and if there is no such record.
     @concurrent
     public nonisolated func resolve<Target>(_ reference: StorageReference<Target>?) async throws -> Target? {
         guard let reference else { return nil }
@@ -114,12 +120,13 @@ extension StorageRouter {
 
     // MARK: Backups
 
-    /// Puts back the bytes that the records of a collection had before its chain of versions changed them, if the chain keeps them: each as
-    /// ``restoreBackup(for:version:)`` does, the latest backup of each, one after the other and durable.
+    /// Restores the bytes that the records of a collection had before the chain of versions changed them, if the chain
+    /// keeps backups. It restores the latest backup of each record, as ``restoreBackup(for:version:)`` does. Each
+    /// restored record is durable.
     ///
-    /// A call that was interrupted is repeated: it goes on where it was. Records that have no backup stay as they are.
-    /// - Returns: How many were restored.
-    /// - Throws: ``StorageError``; those that were restored before stay so.
+    /// After an interruption, repeat the call to restore the remaining records. Records without a backup do not change.
+    /// - Returns: The number of restored records.
+    /// - Throws: ``StorageError``. Records that were restored before the error remain restored.
     @concurrent
     @discardableResult
     public nonisolated func restoreBackups<Record>(in collection: StorageCollection<Record>) async throws -> Int {
@@ -131,8 +138,9 @@ extension StorageRouter {
 
     // MARK: Removing
 
-    /// Removes what is kept of earlier versions of a collection's records, once they are not needed any more; durable when it returns.
-    /// - Throws: ``StorageError``; repeating it goes on where it was.
+    /// Purges the backups of earlier versions of a collection's records; durable when it returns. Call it when they are
+    /// not needed any more.
+    /// - Throws: ``StorageError``. Repeat the call to purge the remaining backups.
     @concurrent
     public nonisolated func purgeBackups<Record>(in collection: StorageCollection<Record>) async throws {
         try await Self.cancellable(collection.name, isStepwise: true) {
@@ -141,7 +149,8 @@ extension StorageRouter {
         }
     }
 
-    /// Removes the record of an id, and every older copy of it; durable when it returns. Repeating it is harmless. What it refers to stays.
+    /// Removes the record of an id and every older copy of it; durable when it returns. Records in its references are
+    /// kept. The call can be repeated safely.
     @concurrent
     public nonisolated func remove<Record: Identifiable>(
         _ id: Record.ID, in collection: StorageCollection<Record>
@@ -151,9 +160,9 @@ extension StorageRouter {
 }
 
 extension StorageBatch {
-    /// Stores a record when the batch is committed, and the records that it refers to and was made with.
-    /// - Parameters: As of ``StorageRouter/set(_:in:syncStatus:attributes:lifetime:replacingLaterVersions:)``.
-    /// - Throws: ``StorageError`` when the record's id is made of its content and that cannot be encoded.
+    /// Stores a record, and the records that it contains in references, when the batch is committed.
+    /// - Parameters: See ``StorageRouter/set(_:in:syncStatus:attributes:lifetime:replacingLaterVersions:)``.
+    /// - Throws: ``StorageError`` when the record's id is derived from its content, and the content cannot be encoded.
     public mutating func set<Record>(
         _ record: Record, in collection: StorageCollection<Record>, syncStatus: SyncStatus? = nil, replacingLaterVersions: Bool = false
     ) throws {

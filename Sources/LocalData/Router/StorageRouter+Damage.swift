@@ -1,8 +1,8 @@
-/// Values that are gone without having been removed: ``StorageKey/witnessed()``.
+/// Handling of values that disappeared without being removed: ``StorageKey/witnessed()``.
 extension StorageRouter {
-    /// Accepts that a value has vanished: from now on the key is absent, its default is returned, and an older copy may take its place. Durable when
-    /// it returns. A value that is there is not touched.
-    /// - Parameter key: A key with a witness; nothing happens for another one.
+    /// Accepts that a value has vanished. From now on the key counts as absent: its default is returned, and an older
+    /// copy may be migrated. Durable when it returns. An existing value is not changed.
+    /// - Parameter key: A key with a witness. For other keys the call does nothing.
     /// - Throws: ``StorageError`` when the list of witnesses cannot be written.
     @concurrent
     public nonisolated func acknowledgeLoss<Value>(for key: StorageKey<Value>) async throws {

@@ -1,13 +1,14 @@
 package import BackendContract
 
 extension StorageRouter {
-    /// How well a key's value is protected where it lives.
+    /// Returns the protection of a key's value at its destination.
     /// - Throws: ``StorageError`` if the key's domain cannot be used.
     package nonisolated func protection(of key: AnyStorageKey) throws -> ProtectionLevel { try env.routes.route(for: key).protection }
 }
 
 extension AnyStorageKey {
-    /// The value of the key, or all records of the collection by their ids, as a document; nil when there is none.
+    /// Returns the value of the key as a document; nil if there is none. For a collection, the document contains all
+    /// records by their ids.
     package func document(_ router: StorageRouter) async throws -> StoredDocument? {
         func value<Value>(_ key: some TypedKey<Value>) async throws -> StoredDocument? {
             try await router.value(for: key.typed).map { try StoredDocument(encoding: $0) }

@@ -4,31 +4,35 @@ import BackendContract
 extension StorageRouter {
     // MARK: Records
 
-    /// The records of a collection, a page at a time, in no particular order. Records that exist from the first step to the last are returned exactly once.
+    /// Returns the records of a collection, read a page at a time, in no particular order. A record that exists during
+    /// the whole enumeration is returned exactly once.
     ///
-    /// Records in legacy locations are moved first, unless a record of their id exists already: a sweep resolves that conflict. Records of an earlier
-    /// shape are returned in the current one; a sweep writes them back.
+    /// Records in legacy locations are moved first, unless the collection has a record of the same id. A sweep resolves
+    /// that conflict. Records of earlier versions are returned in the current version; a sweep writes them back.
     /// - Parameters:
     ///   - collection: The collection.
-    ///   - filter: Which of its records.
-    ///   - onDamage: What happens when a record is damaged.
-    /// - Returns: A sequence that throws ``StorageError`` when the store, or a legacy location, cannot be read, and as `onDamage` says.
+    ///   - filter: A filter for the records.
+    ///   - onDamage: The handling of damaged records.
+    /// - Returns: A sequence. It throws ``StorageError`` when the store or a legacy location cannot be read, and as
+    ///   `onDamage` specifies.
     public nonisolated func records<Record>(
         in collection: StorageCollection<Record>, _ filter: RecordFilter = .all, onDamage: DamagePolicy = .throw
     ) -> some AsyncSequence<Record, any Error> & Sendable {
         storedRecords(in: collection, filter, onDamage: onDamage).map(\.value)
     }
 
-    /// The records of a collection with their metadata, such as attributes and times: as ``records(in:_:onDamage:)``.
+    /// Returns the records of a collection with their metadata, such as attributes and times. See
+    /// ``records(in:_:onDamage:)``.
     public nonisolated func storedRecords<Record>(
         in collection: StorageCollection<Record>, _ filter: RecordFilter = .all, onDamage: DamagePolicy = .throw
     ) -> some AsyncSequence<StoredValue<Record>, any Error> & Sendable {
         RecordSequence(router: self, collection: collection, filter: filter, onDamage: onDamage)
     }
 
-    /// How many records a collection has, counting those that cannot be read.
+    /// Returns the number of records of a collection, including those that cannot be read.
     ///
-    /// Records in legacy locations are moved first, unless a record of their id is there already: counting decides no conflict.
+    /// Records in legacy locations are moved first, unless the collection has a record of the same id. Counting
+    /// resolves no conflict.
     /// - Throws: ``StorageError`` when they cannot all be counted.
     @concurrent
     public nonisolated func count<Record>(in collection: StorageCollection<Record>, _ filter: RecordFilter = .all) async throws -> Int {
@@ -41,12 +45,13 @@ extension StorageRouter {
 
     // MARK: Names
 
-    /// The names of the values in a domain, sorted, whichever program wrote them. Removed values are not listed.
+    /// Returns the names of the values in a domain, sorted. Values of other programs are included, removed values are
+    /// not.
     /// - Parameters:
     ///   - domain: The domain.
     ///   - collection: The name of a collection, to list the ids of its records instead of the names of single values.
-    ///   - onDamage: What happens when a value is damaged. Some damaged values have lost their names.
-    /// - Throws: ``StorageError`` when the store cannot be read, and as `onDamage` says.
+    ///   - onDamage: The handling of damaged values. Some damaged values have lost their names.
+    /// - Throws: ``StorageError`` when the store cannot be read, and as `onDamage` specifies.
     @concurrent
     public nonisolated func names(
         of domain: StorageDomain, collection: String? = nil, onDamage: DamagePolicy = .throw

@@ -2,15 +2,18 @@ import BackendContract
 import BackendRuntime
 
 extension StorageRouter {
-    /// Brings every record that was stored under the tag of another type to a collection's own type, in its place. Ids, sync status and other metadata stay.
+    /// Converts every record of a collection that was stored with the tag of another type. The records stay in their
+    /// slots. Ids, sync status and other metadata do not change.
     ///
-    /// Every record is tried first: one that cannot be read as the new type ends the call, and nothing was changed. Then they are written a page at a time; a run
-    /// that was killed goes on where it was, and a second run does nothing.
+    /// First, all records are read and converted without writing. If one cannot be converted, the call ends and nothing
+    /// is changed. Then the records are written a page at a time. A repeated call continues after an interruption, and
+    /// does nothing after a complete run.
     /// - Parameters:
-    ///   - typeTag: The tag of the older type, as ``StorageCollection/typeTag`` was.
+    ///   - typeTag: The tag of the older type: the earlier value of ``StorageCollection/typeTag``.
     ///   - collection: The collection, declared with the new type.
-    /// - Returns: How many records were brought over, as ``MigrationResult/records``.
-    /// - Throws: ``StorageError``: `undecodable` or `migrationFailed` naming the first record that is not one of the new type.
+    /// - Returns: The number of converted records, as ``MigrationResult/records``.
+    /// - Throws: ``StorageError``: `undecodable` or `migrationFailed`, which names the first record that cannot be
+    ///   converted.
     @concurrent
     @discardableResult
     public nonisolated func migrateAll<Record>(
@@ -28,16 +31,19 @@ extension StorageRouter {
         }
     }
 
-    /// Brings every record of a collection to another: to its type where both are one place, and to its place.
+    /// Moves every record of a collection to another collection and converts it. If both collections have the same
+    /// location, the records are only converted.
     ///
-    /// Every record is tried first: one that cannot be read as the new type ends the call, and nothing was changed. A collection that says itself how it takes its
-    /// records from the older one, by ``StorageCollection/moved(from:options:_:)``, takes them in that way; else what was stored by the older type is read by the newer one,
-    /// property by property and by the steps of its chain.
+    /// First, all records are read and converted without writing. If one cannot be converted, the call ends and nothing
+    /// is changed. If the newer collection declares the older one as a legacy location by
+    /// ``StorageCollection/moved(from:options:_:)``, that declaration converts the records. Otherwise the newer type
+    /// decodes the older records by their property names, with the steps of its chain of versions.
     /// - Parameters:
     ///   - source: The older collection.
     ///   - collection: The newer one.
-    /// - Returns: How many records were brought over, as ``MigrationResult/records``.
-    /// - Throws: ``StorageError``: `undecodable` or `migrationFailed` naming the first record that is not one of the new type.
+    /// - Returns: The number of moved or converted records, as ``MigrationResult/records``.
+    /// - Throws: ``StorageError``: `undecodable` or `migrationFailed`, which names the first record that cannot be
+    ///   converted.
     @concurrent
     @discardableResult
     public nonisolated func migrateAll<Source, Record>(
@@ -79,7 +85,7 @@ extension StorageRouter {
 }
 
 extension StorageCollection {
-    /// Another collection, read as this one's type reads it.
+    /// Returns another collection whose records decode as this collection's type.
     fileprivate func reading<Source>(_ source: StorageCollection<Source>) -> StorageCollection<Record> {
         let serializer: Serializer<Record> = source.template.serializer.name == "plist" ? .plist : .json
         let known = template.evolution.map { $0.older + [$0.version] } ?? []

@@ -1,4 +1,5 @@
 extension StorageRouter: EnvironmentHost {
-    /// A router over the same stores that records instead of writing. It knows what is registered here, and nothing that is done with it changes anything here.
+    /// Returns a router over the same stores that records writes instead of performing them. It has the same registered
+    /// keys. Its calls do not change this router.
     nonisolated func rehearsal() -> any EnvironmentHost { rehearsing() }
 }

@@ -1,9 +1,11 @@
 import BackendContract
 
 extension StorageRouter {
-    /// Every migration of the registered keys and collections: when it last did something, and what waits for it. Writes nothing and opens no prompt.
+    /// Lists the migrations of the registered keys and collections, with their last runs and the values that wait for
+    /// them. Writes nothing and opens no prompt.
     ///
-    /// A chain of versions is one migration for each earlier version. A place that cannot be read is part of the evidence, and the migration is not safe to delete then.
+    /// A chain of versions counts as one migration for each earlier version. A location that cannot be read is part of
+    /// the evidence. The migration is then not safe to delete.
     /// - Throws: ``StorageError`` with `cancelled`.
     @concurrent
     public nonisolated func migrations() async throws -> [MigrationStatus] {
@@ -18,7 +20,8 @@ extension StorageRouter {
         }
     }
 
-    /// What the ledger remembers of migrations: where each value came from, how often each migration ran, and how it last failed. Writes nothing but what was noted before.
+    /// Returns the history of migrations from the ledger: the origin of each value, the number of runs, and the last
+    /// errors. It does not write the ledger, apart from notes of this process that are not written yet.
     /// - Throws: ``StorageError`` when the ledger cannot be read. No value depends on it.
     @concurrent
     public nonisolated func history() async throws -> MigrationHistory {
@@ -27,7 +30,7 @@ extension StorageRouter {
         }
     }
 
-    /// The state of `migrateAll(from:to:)` from the tag of an older type.
+    /// Returns the status of a conversion by `migrateAll(from:to:)` from the tag of an older type.
     /// - Throws: ``StorageError`` when the collection cannot be read.
     @concurrent
     public nonisolated func migration<Record>(

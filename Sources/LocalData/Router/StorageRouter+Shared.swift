@@ -8,10 +8,12 @@ extension StorageRouter {
 
     private static let state = Mutex(Shared())
 
-    /// The router that this task and those below it see as ``shared``; for tests, see the trait `.isolatedStorage`.
+    /// The router that replaces ``shared`` in this task and its child tasks. For tests, see the trait
+    /// `.isolatedStorage`.
     @TaskLocal public static var override: StorageRouter?
 
-    /// The program's router: the task's ``override``, else the bootstrapped one, else one of the default configuration.
+    /// The program's router. It is the task's ``override``, otherwise the router of ``bootstrap(_:)``, otherwise a
+    /// router with the default configuration.
     public static var shared: StorageRouter {
         if let override { return override }
         return state.withLock { state in
@@ -22,8 +24,8 @@ extension StorageRouter {
         }
     }
 
-    /// Sets the configuration of ``shared``: once, and before its first use.
-    /// - Throws: ``StorageError`` with `alreadyBootstrapped` when it was set or used before.
+    /// Sets the configuration of ``shared``. Call it once, before the first use of ``shared``.
+    /// - Throws: ``StorageError`` with `alreadyBootstrapped` when ``shared`` was configured or used before.
     public static func bootstrap(_ configuration: StorageConfiguration) throws {
         try state.withLock { state in
             guard state.bootstrapped == nil, state.byDefault == nil else {

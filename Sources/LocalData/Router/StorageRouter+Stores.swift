@@ -2,7 +2,7 @@ import BackendContract
 import Sealing
 
 extension StorageRouter {
-    /// Whether a domain can be used. Never opens a prompt.
+    /// Returns the status of a domain's store. Never opens a prompt.
     @concurrent
     public nonisolated func status(of domain: StorageDomain) async -> DomainStatus {
         do {
@@ -15,8 +15,8 @@ extension StorageRouter {
         }
     }
 
-    /// Who keeps the values of a keychain, where, and how they are encrypted on their way: for people who look for a fault. Never opens a
-    /// prompt.
+    /// Describes the keyring of a domain for diagnosis: the program that stores the values, the collection, and the
+    /// encryption in transit. Never opens a prompt.
     /// - Returns: Nil for a domain that is not in a keyring.
     /// - Throws: ``StorageError`` when the keyring cannot be reached.
     @concurrent
@@ -33,21 +33,23 @@ extension StorageRouter {
         (stores as? Wiring)?.warning(about: domain)
     }
 
-    /// Whether a slot holds a sealing key: without it, what it seals is lost.
-    /// - Throws: ``StorageError`` when that cannot be known.
+    /// Returns whether a slot contains a sealing key. If such a key is removed, the data that it sealed is lost.
+    /// - Throws: ``StorageError`` when the slot cannot be read.
     @concurrent
     package nonisolated func holdsSealingKey(_ key: AnyStorageKey) async throws -> Bool {
         guard case .value(let record) = try await env.routes.route(for: key).probe() else { return false }
         return SealingKey.begins(record.payload)
     }
 
-    /// Closes the router for good: calls that begin later throw `shutDown`. To continue, create another router.
+    /// Closes the router permanently. Calls that begin later throw `shutDown`. To continue, create another router.
     ///
-    /// The router first finishes the changes that are under way, for at most the longest of the configuration's deadlines. A change that takes longer is interrupted between two
-    /// of its steps. Then the router writes the ledger, ends every sequence of values, closes the stores and overwrites the sealing keys in memory. A read that is under way may
-    /// throw `shutDown`. A second call has no further effect.
-    /// - Throws: ``StorageError`` with `timedOut` when a store could not be closed before its deadline, as its disk does not answer. What was acknowledged is durable all the
-    ///   same, and the store is closed as soon as the disk answers; its keys are in memory until then.
+    /// The router first completes the running changes, for at most the longest of the configuration's deadlines. A
+    /// change that takes longer is interrupted between two of its steps. Then the router writes the ledger, ends every
+    /// sequence of values, closes the stores and overwrites the sealing keys in memory. A running read may throw
+    /// `shutDown`. A second call has no further effect.
+    /// - Throws: ``StorageError`` with `timedOut` when a store could not be closed before its deadline, because its
+    ///   disk does not respond. Acknowledged changes are durable nevertheless. The store is closed, and its keys are
+    ///   overwritten, as soon as the disk responds.
     @concurrent
     public nonisolated func shutdown() async throws {
         env.gate.shutDown()
@@ -55,7 +57,7 @@ extension StorageRouter {
         _ = await drain(nil, limit)
         await env.ledger.flush()
         await Self.close(env, stores)
-        // A read that began before may have opened a store again.
+        // A read that began before the shutdown may have opened a store again.
         for backend in env.routes.opened { await (backend as? any KeyHoldingStore)?.lock(within: limit) }
         await env.coder.seals.keys.lock()
         if !env.lanes.isBusy(in: nil) { await env.coder.seals.keys.endUses() }

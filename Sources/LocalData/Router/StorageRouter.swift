@@ -16,7 +16,7 @@ import Sealing
 public actor StorageRouter {
     nonisolated let env: Environment
     nonisolated let stores: any StoreProvider
-    /// Locks the router when the keyring is locked; nil if the configuration does not ask for it.
+    /// Overwrites sealing keys in memory when their keyring is locked; nil if the configuration does not ask for it.
     private nonisolated let follower: KeyringFollower?
 
     /// The configuration of the router.

@@ -1,6 +1,6 @@
 import BackendContract
 
-/// The values of a key over time: see ``StorageRouter/values(for:)``.
+/// The current and later values of a key: see ``StorageRouter/values(for:)``.
 struct ValueSequence<Value: Codable & Sendable>: AsyncSequence, Sendable {
     typealias Element = Value?
     typealias Failure = any Error
@@ -10,7 +10,7 @@ struct ValueSequence<Value: Codable & Sendable>: AsyncSequence, Sendable {
 
     func makeAsyncIterator() -> Iterator { Iterator(router: router, key: key) }
 
-    /// One walk through the values. It watches from its first step until it goes away.
+    /// One iteration over the values. It observes the key from its first step until it is released.
     final class Iterator: AsyncIteratorProtocol {
         typealias Element = Value?
 
@@ -32,8 +32,8 @@ struct ValueSequence<Value: Codable & Sendable>: AsyncSequence, Sendable {
             do {
                 guard let subscription else { return .some(try await begin()) }
                 while let event = await subscription.next() {
-                    // A locked store yields no values; unlocking it triggers another read. After a shutdown, only the values from before it are
-                    // yielded.
+                    // A locked store yields no values; unlocking it triggers another read. After a shutdown, only the
+                    // values from before it are yielded.
                     let gate = router.env.gate
                     if gate.refuses(subscription.slot.store), !gate.isShutDown || event.isLook { continue }
                     switch event {
@@ -41,7 +41,8 @@ struct ValueSequence<Value: Codable & Sendable>: AsyncSequence, Sendable {
                         lastRevision = record?.revision
                         return .some(try await ValueWatcher(router.env).decode(record, try slot()))
                     case .look:
-                        // A change of this process that waits behind it tells more than a look, and in its order.
+                        // If changes of this process are queued, this returns nil. The queued changes are yielded
+                        // first, in their order.
                         guard let reading = try await ValueWatcher(router.env).look(try slot(), subscription, router) else { continue }
                         if reading.record?.revision == lastRevision { continue }
                         lastRevision = reading.record?.revision

@@ -1,14 +1,18 @@
-/// How long calls may wait. A deadline counts waiting in line, and work that shows no progress; the caller leaves on time even if the store does not answer. A change of many
-/// values that goes on is waited for.
+/// The longest times that calls wait for a store.
+///
+/// The time in the store's queue counts, and so does work without progress. At the deadline the caller gets an error,
+/// even if the store does not respond. Work that reports progress, such as a change of many values, extends the
+/// deadline.
 public struct Deadlines: Hashable, Sendable {
-    /// A call to a file-backed store.
+    /// The deadline of a call to a file-backed store.
     public var files: Duration
-    /// A call to the keyring, or to the portal for a key.
+    /// The deadline of a call to the keyring, or to the portal for a key.
     public var keychain: Duration
-    /// A person's answer to a prompt, in `unlock`.
+    /// The deadline for the user's answer to a prompt, in `unlock`.
     public var prompt: Duration
 
-    /// Creates deadlines; what is not given has the default: 10 seconds for files, 10 for the keyring, 120 for a prompt.
+    /// Creates deadlines. The defaults are 10 seconds for files, 10 seconds for the keyring and 120 seconds for a
+    /// prompt.
     public init(files: Duration = .seconds(10), keychain: Duration = .seconds(10), prompt: Duration = .seconds(120)) {
         self.files = files
         self.keychain = keychain

@@ -1,14 +1,17 @@
 import BackendContract
 
-/// Takes the place of a backend that this build or configuration does not have. Its keys can be named, registered and asked for; every answer says what is missing.
+/// Replaces a backend that this build or configuration does not have. Keys of its domain can be declared and
+/// registered. Each access fails with an error that says what is missing.
 ///
-/// It claims what the real backend claims, so that rules about protection and durability, which look at keys alone, decide alike in every build.
+/// It has the capabilities of the real backend. The rules about protection and durability only consider keys, and
+/// therefore give the same results in every build.
 struct MissingBackend: StorageBackend {
     let identity: BackendIdentity
     let capabilities: BackendCapabilities
     private let error: BackendError
 
-    /// - Parameter claims: What the real backend claims; nil where that is unknown, which counts as a plain store.
+    /// - Parameter claims: The capabilities of the real backend; nil if they are unknown, which counts as a plain
+    ///   store.
     init(for domain: StorageDomain, _ claims: BackendCapabilities?, _ reason: String) {
         identity = BackendIdentity(kind: "missing-\(domain.kind)", store: domain.scope ?? "")
         capabilities = claims ?? BackendCapabilities(durability: .durable, protection: .plain)

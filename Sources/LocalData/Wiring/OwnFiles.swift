@@ -1,16 +1,17 @@
 import BackendContract
 import DefaultsBackend
 
-/// The files of the library itself that a backup contains: the ledger, the quarantine, copies of damaged property lists, and passphrase files.
+/// The library's internal files that a backup contains: the ledger, the quarantine, copies of damaged property lists,
+/// and passphrase files.
 struct OwnFiles: BackedProvider {
     enum Kind: String, CaseIterable {
         /// The migration ledger.
         case ledger
         /// The quarantine.
         case quarantine
-        /// A copy of a damaged property list; its scope is the file's name.
+        /// A copy of a damaged property list. The scope is the file's name.
         case copy
-        /// A passphrase file; its scope is the passphrase's name.
+        /// A passphrase file. The scope is the passphrase's name.
         case passphrase
     }
 
@@ -38,7 +39,8 @@ struct OwnFiles: BackedProvider {
             return .file(kind, scope, at: "\(directories.data)/quarantine/\(scope)", configuration)
         case .passphrase:
             try DefaultsProvider.requireFileName(scope)
-            // A key that is here is never replaced: the databases are given to it.
+            // A restore never replaces an existing passphrase file. It rewraps the restored databases for the existing
+            // key.
             return .file(kind, scope, at: "\(directories.data)/\(scope).passphrase", staysWhenOther: true, configuration)
         case .quarantine:
             return try DefaultsProvider.backedList(kind, scope, at: "\(directories.data)/quarantine/\(Self.quarantine)", configuration)

@@ -1,12 +1,14 @@
 import BackendContract
 import Sealing
 
-/// A key source of the program's own, under the name that its data keeps.
+/// Adapts a custom key source to the protocol of the library's key sources, under the name that is stored with sealed
+/// data.
 struct ProgramKeySource: KeySource {
     private let name: String
     private let source: any CustomKeySource
 
-    /// - Throws: ``StorageError`` with `invalidName`: the name stands in plain text beside what the key sealed, and recovery keys have one of their own there.
+    /// - Throws: ``StorageError`` with `invalidName`. The name is stored in plain text beside the sealed data, where
+    ///   one name is reserved for recovery keys.
     init(_ name: String, _ source: any CustomKeySource) throws {
         guard !name.isEmpty, name.utf8.count <= 200, name.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }), name != RecoveryRecipient.source
         else {
@@ -43,7 +45,8 @@ struct ProgramKeySource: KeySource {
         }
     }
 
-    /// The source may be a service elsewhere: it is asked before a database is made.
+    /// Nil, so that a key in memory is used without asking the source again, because it may be a remote service. The
+    /// source is only asked before a database is created.
     var trust: Duration? { nil }
 
     func unlock() async throws(BackendError) { try await calling { try await source.unlock() } }
@@ -54,7 +57,7 @@ struct ProgramKeySource: KeySource {
         } catch let error as StorageError {
             throw BackendError(BackendError.Code(error.code.name), error.message)
         } catch {
-            // The program's error is not repeated: it may contain what it sent or received.
+            // The program's error is not repeated, because it may contain data that the source sent or received.
             throw BackendError(
                 .unavailable, "The \(identifier) failed (\(String(describing: type(of: error)))). Nothing was changed; try again.")
         }

@@ -3,10 +3,13 @@ package import BackendRuntime
 import Crypto
 import Foundation
 
-/// The drafts of a restore, which lie beside the places that they are for and may be plaintext. They are noted in a file before the first is
-/// made; whoever opens a store, or makes a backup or a restore, removes what a process left that was killed before its journal.
+/// The drafts of a restore: new files beside the files that they will replace. They may be plaintext.
 ///
-/// A restore holds the lock from its beginning to its end, so that nobody takes its drafts for left ones.
+/// Before the first draft is created, a file records their paths. A process may be killed before it writes the journal
+/// of the restore. The next process that opens a store, or begins a backup or restore, then removes the recorded
+/// drafts.
+///
+/// A restore holds the lock until it ends, so that no other process removes its drafts.
 package final class RestoreDrafts: Sendable {
     package let directories: StorageDirectories
     package let runtime: Runtime
@@ -14,14 +17,14 @@ package final class RestoreDrafts: Sendable {
 
     package static func path(_ directories: StorageDirectories) -> String { "\(directories.data)/restore-drafts.json" }
 
-    /// Takes the lock.
+    /// Acquires the lock.
     /// - Throws: `BackendError` with `unavailable` while another restore runs.
     package init(_ directories: StorageDirectories, _ runtime: Runtime) throws(BackendError) {
         (self.directories, self.runtime) = (directories, runtime)
         let files = runtime.files
         do throws(FileError) {
             try files.createDirectory(directories.locks)
-            // All programs share the folder of locks: each has a lock of its own, named after its folder.
+            // All programs share the folder of locks, so the name of the lock is derived from the data folder.
             let name = hexadecimalText(of: SHA256.hash(data: Array(files.resolve(directories.data).utf8)).prefix(16))
             lock = try files.lock("\(directories.locks)/restore-\(name).lock") { true }
         } catch {
@@ -33,10 +36,11 @@ package final class RestoreDrafts: Sendable {
 
     deinit { lock.release() }
 
-    /// Releases the lock; a second call does nothing.
+    /// Releases the lock. A second call has no effect.
     package func release() { lock.release() }
 
-    /// Removes the drafts that are noted, unless a journal says that they are to get their places.
+    /// Removes the recorded drafts. If a journal exists, the drafts are kept, because an interrupted restore will move
+    /// them into place.
     package func removeLeft() throws(BackendError) {
         let files = runtime.files
         do throws(FileError) {
@@ -45,7 +49,7 @@ package final class RestoreDrafts: Sendable {
             let drafts = (try? JSONDecoder().decode([String].self, from: Data(noted.bytes))) ?? []
             for draft in drafts.map(paths.path) where Self.isDraft(draft) {
                 for ending in ["", "-journal", "-wal", "-shm"] { try files.remove(draft + ending) }
-                // The folder may not have been made.
+                // The folder may not exist.
                 let folder = parentDirectory(of: draft)
                 if try files.status(folder) != nil { try files.synchronizeDirectory(folder) }
             }
@@ -53,13 +57,14 @@ package final class RestoreDrafts: Sendable {
         } catch { throw error.backendError() }
     }
 
-    /// Whether a path is one that a restore gives a draft: nothing else is ever removed.
+    /// Returns whether a path has the form that a restore gives to drafts. No other file is ever removed.
     private static func isDraft(_ path: String) -> Bool {
         let name = lastComponent(of: path)
         return path.hasPrefix("/") && name.hasPrefix(".") && name.contains(".restore-")
     }
 
-    /// Removes what a killed restore left, unless another restore runs. One look where there is nothing.
+    /// Removes the drafts of a killed restore, unless another restore runs. It costs one file status call if there are
+    /// none.
     static func removeLeft(_ directories: StorageDirectories, _ runtime: Runtime) throws(BackendError) {
         let found: FileStatus?
         do throws(FileError) { found = try runtime.files.status(path(directories)) } catch { throw error.backendError() }

@@ -1,13 +1,14 @@
 import BackendContract
 import BackendRuntime
 
-/// The file that says that a restore has begun to put stores in their places and has not ended. Until it has, no store is opened: what is
-/// half restored is never taken for whole.
+/// The journal of a restore: a file that exists while the restore replaces stores. While it exists, no store is opened,
+/// because the stores may belong to different states.
 package enum RestoreMark {
-    /// Where the file is.
+    /// The path of the file.
     package static func path(_ directories: StorageDirectories) -> String { "\(directories.data)/restore.json" }
 
-    /// Refuses to open stores while there is one. Drafts of a restore that ended before it had one are removed.
+    /// Throws while the file exists. Otherwise it removes the drafts of a restore that ended before it created the
+    /// file.
     /// - Throws: ``StorageError`` with `unavailable`.
     static func requireNone(_ configuration: StorageConfiguration) throws {
         guard let directories = try configuration.directories else { return }

@@ -2,15 +2,16 @@ import BackendContract
 import Sealing
 import Synchronization
 
-/// What this program is known to have sealed, in every kind of store. It is asked before the first key of a source is made: a key that is missing for sealed data is never
-/// made anew.
+/// Finds the data of this program that keys have sealed, in every kind of store. Before the first key of a source is
+/// created, the library asks it for sealed data. If there is any, the key is missing, and no new key is created.
 ///
-/// It knows the folders of databases, the quarantine, and the property lists that registered keys lead to. Which other property lists are this program's is unknown: all
-/// programs share their folder. None of the stores that it holds refers back to it, so stores of databases may hold it.
+/// It reads the folders of databases, the quarantine, and the property lists of registered keys. It cannot find other
+/// property lists of this program, because all programs share their folder. The stores that it holds have no reference
+/// to it, so stores of databases may hold it.
 final class SealedContent: Sendable {
     private struct Place: Hashable {
         let slot: PhysicalSlot
-        /// The identifier of the source that the key names.
+        /// The identifier of the key source that the key specifies.
         let source: String
     }
 
@@ -23,15 +24,15 @@ final class SealedContent: Sendable {
         self.quarantine = quarantine
     }
 
-    /// Remembers a slot of a property list that a registered key leads to, or a legacy location of one.
+    /// Records a slot in a property list that belongs to a registered key or to one of its legacy locations.
     func note(_ route: Route, _ stores: any StoreProvider) throws {
         guard route.domain.kind == .userDefaults, let reference = route.security.keySource else { return }
         let place = Place(slot: route.slot, source: try stores.keySource(reference).identifier)
         places.withLock { $0[place] = route.backend }
     }
 
-    /// The ids of the keys of a source that sealed something.
-    /// - Throws: `BackendError` when a store cannot be read: an incomplete answer is never given.
+    /// Returns the ids of the keys of a source that sealed data.
+    /// - Throws: `BackendError` when a store cannot be read. An incomplete result is never returned.
     func ids(of source: any KeySource, naming stores: any StoreProvider) async throws(BackendError) -> Set<[UInt8]> {
         var ids = try await Quarantine.sealedIDs(in: try quarantineBackend(), of: source, stores)
         for provider in Wiring.providers {

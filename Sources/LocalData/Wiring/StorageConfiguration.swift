@@ -6,71 +6,85 @@ import MemoryBackend
 package import Sealing
 import Synchronization
 
-/// Where a router keeps things, and with what.
+/// The settings of a router: the folders, the application's id, the sources of sealing keys, and more.
 ///
-/// A configuration opens nothing and never fails; what is wrong with it shows as a typed error when a key is first used.
+/// A configuration opens no store, and creating it never fails. Errors in it are thrown when a key is first used.
 public struct StorageConfiguration: Sendable {
     enum Place: Sendable {
         case directories(StorageDirectories)
         case xdg
         case service
         case memory(MemoryWorld)
-        /// Refuses everything, with this explanation.
+        /// No store can be used. The text is the error message.
         case refused(String)
     }
 
-    /// The application's id, in reverse domain notation by custom: the keyring's default service and the name of the application's folders.
+    /// The application's id, usually in reverse domain notation. It is the default service in the keyring, and the name
+    /// of the application's folders.
     public var applicationID: String
-    /// The name that everything sealed is bound to; nil: ``applicationID``. Tenants who share a key set different ones, so that no store of one opens in the place of the
-    /// other's. A family of programs that shares its stores sets the same one.
+    /// The application name that seals include; nil for ``applicationID``. If several tenants share a key, give each
+    /// one another name, so that a store of one tenant does not open for another. Programs that share their stores need
+    /// the same name.
     public var sealingContext: String?
-    /// The application's version, for conditional migrations.
+    /// The application's version, for conditional migrations and release windows.
     public var applicationVersion: String?
-    /// The suite that `.userDefaults` means without a name: the one that `UserDefaults.standard` uses, by default.
+    /// The suite of `.userDefaults` without a name. By default it is the suite of `UserDefaults.standard`.
     public var userDefaultsName: String
-    /// Where the sealing key of `.encrypted` is kept, unless a key says otherwise.
+    /// The source of the sealing key for `.encrypted`, unless a key names another source.
     public var keySource: KeySourceReference
-    /// Where the keys of single databases are kept, by the database's name: those that are not to depend on ``keySource``.
+    /// The key sources of single databases that do not use ``keySource``, by the database's name.
     public var databaseKeySources: [String: KeySourceReference] = [:]
-    /// Where the latest state of single databases is recorded, by the database's name. An older file in the place of such a database is refused with `rolledBack`; without
-    /// an anchor it is not noticed. The anchor follows within a second of a commit and is up to date after `synchronize` and `shutdown`. While it cannot be reached, the
-    /// database is not opened. A configuration in memory needs none.
+    /// The freshness anchors of single databases, by the database's name. An anchor records the latest state of a
+    /// database outside of its file.
+    ///
+    /// If an older copy of the file replaces a database, the router refuses it with `rolledBack`. Without an anchor
+    /// this is not detected. The anchor is updated within a second after a commit, and during `synchronize` and
+    /// `shutdown`. While the anchor cannot be reached, the database is not opened. A configuration in memory needs no
+    /// anchors.
     public var freshnessAnchors: [String: FreshnessAnchorPlace] = [:]
-    /// Where the latest state of the vaults is recorded that stand in for a keyring, by the service's name: as ``freshnessAnchors``. An anchor of a vault is not in the keyring
-    /// that the vault stands in for.
+    /// The freshness anchors of the vaults that replace a keyring, by the service's name: see ``freshnessAnchors``. The
+    /// anchor of a vault must not be in the keyring.
     public var vaultFreshnessAnchors: [String: FreshnessAnchorPlace] = [:]
-    /// Where the domain `.keychain` keeps its values: in the session's keyring, unless a program without one says otherwise.
+    /// The location of the domain `.keychain`: by default the session's keyring. A program without a session can choose
+    /// a sealed vault.
     public var keychain = KeychainPlace.session
-    /// Gives the passphrase of a key source, by its name; nil refuses it. Called whenever a key under a passphrase is fetched: once a source and router, as a rule.
+    /// Returns the passphrase of a key source by its name, or nil to refuse. The router calls it each time it loads a
+    /// key that a passphrase protects, usually once for each source.
     public var passphrase: (@Sendable (_ name: String) async throws -> String?)?
-    /// The cost of trying passphrases, of new passphrase files.
+    /// The scrypt cost of new passphrase files.
     public var scryptCost = ScryptCost.recommended
-    /// The program's own sources of keys, by the names that ``KeySourceReference/custom(_:)`` uses.
+    /// The custom key sources, by the names that ``KeySourceReference/custom(_:)`` uses.
     public var customKeySources: [String: any CustomKeySource] = [:]
-    /// How often a keyring is asked whether it is locked, while a key from it is in memory; nil: never. A locked keyring's keys are let go of then, as
-    /// ``StorageRouter/lock(waitingAtMost:)`` does, and values under them are `locked` until the keyring is unlocked. The Secret Service gives no notice that does not need a
-    /// thread of its own, so a key stays in memory for up to this time after the lock.
+    /// The interval at which the router asks the keyring whether it is locked, while a key from the keyring is in
+    /// memory; nil for never.
+    ///
+    /// If the keyring is locked, the router overwrites its keys in memory, as ``StorageRouter/lock(_:waitingAtMost:)``
+    /// does. Values that need these keys are then `locked` until the keyring is unlocked. The router asks periodically,
+    /// because a notification of the Secret Service would need a separate thread. A key can therefore stay in memory
+    /// for one interval after the lock.
     public var locksWithKeychain: Duration?
-    /// Whether secrets are sent to a keyring unencrypted that knows no encrypted sessions, so that whoever can watch the session bus sees
-    /// them. Otherwise such a keyring is refused with `untrusted`. gnome-keyring, KWallet and KeePassXC encrypt.
+    /// Whether the router sends secrets unencrypted to a keyring that does not support encrypted sessions. A process
+    /// that can monitor the session bus can then read them. Otherwise the router refuses such a keyring with
+    /// `untrusted`. gnome-keyring, KWallet and KeePassXC support encryption.
     public var allowsUnencryptedKeychainTransport = false
-    /// How long calls may take.
+    /// The longest times that calls wait for a store.
     public var deadlines = Deadlines()
-    /// Whether only keys of registered catalogs may be used.
+    /// Whether the router only accepts keys of registered catalogs.
     public var requiresRegistration = false
-    /// How items of a keyring service are laid out, for services that are shared with other tools.
+    /// The formats of keyring items, by the service's name. Use them for services that other tools share.
     public var keychainStyles: [String: KeyringStyle] = [:]
-    /// Where notes for operators go: what a sweep found, what remains. Never a value.
+    /// The logger for operators. It receives messages about incomplete sweeps and similar events, never a value.
     public var logger = Logger(label: "LocalData")
 
-    /// Time, randomness, tasks, lanes, files: the machine's own, unless a test or a simulation puts others in their place.
+    /// The clock, random numbers, tasks, lanes and files. Tests and simulations replace those of the machine.
     package var runtime: Runtime
 
-    /// How many records of a collection are read, and written in one commit, at a time.
+    /// The number of records of a collection that are read in one page, and written in one commit.
     package var pageSize = 256
-    /// Whether a router that is released closes what it opened. In a simulation a router is released because its process was killed, and does nothing more.
+    /// Whether a released router closes its stores. It is false for rehearsals, and in simulations, where the release
+    /// of a router simulates a killed process.
     package var closesWhenReleased = true
-    /// Makes the stores of the ledger and the quarantine in a simulation, which keeps them on a disk of its own.
+    /// Creates the library's internal stores in a simulation: the ledger, the quarantine and the witnesses.
     package var makeOwnStore: (@Sendable (_ name: String) throws -> any StorageBackend)?
 
     var place: Place
@@ -85,9 +99,11 @@ public struct StorageConfiguration: Sendable {
         self.runtime = runtime
     }
 
-    /// The configuration of a program that names none: its executable's name as application id, XDG folders.
+    /// The configuration of a program that sets none. It uses the executable's name as the application id, and the XDG
+    /// folders.
     ///
-    /// Inside a test process it refuses everything, so that no test ever writes into a home directory: use the trait `.isolatedStorage`.
+    /// In a test process it refuses every access, so that no test writes into a home directory. Use the trait
+    /// `.isolatedStorage` in tests.
     public static let `default`: StorageConfiguration = {
         let runtime = Runtime.live
         let name = runtime.host.executableName
@@ -99,18 +115,21 @@ public struct StorageConfiguration: Sendable {
         return StorageConfiguration(applicationID: name, place: place, keySource: .keychain, runtime: runtime)
     }()
 
-    /// The folders of a person's session: `XDG_CONFIG_HOME`, `XDG_DATA_HOME`, `XDG_STATE_HOME`, or their defaults under `HOME`. Sealing keys are in the keyring.
+    /// Returns a configuration with the folders of the user's session: `XDG_CONFIG_HOME`, `XDG_DATA_HOME`,
+    /// `XDG_STATE_HOME`, or their defaults in `HOME`. Sealing keys are stored in the keyring.
     public static func xdg(applicationID: String, version: String? = nil) -> StorageConfiguration {
         StorageConfiguration(applicationID: applicationID, version: version, place: .xdg, keySource: .keychain)
     }
 
-    /// Everything under `STATE_DIRECTORY/LocalData`, in the layout of ``init(root:applicationID:version:)``. systemd sets the variable for a service with `StateDirectory=`. The
-    /// sealing key is a file with permissions 0600 there.
+    /// Returns a configuration that stores everything in `STATE_DIRECTORY/LocalData`, with the layout of
+    /// ``init(root:applicationID:version:)``. systemd sets the variable for a service with `StateDirectory=`. The
+    /// sealing key is a file in this folder with the permissions 0600.
     public static func service(applicationID: String, version: String? = nil) -> StorageConfiguration {
         StorageConfiguration(applicationID: applicationID, version: version, place: .service, keySource: .localKeyFile)
     }
 
-    /// Everything on disk under one folder. The sealing key is a file with permissions 0600 in it.
+    /// Creates a configuration that stores everything in one folder. The sealing key is a file in this folder with the
+    /// permissions 0600.
     /// - Parameters:
     ///   - root: The folder.
     ///   - applicationID: The application's id.
@@ -120,7 +139,8 @@ public struct StorageConfiguration: Sendable {
             applicationID: applicationID, version: version, place: .directories(StorageDirectories(root: root)), keySource: .localKeyFile)
     }
 
-    /// Folders of one's own choice. The sealing key is a file with permissions 0600 in the data folder.
+    /// Creates a configuration with custom folders. The sealing key is a file in the data folder with the permissions
+    /// 0600.
     /// - Parameters:
     ///   - directories: The folders.
     ///   - applicationID: The application's id.
@@ -129,15 +149,18 @@ public struct StorageConfiguration: Sendable {
         self.init(applicationID: applicationID, version: version, place: .directories(directories), keySource: .localKeyFile)
     }
 
-    /// No disk and no D-Bus: every domain lives in memory, and says of itself what the real one would. Two of them share nothing; two routers made of one share
-    /// everything, as if the program had been started again.
+    /// Returns a configuration without files and D-Bus. Every domain is in memory, and has the capabilities of the real
+    /// one.
+    ///
+    /// Two of these configurations share no data. Two routers with the same configuration share all data, as if the
+    /// program had been started again.
     public static func inMemory() -> StorageConfiguration {
         var configuration = StorageConfiguration(applicationID: "in-memory", place: .memory(MemoryWorld()), keySource: .keychain)
         configuration.userDefaultsName = "standard"
         return configuration
     }
 
-    /// The folders; nil for a configuration that has none.
+    /// The folders; nil for a configuration without folders.
     /// - Throws: ``StorageError`` with `unavailable` when no home directory is known.
     public var directories: StorageDirectories? {
         get throws {
@@ -150,54 +173,56 @@ public struct StorageConfiguration: Sendable {
         }
     }
 
-    /// Plugs in a backend for a kind of domain, in place of the one that comes with the library.
+    /// Sets the backend for a kind of domain. It replaces the library's backend of that kind, if there is one.
     /// - Parameters:
     ///   - kind: The kind.
-    ///   - make: Makes the backend of a scope: a suite, a service, a name. Called once for each scope of a router, when first needed.
+    ///   - make: Creates the backend of a scope: a suite, a service or another name. The router calls it once for each
+    ///     scope, on first use.
     public mutating func useBackend(
         for kind: StorageDomain.Kind, _ make: @escaping @Sendable (_ scope: String) throws -> any StorageBackend
     ) {
         makers[kind] = make
     }
 
-    /// Whether the program plugs in the backend of a kind of domain.
+    /// Returns whether the program sets the backend for a kind of domain.
     package func plugsIn(_ kind: StorageDomain.Kind) -> Bool { makers[kind] != nil }
 
-    /// The domain that holds the key of a database, if the key is in a keyring; nil for the other key sources.
+    /// Returns the domain that stores the key of a database, if the key is in a keyring; nil for other key sources.
     package func keyDomain(ofDatabase name: String) -> StorageDomain? {
         let named = databaseKeySources[name] ?? .configured
         guard case .keychain(let service, _) = (named == .configured ? keySource : named).form else { return nil }
         return .keychain(service: service ?? applicationID)
     }
 
-    /// The context that a store of this program seals under.
+    /// Returns the context that the seals of a store include.
     /// - Parameters:
-    ///   - kind: The kind of store: that of its domain, or "sqlite" or "vault" for a database of sealed rows.
+    ///   - kind: The kind of store: that of its domain, or "sqlite" or "vault" for an encrypted database.
     ///   - scope: The database, suite or service.
     package func storeContext(_ kind: String, _ scope: String) -> StoreContext {
         StoreContext(application: sealingContext ?? applicationID, kind: kind, scope: scope)
     }
 
-    /// The context of the database that serves a domain, here or in another application.
+    /// Returns the context of the database of a domain, for this or another application.
     package func databaseContext(of domain: StorageDomain, application: String?) -> StoreContext {
         let scope = domain.scope ?? defaultScope(of: domain.kind)
         let own = storeContext(domain.kind == .keychain ? "vault" : "sqlite", scope)
         return StoreContext(application: application ?? own.application, kind: own.kind, scope: scope)
     }
 
-    /// The ids of the applications that the databases in the folders say they belong to. Nothing proves what they say: it is for messages.
+    /// Returns the ids of the applications that the databases in the folders name as their owners. The names are not
+    /// verified, so use them only in messages.
     package func ownersOfDatabases() async -> Set<String> {
         var found: Set<String> = []
         for provider in Wiring.providers { found.formUnion((try? await provider.applications(self)) ?? []) }
         return found
     }
 
-    /// Whether nothing is on a disk.
+    /// Whether the configuration stores everything in memory.
     package var isInMemory: Bool {
         if case .memory = place { true } else { false }
     }
 
-    /// The key sources beside ``keySource`` that something of the program's is sealed with.
+    /// The key sources of databases and vaults, in addition to ``keySource``.
     package var otherKeySources: [KeySourceReference] {
         Set(databaseKeySources.values).union(keychain.vault.map { [$0] } ?? []).sorted { $0.description < $1.description }
     }
@@ -211,28 +236,29 @@ public struct StorageConfiguration: Sendable {
     }
 }
 
-/// Where the domain `.keychain` keeps its values.
+/// The location of the domain `.keychain`.
 public struct KeychainPlace: Hashable, Sendable, CustomStringConvertible {
     let vault: KeySourceReference?
 
-    /// In the Secret Service of the session: GNOME Keyring, KWallet.
+    /// The Secret Service of the session, such as GNOME Keyring or KWallet.
     public static let session = KeychainPlace(vault: nil)
 
-    /// In sealed databases of the program's own, one a service, for a machine without a session: a server, a container. Nothing chooses this but the program, and what is
-    /// in the keyring is not moved by it.
-    /// - Parameter keySource: Where the vault's key is kept: a key file, a credential, a passphrase or a portal; never the keyring.
+    /// Encrypted databases of the program, one for each service, for a machine without a session, such as a server or a
+    /// container. Only the program chooses this location. Existing items of a keyring are not moved to it.
+    /// - Parameter keySource: The source of the vault's key: a key file, a credential, a passphrase or a portal; never
+    ///   the keyring.
     public static func sealedVault(_ keySource: KeySourceReference) -> KeychainPlace { KeychainPlace(vault: keySource) }
 
-    /// The place in words.
+    /// The location in words.
     public var description: String { vault.map { "sealed vault (\($0))" } ?? "keyring" }
 }
 
 extension KeySourceReference {
-    /// The file that a configuration without a keyring keeps its key in: `sealing-key` in its data folder.
+    /// The key file of a configuration without a keyring: `sealing-key` in its data folder.
     static let localKeyFile = KeySourceReference.keyFile("sealing-key")
 }
 
-/// The memory that routers of one in-memory configuration share.
+/// The memory that the routers of one in-memory configuration share.
 final class MemoryWorld: Sendable {
     private let media = Mutex<[StorageDomain: MemoryMedium]>([:])
 
@@ -246,7 +272,7 @@ final class MemoryWorld: Sendable {
     }
 }
 
-/// Whether this process runs tests.
+/// Detects whether this process runs tests.
 enum TestProcess {
     static var isCurrent: Bool {
         let program = CommandLine.arguments.first ?? ""

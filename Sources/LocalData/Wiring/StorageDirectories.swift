@@ -1,21 +1,25 @@
 import BackendRuntime
 public import Foundation
 
-/// The folders in which everything is kept. What to back up: `preferences` and `data`; `state` and `locks` can be made anew.
+/// The folders in which the library stores data. Back up `preferences` and `data`. The library creates `state` and
+/// `locks` again if they are lost.
 public struct StorageDirectories: Hashable, Sendable {
-    /// The property lists.
+    /// The folder of the property lists.
     public var preferences: String
-    /// Databases, sealing keys, the quarantine and the witnesses.
+    /// The folder of databases, sealing keys, the quarantine and the witnesses.
     public var data: String
-    /// The migration ledger.
+    /// The folder of the migration ledger.
     public var state: String
-    /// The locks between processes. Every program that shares a store must share this folder, so it does not depend on the application's id.
+    /// The folder of the locks between processes. Every program that shares a store must use the same folder, so it
+    /// does not depend on the application's id.
     public var locks: String
-    /// Whether all property lists in ``preferences`` belong to this program, so that a backup contains all of them. False for the XDG folders, which a user's programs share.
-    /// There a backup contains the lists that the program's keys lead to or once led to.
+    /// Whether all property lists in ``preferences`` belong to this program, so that a backup contains all of them.
+    ///
+    /// It is false for the XDG folders, which all programs of a user share. A backup then contains the property lists
+    /// that the program's keys use or have used.
     public var ownsPreferences: Bool
 
-    /// Names the folders; absolute paths.
+    /// Creates a list of folders from absolute paths.
     public init(preferences: String, data: String, state: String, locks: String, ownsPreferences: Bool = false) {
         self.preferences = preferences
         self.ownsPreferences = ownsPreferences
@@ -24,19 +28,19 @@ public struct StorageDirectories: Hashable, Sendable {
         self.locks = locks
     }
 
-    /// Everything under one folder.
+    /// Creates a list of folders inside one folder.
     public init(root: URL) {
         let root = root.standardizedFileURL.path
         self.init(
             preferences: root + "/preferences", data: root + "/data", state: root + "/state", locks: root + "/locks", ownsPreferences: true)
     }
 
-    /// The folders of the XDG base directory specification: `XDG_CONFIG_HOME` for property lists, `<XDG_DATA_HOME>/<id>/LocalData`,
-    /// `<XDG_STATE_HOME>/<id>/LocalData`, and `<XDG_STATE_HOME>/LocalData/locks`.
+    /// Returns the folders of the XDG base directory specification: `XDG_CONFIG_HOME` for property lists,
+    /// `<XDG_DATA_HOME>/<id>/LocalData`, `<XDG_STATE_HOME>/<id>/LocalData`, and `<XDG_STATE_HOME>/LocalData/locks`.
     /// - Throws: ``StorageError`` with `unavailable` when neither the variables nor `HOME` are set.
     static func xdg(applicationID: String, host: HostFacts) throws -> StorageDirectories {
         func base(_ variable: String, _ fallback: String) throws -> String {
-            // The specification: relative paths are invalid and must be ignored.
+            // The specification says that relative paths are invalid and must be ignored.
             if let value = host.environment[variable], value.hasPrefix("/") { return value }
             guard let home = host.homeDirectory, home.hasPrefix("/") else {
                 throw StorageError(
@@ -53,11 +57,11 @@ public struct StorageDirectories: Hashable, Sendable {
             locks: try base("XDG_STATE_HOME", ".local/state") + "/LocalData/locks")
     }
 
-    /// The folder `STATE_DIRECTORY/LocalData` of a systemd service; the XDG folders if there is no `STATE_DIRECTORY`. `CONFIGURATION_DIRECTORY` belongs to root, and a service
-    /// cannot write to it.
+    /// Returns the folder `STATE_DIRECTORY/LocalData` of a systemd service, or the XDG folders if `STATE_DIRECTORY` is
+    /// not set. `CONFIGURATION_DIRECTORY` is not used, because it belongs to root and a service cannot write to it.
     /// - Throws: ``StorageError`` with `unavailable` when neither `STATE_DIRECTORY` nor `HOME` is set.
     static func service(applicationID: String, host: HostFacts) throws -> StorageDirectories {
-        // systemd separates several folders by colons; the first is the service's own.
+        // systemd separates several folders by colons. The first one belongs to the service.
         let state = host.environment["STATE_DIRECTORY"]?.split(separator: ":").first.map(String.init)
         if let state, state.hasPrefix("/") { return StorageDirectories(root: URL(fileURLWithPath: state + "/LocalData")) }
         return try xdg(applicationID: applicationID, host: host)

@@ -2,7 +2,7 @@ import BackendContract
 import BackendRuntime
 import Sealing
 
-/// The freshness anchors of databases and vaults, by the form of their place.
+/// Creates the freshness anchors of databases and vaults.
 extension Wiring {
     func makeFreshnessAnchor(of database: StorageDomain) throws -> (any FreshnessAnchor)? {
         let name = database.scope ?? configuration.defaultScope(of: database.kind)

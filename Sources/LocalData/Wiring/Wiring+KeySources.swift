@@ -2,7 +2,7 @@ import BackendContract
 import MemoryBackend
 import Sealing
 
-/// The sources of sealing keys, by the form of their reference.
+/// Creates the key source for a reference.
 extension Wiring {
     func makeKeySource(_ reference: KeySourceReference) throws -> any KeySource {
         for provider in Self.providers { if let source = try provider.keySource(reference, self) { return source } }
@@ -49,7 +49,7 @@ extension Wiring {
 
     private func dataPath(_ name: String) throws -> String { "\(try configuration.requiredDirectories().data)/\(name)" }
 
-    /// The stand-in for a source that is a file; nil where something is on a disk.
+    /// Returns a key source in memory that replaces one with a file; nil if the configuration stores data on a disk.
     func keyInMemory(_ kind: String, _ name: String, _ protection: ProtectionLevel) -> (any KeySource)? {
         guard case .memory(let world) = configuration.place else { return nil }
         let medium = world.medium(StorageDomain(kind: StorageDomain.Kind(kind), scope: name))

@@ -2,28 +2,31 @@ import BackendContract
 import DefaultsBackend
 import MemoryBackend
 
-/// The library's own stores: the ledger's, the quarantine's and that of the witnesses. They need no sealing key, so they can be made before there is any.
+/// The library's internal stores: the ledger, the quarantine and the witnesses. They need no sealing key, so they are
+/// created before any key exists.
 extension Wiring {
-    /// The store of the migration ledger.
-    /// - Parameter isRestoring: Whether it opens although a restore is unfinished: for the restore itself.
+    /// Returns the store of the migration ledger.
+    /// - Parameter isRestoring: Whether the store can be opened while a restore is unfinished. The restore itself needs
+    ///   this.
     static func ledgerStore(_ configuration: StorageConfiguration, isRestoring: Bool = false) -> OwnStore {
         OwnStore { try makeOwnStore("ledger", configuration, isRestoring: isRestoring) { "\($0.state)/ledger.plist" } }
     }
 
-    /// The store of the quarantine.
+    /// Returns the store of the quarantine.
     static func quarantineStore(_ configuration: StorageConfiguration) -> OwnStore {
         OwnStore { try makeOwnStore("quarantine", configuration) { "\($0.data)/quarantine/quarantine.plist" } }
     }
 
-    /// The store of the witnesses.
+    /// Returns the store of the witnesses.
     static func witnessStore(_ configuration: StorageConfiguration) -> OwnStore {
         OwnStore { try makeOwnStore("witness", configuration, witnessPath) }
     }
 
-    /// Where the list of the witnesses is.
+    /// Returns the path of the list of witnesses.
     static func witnessPath(_ directories: StorageDirectories) -> String { "\(directories.data)/witness.plist" }
 
-    /// The copies of damaged property lists. A configuration without folders has none; one whose folders are unknown says so when it is asked.
+    /// Returns the access to copies of damaged property lists. A configuration without folders has none. If the folders
+    /// are unknown, each access throws.
     static func damagedFiles(_ configuration: StorageConfiguration) -> DamagedFiles {
         guard !configuration.isInMemory else { return .none }
         @Sendable func copies() throws(BackendError) -> PropertyListCopies? {

@@ -4,11 +4,12 @@ import MemoryBackend
 import Sealing
 import Synchronization
 
-/// Makes what places are made of: the store of each scope of a domain, by the provider of its kind, and the sources of sealing keys.
+/// Creates the stores and key sources of a configuration. The provider of each kind of domain creates the stores of its
+/// scopes.
 ///
-/// It holds the stores that only keep keys, and no others. No store holds it.
+/// It only holds the stores that contain sealing keys. No store holds a strong reference to it.
 final class Wiring: StoreProvider {
-    /// Every backend that comes with the library, one line each.
+    /// The providers of the library's backends.
     static let providers: [any BackendProvider] = [
         MemoryProvider(),
         DefaultsProvider(),
@@ -16,17 +17,17 @@ final class Wiring: StoreProvider {
         SQLiteProvider(),
     ]
 
-    /// The provider of a kind of domain; nil for a kind that only a program's own backend can serve.
+    /// Returns the provider of a kind of domain; nil for a kind that only a custom backend can serve.
     static func provider(of kind: StorageDomain.Kind) -> (any BackendProvider)? { providers.first { $0.kind == kind } }
 
     package let configuration: StorageConfiguration
     private let keys: SealingKeys
     private let sealed: SealedContent
     private let keySources = Mutex<[KeySourceReference: any KeySource]>([:])
-    /// The stores that only keep keys: no route leads to them.
+    /// The stores that only contain sealing keys. No route leads to them.
     private let keyStores = Mutex<[any StorageBackend]>([])
 
-    /// Whether stores open although a restore is unfinished: for the restore itself.
+    /// Whether stores can be opened while a restore is unfinished. The restore itself needs this.
     private let isRestoring: Bool
 
     init(configuration: StorageConfiguration, keys: SealingKeys, sealed: SealedContent, isRestoring: Bool = false) {
@@ -58,7 +59,7 @@ final class Wiring: StoreProvider {
         return try provider.make(scope, parts)
     }
 
-    /// A warning for the operator about a domain's store on this machine; nil if there is none.
+    /// Returns a warning for the operator about a domain's store on this machine; nil if there is none.
     func warning(about domain: StorageDomain) -> String? {
         guard !configuration.isInMemory, !configuration.plugsIn(domain.kind) else { return nil }
         return Self.provider(of: domain.kind)?.warning(configuration)
@@ -66,7 +67,7 @@ final class Wiring: StoreProvider {
 
     private var parts: StoreParts {
         StoreParts(configuration: configuration, keys: keys, stores: self) { [weak self] (source) throws(BackendError) in
-            // "No keys" would let a new key be made beside what the old one sealed.
+            // Returning no keys would allow a new key to be created although an old key has sealed data.
             guard let self else { throw BackendError(.unavailable, "The router was released. Nothing was changed.") }
             return try await sealedIDs(of: source)
         } freshnessAnchor: { [self] in
@@ -74,26 +75,27 @@ final class Wiring: StoreProvider {
         }
     }
 
-    /// The ids of the keys of a source that sealed something of this program's, in any store.
+    /// Returns the ids of the keys of a source that sealed data of this program, in any store.
     func sealedIDs(of source: any KeySource) async throws(BackendError) -> Set<[UInt8]> {
         try await sealed.ids(of: source, naming: self)
     }
 
-    /// The stores that keys of a source open, and the ids of these keys.
+    /// Returns the stores that keys of a source open, with the ids of these keys.
     func keyedStores(of source: any KeySource) async throws(BackendError) -> [StorageDomain: Set<[UInt8]>] {
         var found: [StorageDomain: Set<[UInt8]>] = [:]
         for provider in Self.providers { found.merge(try await provider.keyedStores(of: source, configuration)) { $0.union($1) } }
         return found
     }
 
-    /// Which keys running programs seal with. Nobody shares keys in memory.
+    /// Returns the record of the keys that running programs use for sealing. A configuration in memory has none,
+    /// because no other program shares its keys.
     static func keyUses(_ configuration: StorageConfiguration) -> any KeyUses {
         guard !configuration.isInMemory, let directories = try? configuration.directories else { return NoOtherUses() }
         return KeyUseFiles(
             directory: "\(directories.locks)/keys", deadline: configuration.deadlines.files, runtime: configuration.runtime)
     }
 
-    /// Remembers where a registered key leads, or a legacy location of one, for ``sealedIDs(of:)``.
+    /// Records the slot of a registered key, or of one of its legacy locations, for ``sealedIDs(of:)``.
     func noteSealed(_ route: Route) throws { try sealed.note(route, self) }
 
     package func keySource(_ reference: KeySourceReference) throws -> any KeySource {
@@ -107,14 +109,14 @@ final class Wiring: StoreProvider {
         }
     }
 
-    /// Makes a store that only keeps keys.
+    /// Creates a store that only contains sealing keys.
     func makeKeyStore(_ kind: StorageDomain.Kind, _ scope: String) throws -> any StorageBackend {
         let store = try makeBackend(kind, scope)
         keyStores.withLock { $0.append(store) }
         return store
     }
 
-    /// Closes the stores that only keep keys.
+    /// Closes the stores that only contain sealing keys.
     package func close() async {
         for store in keyStores.withLock(\.self) { await store.close() }
     }

@@ -1,33 +1,35 @@
 public import BackendContract
 public import Foundation
 
-/// A byte store in a folder: one file for each name. These functions are enough; ``ByteStoreBackend`` adds the rest:
+/// A byte store that keeps one file for each name in a folder. ``ByteStoreBackend`` turns it into a complete backend:
 ///
 /// ```swift
 /// let backend = ByteStoreBackend(FolderByteStore(URL(filePath: "/var/lib/weather")))
 /// ```
 ///
-/// The sample is short, not complete: Foundation replaces a file in one step but does not flush the folder (so it claims `untilPowerLoss`,
-/// not `durable`), and it blocks its caller (a real store works on a lane of its own).
+/// The sample is short, not complete. Foundation replaces a file atomically but does not flush the folder, so the store
+/// claims `untilPowerLoss` and not `durable`. It also blocks its caller; a real store would do its work on a separate
+/// serial queue.
 public struct FolderByteStore: ByteStore {
     private let folder: URL
 
-    /// Creates a store; its folder is created by the first write.
+    /// Creates a store. The first write creates its folder.
     public init(_ folder: URL) { self.folder = folder.standardizedFileURL.resolvingSymlinksInPath() }
 
-    /// The folder, by its path: two stores on one folder are the same physical store.
+    /// The identity of the store: the path of its folder. Two stores with one folder are the same physical store.
     public var identity: BackendIdentity { BackendIdentity(kind: "folder", store: folder.path) }
 
-    /// The claims of the store; it must keep all of them.
+    /// The capabilities that the store guarantees. The conformance tests check them.
     public var capabilities: BackendCapabilities { BackendCapabilities(durability: .untilPowerLoss, protection: .plain) }
 
-    /// The bytes under a name; nil only when the file is known not to exist.
+    /// Reads the bytes of a name. It returns nil only if the file does not exist.
     public func read(_ name: String) async throws(BackendError) -> [UInt8]? {
         let file = try file(name)
         do { return try [UInt8](Data(contentsOf: file)) } catch CocoaError.fileReadNoSuchFile { return nil } catch { throw failure(error) }
     }
 
-    /// Stores bytes: a temporary file beside the old one, then a rename over it, so that a reader sees the old bytes or the new ones.
+    /// Stores bytes. It writes a temporary file and renames it over the old one, so that a reader sees either the old
+    /// or the new bytes.
     public func write(_ bytes: [UInt8], _ name: String) async throws(BackendError) {
         let file = try file(name)
         do {
@@ -44,7 +46,7 @@ public struct FolderByteStore: ByteStore {
         }
     }
 
-    /// The names of all files; no folder means no names.
+    /// Lists the names of all files. If the folder does not exist, there are no names.
     public func list() async throws(BackendError) -> [String] {
         do {
             return try FileManager.default.contentsOfDirectory(atPath: folder.path)
@@ -52,7 +54,8 @@ public struct FolderByteStore: ByteStore {
         } catch CocoaError.fileReadNoSuchFile { return [] } catch { throw failure(error) }
     }
 
-    /// The file of a name. Everything but a-z, 0-9 and the dot is escaped, so that no name leaves the folder and no two names share a file.
+    /// Returns the file of a name. All characters except a-z, 0-9 and the dot are escaped, so that no file is outside
+    /// of the folder and no two names have the same file.
     private func file(_ name: String) throws(BackendError) -> URL {
         let plain = CharacterSet(charactersIn: "abcdefghijklmnopqrstuvwxyz0123456789.")
         guard let escaped = name.addingPercentEncoding(withAllowedCharacters: plain), escaped.utf8.count + Self.ending.count <= 255 else {

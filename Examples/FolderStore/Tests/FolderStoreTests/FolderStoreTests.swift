@@ -8,14 +8,15 @@ import Testing
 /// A folder that no other test uses.
 func emptyFolder() -> URL { FileManager.default.temporaryDirectory.appending(path: "folder-store-\(UUID().uuidString)") }
 
-/// The setup for the laws: a store in an empty folder, and another store over the same folder.
+/// The setup for the conformance tests, which are called laws. It creates stores in empty folders, and opens further
+/// stores on the same folder.
 let bench = LawBench(
     name: "folder", capabilities: ByteStoreBackend(FolderByteStore(emptyFolder())).capabilities, scale: 0.5,
     makeStore: { ByteStoreBackend(FolderByteStore(emptyFolder())) },
     reopen: { ByteStoreBackend(FolderByteStore(URL(filePath: $0.identity.store))) })
 
 @Test(arguments: BackendLaw.all.filter { $0.applies(to: bench) })
-func `the store keeps every law that its claims demand`(law: BackendLaw) async throws {
+func `the store passes every law that applies to its capabilities`(law: BackendLaw) async throws {
     try await law.verify(on: bench)
 }
 

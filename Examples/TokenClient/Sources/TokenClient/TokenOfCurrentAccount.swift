@@ -1,6 +1,6 @@
 import LocalData
 
-/// The keys of the program: now one token, before one for each account.
+/// The keys of the program. It stores one token now; earlier versions stored one for each account.
 public struct AccountKeys: StorageKeyCatalog {
     /// Creates the catalog.
     public init() {}
@@ -16,7 +16,8 @@ public struct AccountKeys: StorageKeyCatalog {
     public var allKeys: [AnyStorageKey] { [.key(Self.account), .key(Self.token)] }
 }
 
-/// Moves the token of the account in use. Which of the sources that is, only the program knows.
+/// Moves the token of the account in use. It is a custom migration, because only the program can choose the right
+/// source.
 struct TokenOfCurrentAccount: StorageMigration {
     var destinationKey: StorageKey<String> { AccountKeys.token }
     var sources: [AnyStorageKey] { ["work", "home"].map { .key(AccountKeys.token(of: $0)) } }

@@ -4,11 +4,11 @@ import LocalDataTesting
 import Testing
 import TokenClient
 
-/// `StorageRouter.shared` is a separate router for each test, in memory.
+/// In this suite, `StorageRouter.shared` is a separate router in memory for each test.
 @Suite(.isolatedStorage) struct TokenClientTests {
     private var legacy: StorageKey<String> { StorageKey(name: "token.work", domain: .userDefaults) }
 
-    @Test func `the token of the account in use is moved, and its copy is gone`() async throws {
+    @Test func `a sweep moves the token of the account in use and deletes the legacy copy`() async throws {
         let router = StorageRouter.shared
         try await router.set("work", for: StorageKey(name: "account", domain: .userDefaults))
         try await router.set("t-1", for: legacy)
@@ -19,7 +19,7 @@ import TokenClient
         #expect(try await router.value(for: legacy) == nil)
     }
 
-    @Test func `a library that cannot await keeps its tokens in the keychain`() async throws {
+    @Test func `a synchronous library stores, lists and removes tokens in the keychain`() async throws {
         let store = KeychainTokenStore(BlockingStorage(StorageRouter.shared), service: "com.example.client")
         try await onThread {
             try store.save("secret", for: "example.com")

@@ -1,23 +1,23 @@
 import BackendContract
 
-/// The parts of a store that collections are in.
+/// The namespaces that a store uses for collections.
 extension StorageNamespace {
     private static let collectionPrefix = "collection:"
 
-    /// The part that holds the records of a collection.
+    /// The namespace of a collection's records.
     static func collection(_ name: String) -> StorageNamespace { StorageNamespace(collectionPrefix + name) }
 
-    /// The part in which each collection has one slot for the whole collection.
+    /// The namespace with one slot for each collection as a whole.
     static let collections = StorageNamespace("collections")
 
-    /// The collection whose records are here; nil for any other part.
+    /// The name of the collection whose records are in this namespace; nil for other namespaces.
     var collectionName: String? {
         name.hasPrefix(Self.collectionPrefix) ? String(name.dropFirst(Self.collectionPrefix.count)) : nil
     }
 }
 
 extension PhysicalSlot {
-    /// The slot of the whole collection that this slot's record is in; nil for a slot outside of collections.
+    /// The slot of the collection that contains this record; nil if this slot is not a record's.
     var placeholder: PhysicalSlot? {
         address.namespace.collectionName.map { PhysicalSlot(store: store, address: StorageAddress($0, in: .collections)) }
     }

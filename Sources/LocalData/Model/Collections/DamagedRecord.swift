@@ -1,15 +1,18 @@
 import BackendContract
 
-/// A record that cannot be read: where it is, and in which state. A record that was changed since is another one, and is left alone.
+/// A record that cannot be read, identified by its location and its state.
+///
+/// If the record changes afterwards, this value no longer matches it. Functions that salvage records leave the changed
+/// record alone.
 public struct DamagedRecord: Hashable, Sendable, CustomStringConvertible {
-    /// How its store finds it.
+    /// The way to find the record in its store.
     enum Place: Hashable, Sendable {
         case named(StorageAddress, StorageRevision)
-        /// Its name is lost with it.
+        /// The name of the record is lost.
         case nameless(DamageHandle)
     }
 
-    /// The domain that it is in.
+    /// The domain that contains the record.
     public let domain: StorageDomain
     let place: Place
 
@@ -18,10 +21,12 @@ public struct DamagedRecord: Hashable, Sendable, CustomStringConvertible {
         self.place = place
     }
 
-    /// The name of its key, or its id in its collection; nil if the name is lost: a store that keeps names sealed cannot tell the name of a row that it cannot open.
+    /// The name of the key, or the id in the collection; nil if the name is lost. A store that encrypts names cannot
+    /// read the name of a row that it cannot decrypt.
     public var name: String? { if case .named(let address, _) = place { address.name } else { nil } }
 
-    /// A text that names it to another program, such as the tool `localdata`: hexadecimal digits. It contains the name, and nothing of the content.
+    /// A text that identifies the record for another program, such as the tool `localdata`. It consists of hexadecimal
+    /// digits. It contains the record's name, but nothing of its content.
     public var handle: String {
         var writer = ByteWriter()
         switch place {
@@ -35,7 +40,7 @@ public struct DamagedRecord: Hashable, Sendable, CustomStringConvertible {
         return hexadecimalText(of: writer.bytes)
     }
 
-    /// What a ``handle`` names in a domain; nil if the text is no handle.
+    /// Creates a value from a ``handle`` of a record in a domain; nil if the text is not a handle.
     public init?(handle: String, in domain: StorageDomain) {
         guard let bytes = bytes(ofHexadecimal: handle) else { return nil }
         do throws(RecordDamage) {
@@ -52,6 +57,6 @@ public struct DamagedRecord: Hashable, Sendable, CustomStringConvertible {
         self.domain = domain
     }
 
-    /// The name, if it is known, and the domain.
+    /// The name, or a note that the record has none, and the domain.
     public var description: String { "\(name ?? "a record without a name") in \(domain)" }
 }

@@ -1,62 +1,67 @@
 import BackendContract
 public import Foundation
 
-/// How far a record has come on its way to another machine: kept beside the record, never within it.
+/// The progress of a record's synchronization with another machine. It is stored in the record's metadata, not in its
+/// content.
 public struct SyncStatus: RawRepresentable, Hashable, Sendable, Codable {
     /// The text that is stored.
     public let rawValue: String
 
-    /// Creates a status; those of the static members are what programs usually need.
+    /// Creates a status. Most programs only need the static members.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Nothing is known.
+    /// The status is unknown.
     public static let undetermined = SyncStatus(rawValue: "undetermined")
-    /// It was changed here and not sent.
+    /// The record was changed here and has not been sent.
     public static let notSynced = SyncStatus(rawValue: "notSynced")
-    /// It is being sent.
+    /// The record is being sent.
     public static let syncing = SyncStatus(rawValue: "syncing")
-    /// It is the same on both sides.
+    /// Both machines have the same record.
     public static let synced = SyncStatus(rawValue: "synced")
 }
 
-/// What has to be true of a record, beside its content, to be among those that are asked for. Several conditions hold all together.
+/// A condition on the metadata of records. A filter with several conditions selects the records that meet all of them.
 ///
-/// In encrypted SQLite each but ``modified(since:)`` takes time in proportion to the records found, over blind indexes; elsewhere all records are read.
+/// In encrypted SQLite, a query by status or attribute finds the records by keyed hashes in an index. Its time depends
+/// on the number of records found. ``StorageCollection/withoutAttributeIndex()`` turns this index off. A query by
+/// ``modified(since:)`` alone reads every record that was stored on the day of the date or later. Other stores read all
+/// records.
 public struct RecordFilter: Sendable, Hashable {
     let conditions: [StorageQuery.Condition]
 
-    /// Every record.
+    /// Selects every record.
     public static let all = RecordFilter(conditions: [])
 
-    /// Those with a status.
+    /// Selects the records with a status.
     public static func syncStatus(_ status: SyncStatus) -> RecordFilter { attribute(StorageMetadata.syncStatus, status.rawValue) }
 
-    /// Those that were stored with a text under a name.
+    /// Selects the records that were stored with an attribute of this name and text.
     public static func attribute(_ name: String, _ text: String) -> RecordFilter {
         RecordFilter(conditions: [.attribute(name, text)])
     }
 
-    /// Those that were stored at a moment or later, by the clock of that time.
+    /// Selects the records that were last stored at a date or later, by the wall clock at the time of storing.
     public static func modified(since date: Date) -> RecordFilter {
         RecordFilter(conditions: [.modified(since: date.timeIntervalSince1970)])
     }
 
-    /// Those for which both hold.
+    /// Returns a filter that requires the conditions of both filters.
     public func and(_ other: RecordFilter) -> RecordFilter { RecordFilter(conditions: conditions + other.conditions) }
 }
 
 extension StorageMetadata {
     /// The attribute that holds a record's sync status.
     static let syncStatus = "syncStatus"
-    /// The attributes by which the library itself asks for records begin with this.
+    /// The prefix of the attributes that the library sets for its own queries.
     static let reservedPrefix = "LocalData."
-    /// The attribute that holds the version of a record's shape, as text: so that those of an earlier one are found.
+    /// The attribute that holds a record's schema version as text, so that a query finds the records of earlier
+    /// versions.
     static let versionAttribute = "LocalData.version"
-    /// The attribute of records that expire.
+    /// The attribute that marks records with an expiry date.
     static let expiresAttribute = "LocalData.expires"
 }
 
 extension StoredValue {
-    /// How far the record has come on its way to another machine; nil where it is not known.
+    /// The record's sync status; nil if it has none.
     public var syncStatus: SyncStatus? { attributes[StorageMetadata.syncStatus].map(SyncStatus.init(rawValue:)) }
 }

@@ -1,22 +1,22 @@
-/// A legacy location of a collection: all of its records come from there.
+/// A legacy location from which a collection takes its records.
 protocol RecordSource<Record>: Sendable {
     associatedtype Record: Codable & Sendable
-    /// How long it is kept up to date; nil for one that is left behind.
+    /// The release window during which the legacy location is kept up to date; nil if it is emptied at once.
     var window: ReleaseWindow? { get }
 }
 
-/// An older collection.
+/// A legacy location that is another collection.
 struct CollectionSource<Source: Codable & Sendable, Record: Codable & Sendable>: RecordSource {
     let source: StorageCollection<Source>
     let options: MigrationOptions
     let transform: @Sendable (Source) throws -> Record
-    /// How it is kept up to date for programs of an earlier release.
+    /// How the older collection is kept up to date for programs of an earlier release; nil without a release window.
     var kept: MirroredSource<Record>?
 
     var window: ReleaseWindow? { kept?.window }
 }
 
-/// A value under a key that held all records of a collection.
+/// A legacy location that is one key, whose value contains all records of the collection.
 struct ListSource<Source: Codable & Sendable, Record: Codable & Sendable>: RecordSource {
     let key: StorageKey<Source>
     let split: @Sendable (Source) throws -> [Record]
@@ -24,7 +24,7 @@ struct ListSource<Source: Codable & Sendable, Record: Codable & Sendable>: Recor
     var window: ReleaseWindow? { nil }
 }
 
-/// A legacy location of a collection, with the key under which it is listed.
+/// A legacy location of a collection, and the key that represents it in lists.
 struct LegacyLocation: Sendable {
     let key: AnyStorageKey
     let source: any RecordSource

@@ -1,18 +1,18 @@
 import BackendContract
 import Synchronization
 
-/// The records that values hold within their references, collected while the values are encoded.
+/// Collects the records inside the references of a value while the value is encoded.
 final class ReferenceCollector: Sendable {
     @TaskLocal static var current: ReferenceCollector?
 
-    /// Names are compared as stores compare them: byte by byte.
+    /// The identity of a record. Names are compared byte by byte, as stores compare them.
     private struct Name: Hashable {
         let domain: StorageDomain
         let address: StorageAddress
     }
 
-    /// A record that is still to be encoded. Records are encoded from a list and not where they are found: a long chain of references would otherwise nest as many
-    /// calls.
+    /// A record that is not encoded yet. A list holds these records instead of recursion, because a long chain of
+    /// references would overflow the stack.
     private struct Met: Sendable {
         let name: Name
         let encode: @Sendable () throws -> [UInt8]
@@ -20,18 +20,18 @@ final class ReferenceCollector: Sendable {
     }
 
     private struct State {
-        /// The bytes of each record; nil until it is encoded.
+        /// The encoded bytes of each record; nil until it is encoded.
         var seen: [Name: [UInt8]?] = [:]
-        /// The bytes of records that were found again.
+        /// The bytes of records that were found more than once. Bytes equal to those in ``seen`` are left out.
         var again: [(name: Name, bytes: [UInt8])] = []
-        /// Not yet encoded, in the order in which they were found.
+        /// The records that are not encoded yet, in the order in which they were found.
         var met: [Met] = []
-        /// Each record after those that it refers to.
+        /// The encoded records. Each one comes after the records that it refers to.
         var found: [(name: Name, referred: any ReferredRecord)] = []
     }
 
     private let state = Mutex(State())
-    /// Whether a chain of versions runs meanwhile: references that it makes are made of parts of an older value.
+    /// Whether a chain of versions is running. References that its steps create contain parts of an older value.
     let isOfChain: Bool
 
     init(isOfChain: Bool = false) { self.isOfChain = isOfChain }
@@ -39,15 +39,16 @@ final class ReferenceCollector: Sendable {
     var isEmpty: Bool { state.withLock { $0.found.isEmpty && $0.met.isEmpty } }
     var found: [any ReferredRecord] { state.withLock { $0.found.map(\.referred) } }
 
-    /// Whether one record was found in several states, of which only the first is in ``found``.
+    /// Whether one record was found with different contents. ``found`` contains only the first of them.
     var hasOtherStates: Bool { state.withLock { state in state.again.contains { state.seen[$0.name] != $0.bytes } } }
 
     private static func name<Target: StoredEntity>(_ collection: StorageCollection<Target>, _ id: String) -> Name {
         Name(domain: collection.domain, address: StorageAddress(id, in: collection.namespace))
     }
 
-    /// Adds a record once, with the records that it refers to.
-    /// - Parameter isPending: Whether it is part of an older value, and therefore never replaces a stored record.
+    /// Adds a record. ``encodeMet()`` encodes it later, together with the records that it refers to.
+    /// - Parameter isPending: Whether the record is part of an older value. Such a record never replaces a stored
+    ///   record.
     func collect<Target: StoredEntity>(_ target: Target, _ id: String, isPending: Bool) {
         let collection = Target.collection
         let key = collection.key(id)
@@ -57,7 +58,7 @@ final class ReferenceCollector: Sendable {
         state.withLock { $0.met.append(met) }
     }
 
-    /// The serializer's bytes of a value; records that it refers to are collected.
+    /// Encodes a value with its serializer, and collects the records that it refers to.
     func encoding<Value>(_ value: Value, _ serializer: Serializer<Value>) throws -> [UInt8] {
         let bytes = try Self.$current.withValue(self) { Array(try serializer.encode(value)) }
         try encodeMet()
@@ -69,7 +70,7 @@ final class ReferenceCollector: Sendable {
         case leave(Name, any ReferredRecord)
     }
 
-    /// Encodes the records that were found, and those that they refer to.
+    /// Encodes the collected records, and the records that they refer to.
     func encodeMet() throws {
         func takeMet() -> [Step] {
             state.withLock { state in
@@ -100,7 +101,7 @@ final class ReferenceCollector: Sendable {
         }
     }
 
-    /// A record that was collected before.
+    /// Returns a record that was collected before; nil if there is none.
     func target<Target: StoredEntity>(_ type: Target.Type, _ id: String) throws -> Target? {
         if isEmpty { return nil }
         try encodeMet()
@@ -109,7 +110,7 @@ final class ReferenceCollector: Sendable {
     }
 }
 
-/// A record that a value refers to and was made with, whose type is not known where it is used. `Referred` is the only type that conforms.
+/// A collected record with its type erased. `Referred` is the only conforming type.
 protocol ReferredRecord: Sendable {
     associatedtype Target: StoredEntity
     var target: Target { get }
@@ -118,12 +119,12 @@ protocol ReferredRecord: Sendable {
     var isPending: Bool { get }
 }
 
-/// A record that a value refers to and was made with.
+/// A record that a reference contains, encoded.
 struct Referred<Target: StoredEntity>: ReferredRecord {
     let target: Target
     let key: StorageKey<Target>
-    /// The serializer's bytes of the record.
+    /// The output of the serializer for the record.
     let bytes: [UInt8]
-    /// Whether it is part of an older value, and therefore only for an empty slot.
+    /// Whether the record is part of an older value. Such a record is only written to an empty slot.
     let isPending: Bool
 }

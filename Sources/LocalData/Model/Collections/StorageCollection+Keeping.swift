@@ -1,13 +1,15 @@
 extension StorageCollection {
-    /// This collection, taking its records from an older one, which is kept up to date for programs of an earlier release: see
-    /// ``StorageKey/moved(from:keeping:id:options:)``. Each record has its place in both collections, and the window of all of them ends at once.
+    /// Returns this collection with an older collection as a legacy location, which a release window keeps up to date
+    /// for programs of an earlier release.
     ///
-    /// While the window is open, a read of all records first looks at each of them in both places.
+    /// Each record is stored in both collections until the window ends. The window ends for all records at once. While
+    /// the window is open, a read of all records first compares both copies of each record. For the details of a window
+    /// see ``StorageKey/moved(from:keeping:id:options:)``.
     /// - Parameters:
-    ///   - source: The older collection, in another place or under another name. It protects its records as well as this one does, unless the options say
-    ///     ``MigrationOptions/keepsWeakerCopy``.
-    ///   - window: How long it is kept up to date.
-    ///   - options: What the migration may do beyond the safe default.
+    ///   - source: The older collection, in another store or under another name. It must protect its records as well as
+    ///     this collection does, unless the options contain ``MigrationOptions/keepsWeakerCopy``.
+    ///   - window: The time during which the older collection is kept up to date.
+    ///   - options: The options of the migration. Each default is the safe choice.
     public func moved(
         from source: StorageCollection<Record>, keeping window: ReleaseWindow, options: MigrationOptions = MigrationOptions()
     ) -> Self {
@@ -17,18 +19,21 @@ extension StorageCollection {
                 kept: MirroredSource(window: window, down: { $0 }, changesShape: false, merge: nil)))
     }
 
-    /// This collection, taking its records from an older one of another type, which is kept up to date for programs of an earlier release: see
-    /// ``moved(from:keeping:options:)``. Ids stay.
+    /// Returns this collection with an older collection of another record type as a legacy location, which a release
+    /// window keeps up to date.
     ///
-    /// A record of the older type has to tell everything that one of the newer does, or `merge` has to be given: without it, a record for which `transform(down(record))` is
-    /// another record is refused with `encodingFailed`, and nothing is changed.
+    /// See ``moved(from:keeping:options:)``. The ids of the records do not change. If the older type cannot represent
+    /// every field of the newer one, pass `merge`. Without `merge`, the router refuses a record for which
+    /// `transform(down(record))` differs from the record. The error is `encodingFailed`, and nothing is changed.
     /// - Parameters:
     ///   - source: The older collection.
-    ///   - window: How long it is kept up to date.
-    ///   - options: What the migration may do beyond the safe default.
-    ///   - transform: Makes the new record. It may run again after a crash, so it must not invent identities.
-    ///   - down: Makes the older record that an earlier release reads.
-    ///   - merge: Makes one record of what an earlier release wrote, in the newer type, and of the newer record that it wrote over.
+    ///   - window: The time during which the older collection is kept up to date.
+    ///   - options: The options of the migration. Each default is the safe choice.
+    ///   - transform: Converts an older record to a newer one. It may run again after a crash, so it must not generate
+    ///     random identifiers.
+    ///   - down: Converts a newer record to the older one that an earlier release reads.
+    ///   - merge: Combines the record that an earlier release wrote, converted to the newer type, with the newer record
+    ///     that it overwrote.
     public func moved<Source>(
         from source: StorageCollection<Source>, keeping window: ReleaseWindow, options: MigrationOptions = MigrationOptions(),
         _ transform: @escaping @Sendable (Source) throws -> Record, down: @escaping @Sendable (Record) throws -> Source,

@@ -2,7 +2,7 @@ import BackendContract
 import Crypto
 import Foundation
 
-/// Many values of one type in one domain, each under an id of its own.
+/// A set of records of one type in one domain. Each record has an id.
 ///
 /// ```swift
 /// let notes = StorageCollection<Note>("notes", domain: .encryptedSQLite(database: "main"), owner: "Notes", description: "What was noted")
@@ -10,46 +10,51 @@ import Foundation
 /// for try await note in router.records(in: notes) { … }
 /// ```
 ///
-/// A collection holds no record and opens nothing; making one is free. Records are reached by their ids at the same cost whether there are ten or a million.
+/// A collection is a description: it contains no records and opens no store. The cost of reading a record by its id
+/// does not depend on the number of records.
 public struct StorageCollection<Record: Codable & Sendable>: Sendable {
     /// The collection's name in its domain.
     public var name: String { placeholder.name }
-    /// Where the records live.
+    /// The domain that stores the records.
     public var domain: StorageDomain { template.domain }
-    /// How they are protected, beyond what the domain does by itself.
+    /// The protection of the records in addition to that of the domain.
     public var security: SecurityPolicy { template.security }
-    /// The part of the program that answers for them.
+    /// The part of the program that is responsible for the records.
     public var owner: String? { template.owner }
-    /// What they are, for people.
+    /// A description of the records for people.
     public var description: String? { template.description }
-    /// The name that is stored with each record for its type.
+    /// The name of the record type that is stored with each record.
     public var typeTag: String { template.typeTag }
-    /// The version of the shape in which records are stored.
+    /// The schema version with which records are stored.
     public var schemaVersion: Int { template.schemaVersion }
 
-    /// Whether stores may keep a label for each attribute of a record: see ``withoutAttributeIndex()``.
+    /// Whether stores may index the attributes of a record: see ``withoutAttributeIndex()``.
     public var indexesAttributes: Bool { template.membership?.indexesAttributes ?? true }
 
-    /// What every record's key is made of.
+    /// The key from which the keys of all records are derived.
     private(set) var template: StorageKey<Record>
-    /// What stands for the whole collection where keys are listed. Nothing is stored in its slot.
+    /// The key that represents the whole collection in lists. Its slot contains no value.
     var placeholder: StorageKey<Record>
-    /// The id of a record.
+    /// Returns the id of a record.
     let identify: @Sendable (Record) throws -> String
-    /// Where the records used to be, whole collections or lists under a key: in the order of preference.
+    /// The legacy locations of the records, in the order of preference. Each one is a collection, or a key with a list
+    /// of records.
     private(set) var legacyLocations: [LegacyLocation] = []
 
     /// Creates a collection.
     /// - Parameters:
-    ///   - name: The collection's name: not empty, at most 200 bytes of UTF-8, no control characters. Checked on first use.
-    ///   - domain: Where the records live.
-    ///   - security: How they are protected, beyond what the domain does by itself.
-    ///   - serializer: How a record becomes bytes.
-    ///   - owner: The part of the program that answers for them; nil for the one that their catalog names.
-    ///   - description: What they are, for people; nil where the name says it.
-    ///   - typeTag: The name that is stored for the type; the type's own when not given. Keep it when the type is renamed, or bring the records over with
+    ///   - name: The collection's name. It is not empty, has at most 200 bytes of UTF-8 and contains no control
+    ///     characters. The router checks it on first use.
+    ///   - domain: The domain that stores the records.
+    ///   - security: The protection of the records in addition to that of the domain.
+    ///   - serializer: The encoding of a record as bytes.
+    ///   - owner: The part of the program that is responsible for the records; nil for the owner of their catalog.
+    ///   - description: A description of the records for people; nil if the name is enough.
+    ///   - typeTag: The name of the record type that is stored with each record; by default the name of the Swift type.
+    ///     To rename the Swift type, pass the old name, or convert the records with
     ///     `StorageRouter.migrateAll(from:to:)`.
-    ///   - id: The id of a record: a name as of a key, and always the same for the same record.
+    ///   - id: Returns the id of a record. The id follows the rules for key names, and must always be the same for the
+    ///     same record.
     public init(
         _ name: String, domain: StorageDomain, security: SecurityPolicy = .automatic, serializer: Serializer<Record> = .json,
         owner: String? = nil, description: String? = nil, typeTag: String? = nil, id: @escaping @Sendable (Record) -> String
@@ -71,10 +76,10 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
         self.identify = identify
     }
 
-    /// The part of the store that the records are in.
+    /// The namespace of the records in their store.
     var namespace: StorageNamespace { template.namespace }
 
-    /// The key of a record: for everything that can be done with a key.
+    /// Returns the key of a record. All functions for keys work with it.
     /// - Parameter id: The record's id.
     public func key(_ id: String) -> StorageKey<Record> {
         var key = template.named(id)
@@ -82,34 +87,39 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
         return key
     }
 
-    /// The id of a record.
-    /// - Throws: ``StorageError`` with `encodingFailed` when it is made of the record's content and that cannot be encoded.
+    /// Returns the id of a record.
+    /// - Throws: ``StorageError`` with `encodingFailed` when the id is derived from the record's content, and the
+    ///   content cannot be encoded.
     public func id(of record: Record) throws -> String { try identify(record) }
 
     // MARK: Shapes and places
 
-    /// This collection, reading records that were stored in earlier shapes: each is brought to the chain's end when it is read, and all of them by a sweep.
-    /// - Parameter evolution: The chain; it ends in the type of the records.
+    /// Returns this collection with a chain of versions that converts records of earlier versions. A record is
+    /// converted when it is read. A sweep converts all records.
+    /// - Parameter evolution: The chain. It ends in the type of the records.
     public func evolving(_ evolution: TypedEvolution<Record>) -> Self { evolving(evolution.chain) }
 
-    /// This collection, reading records that were stored in earlier shapes, with a chain whose last step leaves a document of the records' type.
+    /// Returns this collection with a chain of versions that ends in a document. The document must decode as the type
+    /// of the records.
     public func evolving(_ evolution: DocumentEvolution) -> Self { evolving(evolution.chain) }
 
     func evolving(_ chain: EvolutionChain?) -> Self { changingKeys { $0.evolving(chain) } }
 
-    /// This collection, for records of another version than the first, without a way from other versions.
+    /// Returns this collection with another schema version than 1, and without a chain that converts other versions.
     public func version(_ version: Int) -> Self { changingKeys { $0.version(version) } }
 
-    /// This collection, with records that expire: an expired one is absent for every read, and a sweep removes it a day after one found it expired.
-    /// - Parameter lifetime: How long a record stays valid after each `set`, by the wall clock.
+    /// Returns this collection with records that expire. Reads treat an expired record as absent. A sweep purges it, at
+    /// the earliest a day after a sweep first found it expired.
+    /// - Parameter lifetime: The time after each `set` during which a record is valid, by the wall clock.
     public func expiring(after lifetime: Duration) -> Self { changingKeys { $0.expiring(after: lifetime) } }
 
-    /// This collection, whose records are not found by an index of their attributes: an encrypted database keeps no label for any of them,
-    /// so that its file does not tell which records have an attribute in common.
+    /// Returns this collection without an index of attributes. An encrypted database then stores no attribute labels
+    /// for the records, so its file does not reveal which records share an attribute.
     ///
-    /// Filters by attribute give the same answers, and read every record of the collection for them; so do sweeps that look for older versions
-    /// and expired records. Each record says itself whether its attributes have labels: a record that was written before keeps what it had until it is
-    /// written again, and filters read every record for as long as there is one without labels.
+    /// Filters by attribute give the same results, but read every record of the collection. A sweep also reads every
+    /// record to find earlier versions and expired records. Each record stores whether its attributes are indexed. A
+    /// record that was written before this change keeps its labels until it is written again. As long as one record has
+    /// no labels, filters read every record.
     public func withoutAttributeIndex() -> Self {
         changingKeys { key in
             var key = key
@@ -118,22 +128,26 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
         }
     }
 
-    /// This collection with another rule for what to do when a legacy location holds another record of the same id.
+    /// Returns this collection with another policy for a legacy location that contains a different record of the same
+    /// id.
     public func resolvingConflicts(_ policy: ConflictPolicy<Record>) -> Self { changingKeys { $0.resolvingConflicts(policy) } }
 
-    /// This collection, taking its records from an older one: each when it is asked for, all of them before they are enumerated and by a sweep.
+    /// Returns this collection with an older collection as a legacy location. The router moves a record when it is read
+    /// by its id. It moves all records before it lists them, and in a sweep.
     /// - Parameters:
-    ///   - source: The older collection, in another place or under another name.
-    ///   - options: What the migration may do beyond the safe default.
+    ///   - source: The older collection, in another store or under another name.
+    ///   - options: The options of the migration. Each default is the safe choice.
     public func moved(from source: StorageCollection<Record>, options: MigrationOptions = MigrationOptions()) -> Self {
         moved(from: source, options: options) { $0 }
     }
 
-    /// This collection, taking its records from an older one of another type. Ids stay.
+    /// Returns this collection with an older collection of another record type as a legacy location. The ids of the
+    /// records do not change.
     /// - Parameters:
     ///   - source: The older collection.
-    ///   - options: What the migration may do beyond the safe default.
-    ///   - transform: Makes the new record. It may run again after a crash, so it must not invent identities.
+    ///   - options: The options of the migration. Each default is the safe choice.
+    ///   - transform: Converts an older record to a newer one. It may run again after a crash, so it must not generate
+    ///     random identifiers.
     public func moved<Source>(
         from source: StorageCollection<Source>, options: MigrationOptions = MigrationOptions(),
         _ transform: @escaping @Sendable (Source) throws -> Record
@@ -141,10 +155,12 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
         taking(CollectionSource(source: source, options: options, transform: transform))
     }
 
-    /// This collection, taking its records from one value that held all of them: a list under a key becomes records of their own, all in one commit.
+    /// Returns this collection with a key as a legacy location whose value contains all records. The router splits the
+    /// value into records. Where the store supports it, all records are written in one commit.
     /// - Parameters:
-    ///   - source: The key of the list. Its own chain of versions, and its own legacy locations, count.
-    ///   - split: Makes the records. It may run again after a crash, so it must not invent identities.
+    ///   - source: The key of the list. Its chain of versions and its legacy locations apply.
+    ///   - split: Returns the records of a list. It may run again after a crash, so it must not generate random
+    ///     identifiers.
     public func moved<Source>(
         from source: StorageKey<Source>, _ split: @escaping @Sendable (Source) throws -> [Record]
     ) -> Self {
@@ -157,7 +173,7 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
         return next
     }
 
-    /// This collection, with one more older collection.
+    /// Returns this collection with one more older collection as a legacy location.
     func taking<Source>(_ way: CollectionSource<Source, Record>) -> Self {
         var next = changingKeys { key in
             let id = "\(key.entity):moved:\(way.source.domain)/\(way.source.name)"
@@ -183,8 +199,8 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
 }
 
 extension StorageCollection where Record: Identifiable, Record.ID: Sendable {
-    /// Creates a collection of records that say their id themselves. It is stored as text: as `String(describing:)` gives it.
-    /// The parameters are those of ``init(_:domain:security:serializer:owner:description:typeTag:id:)``.
+    /// Creates a collection of `Identifiable` records. The stored id is `String(describing:)` of the record's id. The
+    /// parameters are those of ``init(_:domain:security:serializer:owner:description:typeTag:id:)``.
     public init(
         _ name: String, domain: StorageDomain, security: SecurityPolicy = .automatic, serializer: Serializer<Record> = .json,
         owner: String? = nil, description: String? = nil, typeTag: String? = nil
@@ -192,7 +208,7 @@ extension StorageCollection where Record: Identifiable, Record.ID: Sendable {
         self.init(name, domain, security, serializer, owner, description, typeTag) { Self.text(of: $0.id) }
     }
 
-    /// The key of a record.
+    /// Returns the key of a record.
     /// - Parameter id: The record's id.
     public func key(for id: Record.ID) -> StorageKey<Record> { key(Self.text(of: id)) }
 
@@ -200,8 +216,9 @@ extension StorageCollection where Record: Identifiable, Record.ID: Sendable {
 }
 
 extension StorageCollection {
-    /// Creates a collection of records without an id: each is found by its content, and the same content is stored once. The id is the SHA-256 of the serializer's bytes.
-    /// The parameters are those of ``init(_:domain:security:serializer:owner:description:typeTag:id:)``.
+    /// Creates a collection of records without an id. The id is the SHA-256 of the serializer's output, so equal
+    /// content is stored once. The parameters are those of
+    /// ``init(_:domain:security:serializer:owner:description:typeTag:id:)``.
     public static func contentAddressed(
         _ name: String, domain: StorageDomain, security: SecurityPolicy = .automatic, serializer: Serializer<Record> = .json,
         owner: String? = nil, description: String? = nil, typeTag: String? = nil
@@ -227,7 +244,7 @@ extension AnyStorageKey {
     }
 }
 
-/// A collection whose type of record is not known where it is used. `StorageCollection` is the only type that conforms.
+/// A collection with its record type erased. `StorageCollection` is the only conforming type.
 package protocol TypedCollection<Record>: Sendable {
     associatedtype Record: Codable & Sendable
     var typed: StorageCollection<Record> { get }

@@ -1,17 +1,20 @@
 import BackendContract
 internal import Foundation
 
-/// A type whose values are stored once, in a collection of their own, and referred to by id from wherever they belong.
+/// A type whose values are stored once, in their own collection. Other values refer to them by id.
 public protocol StoredEntity: Codable, Sendable, Identifiable where ID: Sendable {
-    /// Where the values are stored.
+    /// The collection that stores the values.
     static var collection: StorageCollection<Self> { get }
 }
 
 /// A property that refers to a record of another collection.
 ///
-/// Only the id is stored in its place. A reference that was made of a record stores that record too, in its own collection, when the value that holds the reference is
-/// written: in the same commit, where both are in one store, and else before it. A record that a call writes replaces the stored one; a record that a migration or a step of a chain made
-/// is stored where there is no such record yet.
+/// The reference is encoded as the id of the record. A reference that was created with ``init(_:)`` also contains the
+/// record. The router stores that record in its collection when it writes the value with the reference. If both are in
+/// one store that supports it, they are written in one commit; otherwise the record is written first.
+///
+/// A record in a value that the program writes replaces the stored record. A record that a migration or a step of a
+/// chain created is only stored if its collection has no record of that id.
 ///
 /// ```swift
 /// var brother: StorageReference<Person>?
@@ -20,39 +23,41 @@ public protocol StoredEntity: Codable, Sendable, Identifiable where ID: Sendable
 public struct StorageReference<Target: StoredEntity>: Codable, Sendable {
     /// The id of the record.
     public let id: String
-    /// The record, where the reference was made of it and not read; in a box, since a record may refer to records of its own type.
+    /// The record; nil if the reference was decoded or created from an id. A class holds it, because a record may
+    /// contain references to its own type.
     private let box: Box?
 
     private final class Box: Sendable {
         let target: Target
-        /// Whether a step of a chain made the reference: until the older value is rewritten, the record may be nowhere else.
+        /// Whether a step of a chain created the reference. Until the older value is rewritten, the record may exist
+        /// only inside that value.
         let isOfChain = ReferenceCollector.current?.isOfChain == true
         init(_ target: Target) { self.target = target }
     }
 
-    /// The record, where it is part of an older value that was read and not yet written in its new shape.
+    /// The record, if a step of a chain created it from an older value that is not rewritten yet; otherwise nil.
     var pending: Target? { box.flatMap { $0.isOfChain ? $0.target : nil } }
 
-    /// Refers to a record, which is stored together with what holds the reference.
+    /// Creates a reference to a record. The record is stored together with the value that contains the reference.
     public init(_ target: Target) {
         id = StorageCollection<Target>.text(of: target.id)
         box = Box(target)
     }
 
-    /// Refers to a record that is stored already, or will be.
+    /// Creates a reference to a record that is stored separately.
     public init(id: Target.ID) {
         self.id = StorageCollection<Target>.text(of: id)
         box = nil
     }
 
-    /// Reads an id.
+    /// Decodes an id.
     public init(from decoder: any Decoder) throws {
         id = try decoder.singleValueContainer().decode(String.self)
-        // Between two steps of a chain a value may have been written and read again.
+        // Between two steps of a chain, a value may have been encoded and decoded again.
         box = try ReferenceCollector.current?.target(Target.self, id).map(Box.init)
     }
 
-    /// Writes the id. The record goes to whoever is collecting what a value refers to.
+    /// Encodes the id. If the router encodes the value that contains the reference, it also receives the record.
     public func encode(to encoder: any Encoder) throws {
         if let target = box?.target { ReferenceCollector.current?.collect(target, id, isPending: pending != nil) }
         var container = encoder.singleValueContainer()
@@ -61,8 +66,8 @@ public struct StorageReference<Target: StoredEntity>: Codable, Sendable {
 }
 
 extension StorageReference: Hashable {
-    /// Whether two references lead to the same record.
+    /// Returns whether two references have the same id.
     public static func == (left: Self, right: Self) -> Bool { left.id == right.id }
-    /// Feeds the id into a hasher.
+    /// Hashes the id.
     public func hash(into hasher: inout Hasher) { hasher.combine(id) }
 }

@@ -1,4 +1,4 @@
-/// Where a chain of versions begins.
+/// The entry point for chains of versions, which convert stored values from earlier schema versions to the current one.
 ///
 /// ```swift
 /// let evolution = Evolution.from(version: 1)
@@ -7,27 +7,31 @@
 /// let notes = StorageCollection<Note>("notes", …).evolving(evolution)
 /// ```
 ///
-/// Each step leads to the next version. A stored record of any version on the way is brought to the end of the chain when it is read, and written back in
-/// its new shape. A step may run again on the same record, so it must not invent anything: see ``EvolutionContext/identity``.
+/// Each step converts a value to a later version, by default the next one. A stored record of any version of the chain
+/// is converted to its last version when it is read. The converted record is then written back. A step may run again on
+/// the same record, so it must not generate random values: see ``EvolutionContext/identity``.
 public enum Evolution {
-    /// Begins a chain with documents: what was stored is changed by the names of its properties.
-    /// - Parameter version: The earliest version that can be read, and the version of what carries none.
+    /// Begins a chain whose first steps work on documents, which contain the stored properties by name.
+    /// - Parameter version: The earliest version that can be read. Stored values without a version count as this
+    ///   version.
     public static func from(version: Int = 1) -> DocumentEvolution { DocumentEvolution(chain: EvolutionChain(base: version)) }
 
-    /// Begins a chain with a type that still exists in the program.
+    /// Begins a chain with the type of an earlier version that the program still has.
     /// - Parameters:
-    ///   - type: The type of what was stored.
-    ///   - version: The earliest version that can be read, and the version of what carries none.
+    ///   - type: The type of the stored values.
+    ///   - version: The earliest version that can be read. Stored values without a version count as this version.
     public static func from<Value: Codable & Sendable>(_ type: Value.Type, version: Int = 1) -> TypedEvolution<Value> {
         from(version: version).decoding(type)
     }
 
-    /// A chain of steps that are put together at run time. What is wrong with it - two steps from one version, a circle, a gap - is told when the key or collection is
-    /// registered or first used, before anything is written.
+    /// Creates a chain from steps that are assembled at run time.
+    ///
+    /// The chain must not have two steps from one version, a cycle, or a gap. An error is reported when the key or
+    /// collection is registered or first used, before anything is written.
     /// - Parameters:
     ///   - steps: The steps, in any order.
-    ///   - base: The earliest version that can be read, and the version of what carries none.
-    ///   - version: The version that the chain ends in.
+    ///   - base: The earliest version that can be read. Stored values without a version count as this version.
+    ///   - version: The last version of the chain.
     public static func steps(_ steps: [EvolutionStep], from base: Int = 1, to version: Int) -> DocumentEvolution {
         var chain = EvolutionChain(base: base)
         chain.steps = steps
@@ -36,34 +40,35 @@ public enum Evolution {
     }
 }
 
-/// A chain of versions that ends in a document.
+/// A chain of versions whose last version is a document.
 public struct DocumentEvolution: Sendable {
     var chain: EvolutionChain
 
-    /// The version that the chain ends in.
+    /// The last version of the chain.
     public var version: Int { chain.version }
 
     /// Adds a step that changes the document.
     /// - Parameters:
-    ///   - version: The version that it leads to; the next one when not given.
-    ///   - body: Changes the document. What it throws leaves the record as it is.
+    ///   - version: The version after the step; by default the next one.
+    ///   - body: Changes the document. If it throws, the stored record is left unchanged.
     public func to(version: Int? = nil, _ body: @escaping @Sendable (inout StoredDocument) throws -> Void) -> DocumentEvolution {
         to(version: version) { document, _ in try body(&document) }
     }
 
-    /// Adds a step that changes the document and asks which record it is.
+    /// Adds a step that changes the document and receives the context of the record.
     public func to(
         version: Int? = nil, _ body: @escaping @Sendable (inout StoredDocument, EvolutionContext) throws -> Void
     ) -> DocumentEvolution {
         DocumentEvolution(chain: chain.adding(to: version, EvolutionStep.change(body)))
     }
 
-    /// Adds a block that is run once for each stored value of any earlier version of the chain.
+    /// Adds a step that runs once for each stored value of any earlier version of the chain.
     ///
-    /// It is given the old version's number, the old document to look at, and the new one to fill, which begins as a copy of the old.
+    /// The step replaces all steps before it. It receives the old version's number, the old document, and a copy of the
+    /// old document that it changes.
     /// - Parameters:
-    ///   - version: The version that it leads to; the next one when not given.
-    ///   - block: Fills the new document.
+    ///   - version: The version after the step; by default the next one.
+    ///   - block: Changes the new document.
     public func enumerating(
         to version: Int? = nil,
         _ block: @escaping @Sendable (_ oldVersion: Int, _ old: StoredDocument, _ new: inout StoredDocument) throws -> Void
@@ -77,16 +82,17 @@ public struct DocumentEvolution: Sendable {
             }
         }
         next.chain.steps.append(step(from: chain.version...chain.version, .link))
-        // Whatever earlier version a record has, the block runs once.
+        // A shortcut from every earlier version, so that the block is the only step that runs.
         next.chain.steps.append(step(from: chain.base...max(chain.base, target - 1), .shortcut))
         next.chain.version = target
         return next
     }
 
-    /// Says which type the documents of this version are: the next step works on it, or the chain ends in it.
+    /// Declares the type of the documents of this version. The next step receives a value of this type, or the chain
+    /// ends in it.
     public func decoding<Value: Codable & Sendable>(_ type: Value.Type) -> TypedEvolution<Value> { TypedEvolution(chain: chain) }
 
-    /// Adds a shorter way from one version to a later one, which is taken instead of the steps between them.
+    /// Adds a shortcut from one version to a later one. It runs instead of the steps between them.
     public func shortcut(
         from: Int, to: Int, _ body: @escaping @Sendable (inout StoredDocument) throws -> Void
     ) -> DocumentEvolution {
@@ -96,7 +102,8 @@ public struct DocumentEvolution: Sendable {
         return next
     }
 
-    /// This chain, keeping the bytes of each record before its first step: see ``StorageRouter/restoreBackup(for:version:)``.
+    /// Returns this chain with backups: the router keeps the bytes of each record before the first step. See
+    /// ``StorageRouter/restoreBackup(for:version:)``.
     public func keepingBackup() -> DocumentEvolution {
         var next = self
         next.chain.keepsBackup = true
@@ -104,31 +111,31 @@ public struct DocumentEvolution: Sendable {
     }
 }
 
-/// A chain of versions that ends in a type.
+/// A chain of versions whose last version is a Swift type.
 public struct TypedEvolution<Value: Codable & Sendable>: Sendable {
     var chain: EvolutionChain
 
-    /// The version that the chain ends in.
+    /// The last version of the chain.
     public var version: Int { chain.version }
 
-    /// Adds a step that makes a value of another type.
+    /// Adds a step that converts the value to another type.
     /// - Parameters:
-    ///   - version: The version that it leads to; the next one when not given.
-    ///   - body: Makes the new value. What it throws leaves the record as it is.
+    ///   - version: The version after the step; by default the next one.
+    ///   - body: Returns the new value. If it throws, the stored record is left unchanged.
     public func to<Next: Codable & Sendable>(
         version: Int? = nil, _ body: @escaping @Sendable (Value) throws -> Next
     ) -> TypedEvolution<Next> {
         to(version: version) { value, _ in try body(value) }
     }
 
-    /// Adds a step that makes a value of another type and asks which record it is.
+    /// Adds a step that converts the value to another type and receives the context of the record.
     public func to<Next: Codable & Sendable>(
         version: Int? = nil, _ body: @escaping @Sendable (Value, EvolutionContext) throws -> Next
     ) -> TypedEvolution<Next> {
         TypedEvolution<Next>(chain: chain.adding(to: version, Self.change(body)))
     }
 
-    /// Adds a step that changes the value's document.
+    /// Adds a step that changes the value as a document.
     public func to(version: Int? = nil, _ body: @escaping @Sendable (inout StoredDocument) throws -> Void) -> DocumentEvolution {
         DocumentEvolution(chain: chain).to(version: version, body)
     }
@@ -139,14 +146,15 @@ public struct TypedEvolution<Value: Codable & Sendable>: Sendable {
         { value, context in value.replace(with: try body(try value.decoded(Old.self), context)) }
     }
 
-    /// Adds a shorter way from one version to a later one, which is taken instead of the steps between them.
+    /// Adds a shortcut from one version to a later one. It runs instead of the steps between them.
     public func shortcut(
         from: Int, to: Int, _ body: @escaping @Sendable (inout StoredDocument) throws -> Void
     ) -> TypedEvolution {
         TypedEvolution(chain: DocumentEvolution(chain: chain).shortcut(from: from, to: to, body).chain)
     }
 
-    /// This chain, keeping the bytes of each record before its first step: see ``StorageRouter/restoreBackup(for:version:)``.
+    /// Returns this chain with backups: the router keeps the bytes of each record before the first step. See
+    /// ``StorageRouter/restoreBackup(for:version:)``.
     public func keepingBackup() -> TypedEvolution {
         var next = self
         next.chain.keepsBackup = true
@@ -158,7 +166,8 @@ extension EvolutionChain {
     fileprivate func adding(to version: Int?, _ apply: @escaping EvolutionStep.Change) -> EvolutionChain {
         var next = self
         let target = version ?? self.version + 1
-        // A step that leads nowhere is told when the chain is first used; a range needs its bounds in order.
+        // The range contains only the start version, because a range with reversed bounds would crash. A step to an
+        // earlier version is reported when the chain is first used.
         next.steps.append(EvolutionStep(from: self.version...self.version, to: target, role: .link, apply: apply))
         next.version = target
         return next

@@ -2,21 +2,22 @@ import Crypto
 public import Foundation
 import Sealing
 
-/// What a step is told about the record that it changes.
+/// The context in which a step changes a record.
 ///
-/// A step may run again after a crash, on the same record: what it needs to invent, it derives from ``identity``.
+/// A step may run again after a crash, on the same record. If it needs a new identifier, it must derive it from
+/// ``identity``.
 public struct EvolutionContext: Hashable, Sendable {
     /// The name of the key or collection.
     public let entity: String
     /// The id of the record in its collection; for a key, its name.
     public let record: String
-    /// The version that the record was stored with.
+    /// The version with which the record was stored.
     public let storedVersion: Int
-    /// The version that the step leads to.
+    /// The version after the step.
     public let targetVersion: Int
 
-    /// An identifier that belongs to the record: the same in every run, and another for every record of every entity. A UUID of version 8 (RFC 9562) made of the
-    /// SHA-256 of both names.
+    /// An identifier of the record. It is the same in every run, and different for every record of every entity. It is
+    /// a UUID of version 8 (RFC 9562), derived from the SHA-256 of both names.
     public var identity: UUID {
         var fields = Fields("LocalData record identity")
         fields.add(entity)
@@ -28,32 +29,33 @@ public struct EvolutionContext: Hashable, Sendable {
     }
 }
 
-/// One step of a chain: from some version to a later one.
+/// One step of a chain, which converts a value from a version to a later one.
 public struct EvolutionStep: Sendable {
-    /// What part a step plays.
+    /// The role of a step in its chain.
     package enum Role: Sendable {
-        /// A link of the chain: exactly one leaves each version.
+        /// A regular step. Exactly one regular step begins at each version.
         case link
-        /// A shorter way beside the chain.
+        /// A shortcut that replaces several regular steps.
         case shortcut
 
         var rank: Int { self == .shortcut ? 1 : 0 }
     }
 
-    /// The versions that the step begins at.
+    /// The versions at which the step begins.
     public let from: ClosedRange<Int>
-    /// The version that it leads to.
+    /// The version after the step.
     public let to: Int
     package let role: Role
     let apply: Change
 
-    /// What a step does to a value.
+    /// The change that a step makes to a value.
     package typealias Change = @Sendable (inout EvolvingValue, EvolutionContext) throws -> Void
 
-    /// Describes a step by what it does to a document: for plans that are made at run time. ``Evolution`` builds the same more briefly.
+    /// Creates a step that changes a document, for plans that are assembled at run time. ``Evolution`` is shorter for
+    /// chains that are known at compile time.
     /// - Parameters:
-    ///   - from: The version that the step begins at.
-    ///   - to: The version that it leads to.
+    ///   - from: The version at which the step begins.
+    ///   - to: The version after the step.
     ///   - body: Changes the document.
     public init(from: Int, to: Int, _ body: @escaping @Sendable (inout StoredDocument, EvolutionContext) throws -> Void) {
         self.init(from: from...from, to: to, role: .link, apply: Self.change(body))
@@ -66,13 +68,14 @@ public struct EvolutionStep: Sendable {
         self.apply = apply
     }
 
-    /// A change of a document.
+    /// Converts a function on documents to a change.
     static func change(_ body: @escaping @Sendable (inout StoredDocument, EvolutionContext) throws -> Void) -> Change {
         { value, context in try value.changeDocument { try body(&$0, context) } }
     }
 }
 
-/// A value on its way through the steps: as bytes, as a document or as one of its types, and no further from the one to the other than a step asks.
+/// A value during the steps of a chain: encoded bytes, a document, or a Swift value. It is converted to another form
+/// only when a step needs that form.
 package struct EvolvingValue: Sendable {
     enum Form: Sendable {
         case bytes(Data, DocumentFormat)
@@ -82,7 +85,8 @@ package struct EvolvingValue: Sendable {
 
     private(set) var form: Form
 
-    /// How a Swift value becomes a document: a property list tells data and dates from texts and numbers, JSON does not.
+    /// The format in which a Swift value is converted to a document. A property list distinguishes data and dates from
+    /// texts and numbers; JSON does not.
     private let format: DocumentFormat
 
     init(_ form: Form, as format: DocumentFormat = .json) {
@@ -98,7 +102,7 @@ package struct EvolvingValue: Sendable {
         }
     }
 
-    /// The bytes of the value in a format.
+    /// Returns the value, encoded in a format.
     func encoded(_ format: DocumentFormat) throws -> Data {
         switch form {
         case .bytes(let bytes, let own) where own == format: bytes
@@ -109,7 +113,7 @@ package struct EvolvingValue: Sendable {
 
     package mutating func changeDocument(_ change: (inout StoredDocument) throws -> Void) throws {
         var document = try document()
-        // Let go of the old form first: the document is changed where it is.
+        // Releases the old form first. The document is then uniquely referenced, so that the change copies nothing.
         form = .document(StoredDocument(.null))
         try change(&document)
         form = .document(document)
@@ -126,14 +130,14 @@ package struct EvolvingValue: Sendable {
     }
 }
 
-/// The chain of versions of one entity, whatever it was written with.
+/// A chain of versions of one entity.
 package struct EvolutionChain: Sendable {
-    /// The version of what carries none, and the earliest that can be read.
+    /// The earliest version that can be read. Stored values without a version count as this version.
     let base: Int
     package var steps: [EvolutionStep] = []
-    /// The version that the chain ends in.
+    /// The last version of the chain.
     package var version: Int
-    /// Whether the bytes of a record are kept before its first step.
+    /// Whether the router keeps the bytes of a record before the first step.
     var keepsBackup = false
 
     package init(base: Int) {
@@ -141,7 +145,7 @@ package struct EvolutionChain: Sendable {
         version = base
     }
 
-    /// What makes the plan unusable, naming the place; nil for a sound one.
+    /// The reason why the chain cannot be used, with the affected version; nil for a valid chain.
     package var problem: String? {
         var next: [Int: Int] = [:]
         for step in steps where step.role == .link {
@@ -168,19 +172,21 @@ package struct EvolutionChain: Sendable {
         return nil
     }
 
-    /// Every version that a step begins or ends at.
+    /// Every version at which a step begins or ends.
     var known: Set<Int> { Set(steps.flatMap { Array($0.from) + [$0.to] } + [base, version]) }
 
-    /// The versions that a stored record may have and does not keep.
+    /// The versions before the last one, in ascending order. Stored records of these versions are converted.
     var older: [Int] { known.filter { $0 < version }.sorted() }
 
-    /// The steps from a version to the chain's end, the longest ones first where there is a choice; as far as they lead.
+    /// Returns the steps from a version to the last version of the chain. Where several steps begin at one version, it
+    /// prefers the one that ends latest. If there is a gap, it returns the steps before the gap; nil if no step begins
+    /// at the start version.
     func way(from start: Int) -> [EvolutionStep]? {
         var way: [EvolutionStep] = []
         var version = start
         while version < self.version, way.count <= steps.count {
             let candidates = steps.filter { $0.from.contains(version) && $0.to <= self.version && $0.to > version }
-            // Of two that lead equally far, the one beside the chain was meant.
+            // Of two steps that end at the same version, the shortcut wins.
             guard let step = candidates.max(by: { ($0.to, $0.role.rank) < ($1.to, $1.role.rank) }) else { return way.isEmpty ? nil : way }
             way.append(step)
             version = step.to
@@ -188,7 +194,7 @@ package struct EvolutionChain: Sendable {
         return way
     }
 
-    /// Brings a value from the version it was stored with to the chain's end.
+    /// Converts a value from its stored version to the last version of the chain.
     func evolve(_ value: inout EvolvingValue, from stored: Int, entity: String, record: String) throws {
         for step in way(from: stored) ?? [] {
             try step.apply(&value, EvolutionContext(entity: entity, record: record, storedVersion: stored, targetVersion: step.to))

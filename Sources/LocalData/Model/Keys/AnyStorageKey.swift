@@ -1,45 +1,45 @@
 import BackendContract
 import Synchronization
 
-/// A key whose type of value is not known where it is used: an entry of a catalog, a source of a migration.
+/// A key or a collection with its type erased. Catalogs and migrations list these.
 public struct AnyStorageKey: Sendable {
     let base: any TypedKey
-    /// The collection that is the entry; nil for a single key.
+    /// The collection, if the entry is one; nil for a single key.
     package var collection: (any TypedCollection)?
     private let made: MadeMigrations
     private var catalogOwner: String?
 
-    /// The key with its type of value; of a collection, the key of its template.
+    /// The key with its value type. For a collection, this is the key that represents the whole collection.
     package var opened: any OpenedKey { base }
 
     init(base: any TypedKey, collection: (any TypedCollection)? = nil) {
         (self.base, self.collection, made) = (base, collection, MadeMigrations())
     }
 
-    /// Erases a key's type of value.
+    /// Erases a key's value type.
     public static func key<Value>(_ key: StorageKey<Value>) -> AnyStorageKey { AnyStorageKey(base: key) }
 
-    /// The name of the slot.
+    /// The name of the key or collection.
     public var name: String { base.name }
-    /// Where the value lives.
+    /// The domain that stores the value.
     public var domain: StorageDomain { base.domain }
-    /// How it is protected, beyond what the domain does by itself.
+    /// The protection of the value in addition to that of the domain.
     public var security: SecurityPolicy { base.security }
-    /// The part of the program that answers for it.
+    /// The part of the program that is responsible for the value.
     public var owner: String? { base.owner ?? catalogOwner }
-    /// What it is, for people.
+    /// A description of the value for people.
     public var description: String? { base.description }
-    /// Whether it may come from somewhere else.
+    /// Whether the key has legacy locations or other migrations.
     public var hasMigration: Bool { base.hasMigration }
 
-    /// This entry, with the owner of its catalog where it names none itself.
+    /// Returns this entry with the owner of its catalog, unless the entry names an owner itself.
     func owned(by owner: String) -> AnyStorageKey {
         var entry = self
         entry.catalogOwner = owner
         return entry
     }
 
-    /// This entry, reading values that were stored in earlier shapes.
+    /// Returns this entry with a chain of versions that converts values of earlier versions.
     func evolving(_ chain: EvolutionChain?) -> AnyStorageKey {
         func key<Key: TypedKey>(_ key: Key) -> AnyStorageKey { .key(key.typed.evolving(chain)) }
         func collection<Collection: TypedCollection>(_ collection: Collection) -> AnyStorageKey {
@@ -58,20 +58,21 @@ public struct AnyStorageKey: Sendable {
         return migrations.flatMap(\.legacyLocations)
     }
 
-    /// The migrations of the key, made once: catalogs are checked and swept by them several times.
+    /// The migrations of the key. They are created once, because the checks and sweeps of a catalog use them several
+    /// times.
     var migrations: [AnyStorageMigration] { hasMigration ? made.migrations(of: base) : [] }
 
-    /// The keys that the value may be made of: the legacy locations, and those that are copied.
+    /// The keys from which the value may be taken: legacy locations, and keys that are copied.
     var sources: [AnyStorageKey] { collection == nil ? migrations.flatMap(\.sources) : legacyLocations }
 }
 
-/// The migrations of one key.
+/// Creates the migrations of one key on first use.
 private final class MadeMigrations: Sendable {
     private let made = Mutex<[AnyStorageMigration]?>(nil)
 
     func migrations(of key: any TypedKey) -> [AnyStorageMigration] {
         if let made = made.withLock(\.self) { return made }
-        // Not under the lock: the program's own code makes them.
+        // The lock is not held here, because the program's code creates the migrations.
         let migrations = key.migrations
         return made.withLock { made in
             if let made { return made }
@@ -81,13 +82,13 @@ private final class MadeMigrations: Sendable {
     }
 }
 
-/// A key with its type of value.
+/// A key with its value type.
 package protocol OpenedKey<Value>: Sendable {
     associatedtype Value: Codable & Sendable
     var typed: StorageKey<Value> { get }
 }
 
-/// The parts of a key that do not depend on its type of value. `StorageKey` is the only type that conforms.
+/// The parts of a key that do not depend on its value type. `StorageKey` is the only conforming type.
 protocol TypedKey<Value>: OpenedKey {
     var name: String { get }
     var domain: StorageDomain { get }
@@ -102,7 +103,7 @@ protocol TypedKey<Value>: OpenedKey {
     var isWitnessed: Bool { get }
     var releaseWindow: ReleaseWindow? { get }
     var sourceWinsConflicts: Bool { get }
-    /// Whether a legacy location's value may change the key's in a conflict.
+    /// Whether the conflict policy may replace the key's value by that of a legacy location.
     var mayLoseConflicts: Bool { get }
 }
 
@@ -119,20 +120,20 @@ extension StorageKey: TypedKey {
 }
 
 extension TypedKey {
-    /// The part of the store that the slot is in: that of plain values, or a collection's own.
+    /// The namespace of the slot in its store: that of single values, or that of a collection.
     var namespace: StorageNamespace { membership?.namespace ?? .values }
-    /// The name of the entity that the value belongs to: the key's own, or that of its collection.
+    /// The name of the key or, for a record, of its collection. Messages, migrations and chains of versions use it.
     var entity: String { membership?.entity ?? name }
-    /// The name that is stored for the value's type.
+    /// The name of the value's type that is stored with the value.
     var typeTag: String { membership?.typeTag ?? String(describing: Value.self) }
-    /// Whether a record with another type's tag is refused, as in a collection.
+    /// Whether a record with the tag of another type is refused. Collections do so.
     var demandsTypeTag: Bool { membership?.demandsTypeTag ?? false }
-    /// Whether a removal leaves a tombstone, so that no older copy comes back.
+    /// Whether a removal leaves a tombstone, so that no older copy is migrated again.
     var leavesTombstone: Bool { hasMigration || isWitnessed || membership?.buriesRemoved == true }
-    /// Whether a value may have to be brought to its place or shape before it is read.
+    /// Whether a value may have to be migrated or converted before it is read.
     var mayBeOutdated: Bool { hasMigration || evolution != nil }
 
-    /// Whether a record carries the tag of a type that this key neither has nor accepts.
+    /// Returns whether a record has the tag of a type that this key refuses.
     func refuses(_ metadata: StorageMetadata) -> Bool {
         guard let membership, membership.demandsTypeTag, !membership.acceptsOtherTags, let tag = metadata.typeTag else { return false }
         return tag != typeTag

@@ -1,21 +1,23 @@
 import BackendContract
 
-/// What makes a key one of a record in a collection, or of another record outside the plain values: its part of the store, and the type that it demands there.
+/// The additional properties of a key whose slot is not in the namespace of single values. Such a key usually belongs
+/// to a record of a collection.
 struct RecordMembership: Sendable {
-    /// The part of the store that the slot is in.
+    /// The namespace of the slot in its store.
     var namespace: StorageNamespace
-    /// The name of the entity that the value belongs to: the collection's, or that of an entity of a plan.
+    /// The name of the entity that contains the value: a collection, or an entity of a migration plan.
     var entity: String
-    /// The name that is stored for the value's type; the Swift type's own when nil.
+    /// The name of the value's type that is stored with the value; nil for the name of the Swift type.
     var typeTag: String?
-    /// Whether a record with another type's tag is refused, as in a collection.
+    /// Whether a record with the tag of another type is refused. Collections do so.
     var demandsTypeTag = false
-    /// Whether such a record is read all the same, to be migrated.
+    /// Whether a record with another tag is read nevertheless, because it is about to be migrated.
     var acceptsOtherTags = false
-    /// Whether a removal leaves a tombstone even without a migration of the key's own.
+    /// Whether a removal leaves a tombstone even if the key has no migration.
     var buriesRemoved = false
-    /// Whether a store may keep labels of the record's attributes.
+    /// Whether a store may index the record's attributes.
     var indexesAttributes = true
-    /// The collection, where a list that holds all of its records may have to be taken apart before the slot is read.
+    /// The collection, if it has legacy locations. Before the slot is read, a legacy list that contains all records
+    /// must be split.
     var gathered: (any TypedCollection)?
 }

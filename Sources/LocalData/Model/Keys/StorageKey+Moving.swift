@@ -1,19 +1,22 @@
 extension StorageKey {
-    /// This key, taking its value from a legacy location if it is not yet in its own. Call it repeatedly for several locations; the order is that of preference.
+    /// Returns this key with a legacy location. The router moves the value from there if the destination has none. Call
+    /// this several times for several locations, in the order of preference.
     /// - Parameters:
     ///   - source: The legacy location.
-    ///   - id: The migration's name in the ledger; derived from both places when not given.
-    ///   - options: What the migration may do beyond the safe default.
+    ///   - id: The migration's name in the migration ledger; by default it is derived from both locations.
+    ///   - options: The options of the migration. Each default is the safe choice.
     public func moved(from source: StorageKey<Value>, id: String? = nil, options: MigrationOptions = MigrationOptions()) -> Self {
         adding { AnyStorageMigration(MigrationStep.moving(to: $0, from: .key(source), id: id, options: options)) }
     }
 
-    /// This key, taking its value from a legacy location and another shape.
+    /// Returns this key with a legacy location whose value has another type.
     /// - Parameters:
-    ///   - source: The legacy location. It may be this very place: then a value that does not decode is transformed in place.
-    ///   - id: The migration's name in the ledger.
-    ///   - options: What the migration may do beyond the safe default.
-    ///   - transform: Makes the new value. It may run again after a crash, so it must not invent identities.
+    ///   - source: The legacy location. It may be the key's own slot. The router then transforms a value there that
+    ///     does not decode as the key's type.
+    ///   - id: The migration's name in the migration ledger; by default it is derived from both locations.
+    ///   - options: The options of the migration. Each default is the safe choice.
+    ///   - transform: Returns the new value. It may run again after a crash, so it must not generate random
+    ///     identifiers.
     public func moved<Source>(
         from source: StorageKey<Source>, id: String? = nil, options: MigrationOptions = MigrationOptions(),
         _ transform: @escaping @Sendable (Source) throws -> Value
@@ -23,17 +26,20 @@ extension StorageKey {
         }
     }
 
-    /// This key, taking its value from a legacy location, which is kept up to date for programs of an earlier release: one that still runs, or runs again after a roll-back, reads and
-    /// writes the truth there.
+    /// Returns this key with a legacy location that a release window keeps up to date for programs of an earlier
+    /// release.
     ///
-    /// While the window is open, each change is written to the key's place first, durably, and then to the legacy location. What an earlier release writes or removes there is found by
-    /// the next read. When the window is over, a sweep empties the legacy location. See `Docs/MigrationGuide.md`, "Rolling out and rolling back".
+    /// An earlier release that still runs, or runs again after a rollback, reads and writes the current value in the
+    /// legacy location. While the window is open, each change is committed durably to the destination first, and then
+    /// to the legacy location. If an earlier release writes or removes the value there, the next read of this key
+    /// applies that change. When the window is over, a sweep empties the legacy location. See `Docs/MigrationGuide.md`,
+    /// "Rolling out and rolling back".
     /// - Parameters:
-    ///   - source: The legacy location. It protects the value as well as the key's own place does, unless the options say
-    ///     ``MigrationOptions/keepsWeakerCopy``.
-    ///   - window: How long it is kept up to date.
-    ///   - id: The migration's name in the ledger; derived from both places when not given.
-    ///   - options: What the migration may do beyond the safe default.
+    ///   - source: The legacy location. It must protect the value as well as the destination does, unless the options
+    ///     contain ``MigrationOptions/keepsWeakerCopy``.
+    ///   - window: The time during which the legacy location is kept up to date.
+    ///   - id: The migration's name in the migration ledger; by default it is derived from both locations.
+    ///   - options: The options of the migration. Each default is the safe choice.
     public func moved(
         from source: StorageKey<Value>, keeping window: ReleaseWindow, id: String? = nil, options: MigrationOptions = MigrationOptions()
     ) -> Self {
@@ -44,19 +50,22 @@ extension StorageKey {
         }
     }
 
-    /// This key, taking its value from a legacy location and another shape, which is kept up to date for programs of an earlier release: see
-    /// ``moved(from:keeping:id:options:)``.
+    /// Returns this key with a legacy location of another type that a release window keeps up to date for programs of
+    /// an earlier release.
     ///
-    /// The older shape has to tell everything that the newer one does, or `merge` has to be given: without it, a value for which `transform(down(value))` is another value is refused
-    /// with `encodingFailed`, and nothing is changed.
+    /// See ``moved(from:keeping:id:options:)``. If the older type cannot represent everything that the newer one can,
+    /// pass `merge`. Without `merge`, the router refuses a value for which `transform(down(value))` differs from the
+    /// value. The error is `encodingFailed`, and nothing is changed.
     /// - Parameters:
-    ///   - source: The legacy location. It is another place than the key's own.
-    ///   - window: How long it is kept up to date.
-    ///   - id: The migration's name in the ledger.
-    ///   - options: What the migration may do beyond the safe default.
-    ///   - transform: Makes the new value. It may run again after a crash, so it must not invent identities.
-    ///   - down: Makes the older value that an earlier release reads.
-    ///   - merge: Makes one value of what an earlier release wrote, in the newer shape, and of the newer value that it wrote over.
+    ///   - source: The legacy location. It must not be the key's own slot.
+    ///   - window: The time during which the legacy location is kept up to date.
+    ///   - id: The migration's name in the migration ledger; by default it is derived from both locations.
+    ///   - options: The options of the migration. Each default is the safe choice.
+    ///   - transform: Returns the new value. It may run again after a crash, so it must not generate random
+    ///     identifiers.
+    ///   - down: Converts a newer value to the older one that an earlier release reads.
+    ///   - merge: Combines the value that an earlier release wrote, converted to the newer type, with the newer value
+    ///     that it overwrote.
     public func moved<Source>(
         from source: StorageKey<Source>, keeping window: ReleaseWindow, id: String? = nil, options: MigrationOptions = MigrationOptions(),
         _ transform: @escaping @Sendable (Source) throws -> Value, down: @escaping @Sendable (Value) throws -> Source,
@@ -69,22 +78,26 @@ extension StorageKey {
         }
     }
 
-    /// This key, beginning with a copy of another key's value if it is not in its own place yet. The other key keeps its value: nothing of it is ever changed or removed. The
-    /// copy is made once: later changes of the other key are not seen, and a copy that was removed does not come back.
+    /// Returns this key with another key whose value is copied if this key has none. The value of the other key is
+    /// never changed or removed.
+    ///
+    /// The copy is made once. Later changes of the other key are not copied, and a copy that was removed is not made
+    /// again.
     /// - Parameters:
-    ///   - source: The other key. It may be in use, by this program too.
-    ///   - id: The migration's name in the ledger; derived from both places when not given.
-    ///   - options: What the migration may do beyond the safe default.
+    ///   - source: The other key. The program may use it at the same time.
+    ///   - id: The migration's name in the migration ledger; by default it is derived from both locations.
+    ///   - options: The options of the migration. Each default is the safe choice.
     public func copied(from source: StorageKey<Value>, id: String? = nil, options: MigrationOptions = MigrationOptions()) -> Self {
         adding { AnyStorageMigration(MigrationStep.moving(to: $0, from: .key(source), id: id, options: options).keepingSources) }
     }
 
-    /// This key, beginning with a copy of another key's value, in another shape.
+    /// Returns this key with another key of another type whose value is copied if this key has none.
     /// - Parameters:
-    ///   - source: The other key. It may be in use, by this program too, but is not this very place.
-    ///   - id: The migration's name in the ledger; derived from both places when not given.
-    ///   - options: What the migration may do beyond the safe default.
-    ///   - transform: Makes the value of the copy. It may run again after a crash, so it must not invent identities.
+    ///   - source: The other key. The program may use it at the same time. It must not have the slot of this key.
+    ///   - id: The migration's name in the migration ledger; by default it is derived from both locations.
+    ///   - options: The options of the migration. Each default is the safe choice.
+    ///   - transform: Returns the value of the copy. It may run again after a crash, so it must not generate random
+    ///     identifiers.
     public func copied<Source>(
         from source: StorageKey<Source>, id: String? = nil, options: MigrationOptions = MigrationOptions(),
         _ transform: @escaping @Sendable (Source) throws -> Value
@@ -94,12 +107,13 @@ extension StorageKey {
         }
     }
 
-    /// This key, made of several older values.
+    /// Returns this key with several legacy locations whose values are combined into one.
     /// - Parameters:
     ///   - sources: The legacy locations.
-    ///   - id: The migration's name in the ledger.
-    ///   - options: What the migration may do beyond the safe default.
-    ///   - combine: Makes the value of what was found, nil for what is absent; returns nil to wait. Not called while everything is absent.
+    ///   - id: The migration's name in the migration ledger; by default it is derived from the key's name.
+    ///   - options: The options of the migration. Each default is the safe choice.
+    ///   - combine: Returns the combined value. It receives nil for each absent value. It returns nil to wait for more
+    ///     values. It is not called while all values are absent.
     public func merged<each Source: Codable & Sendable>(
         from sources: repeat StorageKey<each Source>, id: String? = nil, options: MigrationOptions = MigrationOptions(),
         by combine: @escaping @Sendable (repeat (each Source)?) throws -> Value?

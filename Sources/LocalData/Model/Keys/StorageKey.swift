@@ -1,54 +1,57 @@
-/// What a value is called, where it lives, how it is protected and coded, who owns it, and where it used to live.
+/// The description of a stored value: its name, domain, protection, encoding, owner and legacy locations.
 ///
-/// A key holds no value and opens nothing; making one is free. The closure given as `migration` is only called when the router needs it.
+/// A key contains no value and opens no store. The `migration` closure is only called when the router needs it.
 public struct StorageKey<Value: Codable & Sendable>: Sendable {
     /// The name of the slot in its domain.
     public private(set) var name: String
-    /// Where the value lives.
+    /// The domain that stores the value.
     public let domain: StorageDomain
-    /// How the value is protected, beyond what the domain does by itself.
+    /// The protection of the value in addition to that of the domain.
     public let security: SecurityPolicy
-    /// How the value becomes bytes.
+    /// The encoding of the value as bytes.
     public let serializer: Serializer<Value>
-    /// The part of the program that answers for the value; nil for the one that its catalog names.
+    /// The part of the program that is responsible for the value; nil for the owner of its catalog.
     public let owner: String?
-    /// What the value is, for people; nil where the name says it.
+    /// A description of the value for people; nil if the name is enough.
     public let description: String?
-    /// What `get` returns when the value is absent. It is never written by itself.
+    /// The value that `get` returns when the value is absent. `get` does not store it.
     public let defaultValue: Value?
 
-    /// What happens when a legacy location holds another value than this key's place.
+    /// The policy for a legacy location whose value differs from that of the destination.
     public private(set) var conflictPolicy: ConflictPolicy<Value> = .destinationWins
 
-    /// How long a value stays valid after it was set; nil for ever.
+    /// The time after `set` during which the value is valid; nil for an unlimited time.
     public private(set) var lifetime: Duration?
 
-    /// The chain of versions that leads to the value's shape; nil where there is one version only.
+    /// The chain of versions that converts stored values to the key's type; nil if there is only one version.
     private(set) var evolution: EvolutionChain?
-    /// Why the chain is unusable, nil for a sound one; determined once, since every call asks.
+    /// The reason why the chain cannot be used; nil for a valid chain. It is determined once, because every call needs
+    /// it.
     private(set) var evolutionProblem: String?
     private var declaredVersion = 1
-    /// What makes the key one of a record in a collection; nil for a plain value.
+    /// The additional properties of a key of a record; nil for the key of a single value.
     var membership: RecordMembership?
 
-    /// How long the older place of the value is kept up to date; nil where none is.
+    /// The time during which a legacy location is kept up to date; nil for a key without a release window.
     private(set) var releaseWindow: ReleaseWindow?
 
-    /// Whether it is remembered outside the store that there is a value.
+    /// Whether the router records outside of the store that the value exists: see ``witnessed()``.
     private(set) var isWitnessed = false
 
     private var migrationMakers: [@Sendable (StorageKey<Value>) -> AnyStorageMigration] = []
 
     /// Creates a key.
     /// - Parameters:
-    ///   - name: The name of the slot: not empty, at most 1,024 bytes of UTF-8, no control characters. Checked on first use.
-    ///   - domain: Where the value lives.
-    ///   - security: How it is protected, beyond what the domain does by itself.
-    ///   - serializer: How it becomes bytes.
-    ///   - owner: The part of the program that answers for it; nil for the one that its catalog names.
-    ///   - description: What it is, for people; nil where the name says it.
-    ///   - defaultValue: What `get` returns when it is absent.
-    ///   - migration: Makes the migration that brings the value here. Called when needed, never by this initialiser.
+    ///   - name: The name of the slot. It is not empty, has at most 1,024 bytes of UTF-8 and contains no control
+    ///     characters. The router checks it on first use.
+    ///   - domain: The domain that stores the value.
+    ///   - security: The protection of the value in addition to that of the domain.
+    ///   - serializer: The encoding of the value as bytes.
+    ///   - owner: The part of the program that is responsible for the value; nil for the owner of its catalog.
+    ///   - description: A description of the value for people; nil if the name is enough.
+    ///   - defaultValue: The value that `get` returns when the value is absent.
+    ///   - migration: Creates the migration that moves the value to this key. It is called when needed, never by this
+    ///     initialiser.
     public init(
         name: String, domain: StorageDomain, security: SecurityPolicy = .automatic, serializer: Serializer<Value> = .json,
         owner: String? = nil, description: String? = nil, defaultValue: Value? = nil,
@@ -64,46 +67,48 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
         if let migration { migrationMakers = [migration] }
     }
 
-    /// Whether the value may come from somewhere else.
+    /// Whether the key has legacy locations or other migrations.
     public var hasMigration: Bool { !migrationMakers.isEmpty }
 
-    /// The migrations that bring the value here, in the order in which they are tried.
+    /// The migrations of the key, in the order in which they are tried.
     public var migrations: [AnyStorageMigration] {
         let base = migratingNothing
         return migrationMakers.map { $0(base) }
     }
 
-    /// This key with one more migration after those it has.
+    /// Returns this key with one more migration, which is tried last.
     func adding(_ migration: @escaping @Sendable (StorageKey<Value>) -> AnyStorageMigration) -> Self {
         var key = self
         key.migrationMakers.append(migration)
         return key
     }
 
-    /// This key with one more migration, whose source is kept up to date.
+    /// Returns this key with one more migration and the release window of its source.
     func adding(keeping window: ReleaseWindow, _ migration: @escaping @Sendable (StorageKey<Value>) -> AnyStorageMigration) -> Self {
         var key = adding(migration)
         key.releaseWindow = window
         return key
     }
 
-    /// This key with another rule for a legacy location that holds another value. The rule is applied by a sweep, never by a read.
+    /// Returns this key with a policy for a legacy location whose value differs from that of the destination. Sweeps
+    /// apply the policy; reads never do.
     public func resolvingConflicts(_ policy: ConflictPolicy<Value>) -> Self {
         var key = self
         key.conflictPolicy = policy
         return key
     }
 
-    /// The version of the shape in which the value is stored: 1, unless the key says otherwise.
+    /// The schema version with which the value is stored; 1 unless the key declares another one.
     public var schemaVersion: Int { evolution?.version ?? declaredVersion }
 
-    /// This key, reading values that were stored in earlier shapes. Such a value is brought to the chain's end when it is read, and written back in its new shape,
-    /// durably and in the safe order.
-    /// - Parameter evolution: The chain; it ends in the key's own type.
+    /// Returns this key with a chain of versions that converts values of earlier versions. Such a value is converted
+    /// when it is read. The converted value is then written back durably.
+    /// - Parameter evolution: The chain. It ends in the key's type.
     public func evolving(_ evolution: TypedEvolution<Value>) -> Self { evolving(evolution.chain) }
 
-    /// This key, reading values that were stored in earlier shapes: with a chain whose last step leaves a document, which has to be one of the key's type.
-    /// - Parameter evolution: The chain. A document that is not of the key's type at its end is refused with `migrationFailed`, before anything is written.
+    /// Returns this key with a chain of versions that ends in a document. The document must decode as the key's type.
+    /// - Parameter evolution: The chain. If its last document does not decode as the key's type, the router throws
+    ///   `migrationFailed` before it writes anything.
     public func evolving(_ evolution: DocumentEvolution) -> Self { evolving(evolution.chain) }
 
     func evolving(_ chain: EvolutionChain?) -> Self {
@@ -113,49 +118,57 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
         return key
     }
 
-    /// This key with a chain that was checked before.
+    /// Returns this key with a chain that was already checked.
     func evolving(checked chain: EvolutionChain) -> Self {
         var key = self
         key.evolution = chain
         return key
     }
 
-    /// This key, for values of another version than the first, without a way from other versions: one that a later key names as its source.
+    /// Returns this key with another schema version than 1, and without a chain that converts other versions. Use it
+    /// for a legacy location of another key.
     public func version(_ version: Int) -> Self {
         var key = self
         key.declaredVersion = version
         return key
     }
 
-    /// This key, with values that expire: an expired value is absent for every read, and a sweep removes it a day after one found it expired.
-    /// - Parameter lifetime: How long a value stays valid after each `set`, by the wall clock. What a migration brings keeps the time that is left to it.
+    /// Returns this key with values that expire. Reads treat an expired value as absent. A sweep purges it, at the
+    /// earliest a day after a sweep first found it expired.
+    /// - Parameter lifetime: The time after each `set` during which a value is valid, by the wall clock. A migrated
+    ///   value keeps its remaining time.
     public func expiring(after lifetime: Duration) -> Self {
         var key = self
         key.lifetime = lifetime
         return key
     }
 
-    /// This key, with a witness: outside the value's store it is remembered that there is a value. A value that is gone without having been removed, since a
-    /// keyring was reset, replaced by another one or emptied by another program, is then `vanished`: reads throw it, no default is returned, and no older copy takes
-    /// its place, until the value is there again, is set or removed, or ``StorageRouter/acknowledgeLoss(for:)`` accepts the loss.
+    /// Returns this key with a witness: the router records outside of the value's store that the value exists.
     ///
-    /// The list of witnesses is `witness.plist` in the data folder; it names values by salted digests, and a value in it costs one more durable change of a list when it is
-    /// first set or read. A removal leaves a tombstone. Declare the key with its witness in every program that removes the value: a removal by any other
-    /// counts as a loss.
+    /// A value can disappear without being removed. For example, a keyring was reset or replaced, or another program
+    /// deleted its items. The router then throws `vanished` for reads of this key. It returns no default, and no older
+    /// copy replaces the value. This ends when the value is back, when it is set or removed, or when
+    /// ``StorageRouter/acknowledgeLoss(for:)`` accepts the loss.
+    ///
+    /// The list of witnesses is `witness.plist` in the data folder. It identifies values by salted digests. When a
+    /// value is first set or read, it costs one additional durable change of this list. A removal leaves a tombstone.
+    /// Declare the key with its witness in every program that removes the value: a removal by a program without the
+    /// witness counts as a loss.
     public func witnessed() -> Self {
         var key = self
         key.isWitnessed = true
         return key
     }
 
-    /// The key of another slot that is like this one's.
+    /// Returns a key with the same properties and another name.
     func named(_ name: String) -> Self {
         var key = self
         key.name = name
         return key
     }
 
-    /// The destination as its own migrations see it: a key that does not lead back to them.
+    /// This key without its migrations and release window. Migrations receive it as their destination, so that reading
+    /// the destination does not start them again.
     private var migratingNothing: Self {
         var key = self
         key.migrationMakers = []
@@ -164,5 +177,5 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     }
 }
 
-/// ``StorageKey``, under a name that does not meet other modules' types of that name.
+/// A second name of ``StorageKey``, for programs with another module that declares a type of that name.
 public typealias LocalDataKey = StorageKey

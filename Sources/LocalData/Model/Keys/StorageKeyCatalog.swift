@@ -1,33 +1,37 @@
-/// The keys of one part of a program: what a sweep visits and an audit lists.
+/// The keys of one part of a program. A sweep settles them, and an audit lists them.
 public protocol StorageKeyCatalog: Sendable {
-    /// The catalog's name, which is persisted: keep it when the type is renamed. Defaults to the type's name.
+    /// The catalog's name, which is persisted. Do not change it when you rename the type. By default it is the type's
+    /// name.
     var id: String { get }
 
-    /// The part of the program that answers for keys that name no owner themselves. Defaults to ``id``.
+    /// The part of the program that is responsible for keys without an owner. By default it is ``id``.
     var owner: String { get }
 
     /// Every key of this part of the program.
     var allKeys: [AnyStorageKey] { get }
 
-    /// Keys that this part of the program does not use any more, and that no migration reads: what their places still hold is a row of its own in reports and audits.
-    /// Nothing is removed from there. Defaults to none.
+    /// Keys that this part of the program no longer uses, and that no migration reads. By default there are none.
+    ///
+    /// If the slot of a retired key still contains data, reports and audits have a row for it. The data is not removed.
     var retiredKeys: [AnyStorageKey] { get }
 
-    /// The least protection that each key must have; a catalog with a weaker key is refused. Defaults to plain.
+    /// The least protection that each key must have. A catalog with a weaker key is refused. By default every
+    /// protection is accepted.
     var minimumProtection: ProtectionLevel { get }
 
-    /// The shape of what the keys store, for ``StorageRouter/registerCatalog(_:migrationPolicy:configuration:)``. Defaults to none.
+    /// The schema of the stored values, for ``StorageRouter/registerCatalog(_:migrationPolicy:configuration:)``. By
+    /// default there is none.
     var schema: CatalogSchema? { get }
 }
 
 extension StorageKeyCatalog {
     /// The name of the catalog's type.
     public var id: String { String(describing: Self.self) }
-    /// The id.
+    /// The catalog's id.
     public var owner: String { id }
-    /// None.
+    /// No retired keys.
     public var retiredKeys: [AnyStorageKey] { [] }
-    /// No demands.
+    /// No required protection.
     public var minimumProtection: ProtectionLevel { .plain }
     /// No declared schema.
     public var schema: CatalogSchema? { nil }

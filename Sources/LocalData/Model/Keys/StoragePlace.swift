@@ -1,13 +1,13 @@
-/// A place of a value, as reports name it: a domain, and the name of the value, or of the collection.
+/// The location of a value or collection in reports: a domain, and the name of the key or collection.
 public struct StoragePlace: Hashable, Sendable, Codable, CustomStringConvertible {
-    /// The domain.
+    /// The domain of the location.
     public let domain: StorageDomain
-    /// The key's name, or the collection's.
+    /// The name of the key or collection. For a record, it is the collection and the id, separated by a slash.
     public let name: String
 
-    /// Names a place.
+    /// Creates a location.
     public init(_ domain: StorageDomain, _ name: String) { (self.domain, self.name) = (domain, name) }
 
-    /// The place in words: `userDefaults(main)/token`.
+    /// The location as text, such as `userDefaults(main)/token`.
     public var description: String { "\(domain)/\(name)" }
 }

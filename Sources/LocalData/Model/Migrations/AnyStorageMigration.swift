@@ -1,32 +1,32 @@
-/// A migration whose type is not known where it is used.
+/// A migration with its type erased.
 public struct AnyStorageMigration: Sendable {
-    /// What carries a migration out.
+    /// The code that performs a migration.
     enum Form: Sendable {
-        /// The library itself, in the safe order: a `MigrationStep` of the destination's type.
+        /// The library performs the migration. The value is a `MigrationStep` of the destination's type.
         case step(any Sendable)
-        /// The program's own code.
+        /// The program performs the migration.
         case custom(CustomMigration)
     }
 
-    /// The program's own code of a migration.
+    /// The functions of a migration that the program implements.
     struct CustomMigration: Sendable {
         let shouldMigrate: @Sendable (MigrationRun) async throws -> Bool
         let migrate: @Sendable (MigrationRun) async throws -> MigrationResult
     }
 
-    /// The migration's name in the ledger.
+    /// The migration's name in the migration ledger.
     public let id: String
-    /// The keys that it reads: legacy locations, or keys of others that are copied.
+    /// The keys that the migration reads: legacy locations, or other keys that are copied.
     public let sources: [AnyStorageKey]
     let form: Form
-    /// Whether the sources keep their values.
+    /// Whether the sources keep their values after the migration.
     let keepsSources: Bool
-    /// How long the source is kept up to date; nil where it is emptied at once.
+    /// The time during which the source is kept up to date; nil if the source is emptied at once.
     let window: ReleaseWindow?
-    /// What a ready-made migration may do beyond the safe default.
+    /// The options of the migration; nil for a custom migration.
     let options: MigrationOptions?
 
-    /// The sources that are emptied.
+    /// The sources that the migration empties.
     var legacyLocations: [AnyStorageKey] { keepsSources ? [] : sources }
 
     init<Value>(_ step: MigrationStep<Value>) {
@@ -47,7 +47,7 @@ public struct AnyStorageMigration: Sendable {
         options = nil
     }
 
-    /// The step of a ready-made migration; nil for the program's own.
+    /// Returns the step that the library performs; nil for a custom migration.
     func step<Value>(for type: Value.Type) -> MigrationStep<Value>? {
         if case .step(let step) = form { step as? MigrationStep<Value> } else { nil }
     }

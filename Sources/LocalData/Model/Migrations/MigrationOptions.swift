@@ -1,27 +1,30 @@
-/// What a migration may do beyond the safe default.
+/// The options of a migration. Each default is the safe choice.
 public struct MigrationOptions: Hashable, Sendable {
-    /// What to do when a source cannot be reached.
+    /// The reaction to a source that cannot be reached.
     public enum UnavailableSource: Hashable, Sendable {
-        /// Fail: a lower-priority source is never used in its place.
+        /// Throws the error. The router never uses a source of lower priority instead.
         case fail
-        /// Go on as if it were absent.
+        /// Treats the source as absent.
         case skip
     }
 
-    /// What to do when a source cannot be reached. A *locked* source always fails.
+    /// The reaction to a source that cannot be reached. A *locked* source always throws an error.
     public var whenSourceUnavailable: UnavailableSource
-    /// Whether the value may go to a place that protects it less, or keeps it shorter, than where it is.
+    /// Whether the value may be moved to a store with weaker protection, or with weaker durability, than its source.
     public var allowsWeakerProtection: Bool
-    /// Whether bytes that are replaced in their own slot are quarantined first.
+    /// Whether the old bytes are quarantined when a transformation replaces a value in the key's own slot.
     public var keepsReplacedBytes: Bool
-    /// Whether a source that protects the value less than its new place does is kept up to date all the same, while the migration has a ``ReleaseWindow``. Plan, report and audit
-    /// name the weaker copy.
+    /// Whether a ``ReleaseWindow`` may keep a source up to date that protects the value less than the destination does.
+    /// Plans, reports and audits list the weaker copy.
     public var keepsWeakerCopy: Bool
-    /// Whether a source is kept up to date also in a store that holds bare values, such as a keyring in another program's style. What an earlier release writes there is known by its
-    /// content then: a write of the content that stands there already is not seen.
+    /// Whether a ``ReleaseWindow`` may keep a source up to date in a store without metadata, such as a keyring in
+    /// another program's style.
+    ///
+    /// The router then identifies the values of an earlier release by their content. If an earlier release writes the
+    /// same content again, the router does not detect it.
     public var comparesByContent: Bool
 
-    /// Creates options; everything that is not given is the safe default.
+    /// Creates options. Each omitted option has the safe default.
     public init(
         whenSourceUnavailable: UnavailableSource = .fail, allowsWeakerProtection: Bool = false, keepsReplacedBytes: Bool = false,
         keepsWeakerCopy: Bool = false, comparesByContent: Bool = false
@@ -34,14 +37,17 @@ public struct MigrationOptions: Hashable, Sendable {
     }
 }
 
-/// What happens when a legacy location holds something else than the destination. Applied by a sweep or a forced migration, never by a read.
+/// The policy for a legacy location whose value differs from that of the destination. A sweep or a forced migration
+/// applies it; a read never does.
 public enum ConflictPolicy<Value: Sendable>: Sendable {
-    /// The destination stays; what the legacy location holds is quarantined.
+    /// The destination keeps its value. The value of the legacy location is quarantined.
     case destinationWins
-    /// The legacy location's value replaces the destination's, which is quarantined.
-    /// While a legacy location is locked or unavailable, changes of the value are refused: what it holds would undo them.
+    /// The value of the legacy location replaces the value of the destination, which is quarantined.
+    ///
+    /// While a legacy location is locked or unavailable, the router refuses changes of the value. Otherwise the legacy
+    /// location's value would replace them later.
     case sourceWins
-    /// A closure decides: it is given the destination's value (nil after a removal) and the legacy location's, and returns what the destination is to
-    /// hold; nil removes it. Both are quarantined before anything is replaced.
+    /// A closure returns the value of the destination, or nil to remove it. It receives the value of the destination
+    /// (nil after a removal) and that of the legacy location. Both values are quarantined before anything is replaced.
     case merge(@Sendable (_ destination: Value?, _ source: Value) throws -> Value?)
 }

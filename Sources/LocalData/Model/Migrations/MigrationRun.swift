@@ -1,29 +1,30 @@
-/// Why a migration runs.
+/// The reason why a migration runs.
 public enum MigrationReason: String, Hashable, Sendable, Codable {
-    /// A value was asked for and is not in its place.
+    /// A call reads or changes a value that is not migrated yet.
     case read
-    /// A sweep visits the key.
+    /// A sweep settles the key.
     case sweep
-    /// ``StorageRouter/forceMigration(for:)`` was called.
+    /// A call settles a single key or collection, such as ``StorageRouter/forceMigration(for:)``.
     case forced
 }
 
-/// What a migration is told about its run, and who runs it.
+/// The parameters of one run of a migration, and the host that runs it.
 struct MigrationRun: Sendable {
     let reason: MigrationReason
-    /// The application's version that completed the last sweep of the key's catalog.
+    /// The version of the application that completed the last sweep of the key's catalog.
     let previousVersion: String?
     let host: any MigrationHost
-    /// Whether the key's release window ends with this run.
+    /// Whether this run ends the key's release window.
     var endsWindow = false
-    /// When the first record of a collection was kept up to date, in seconds since 1970: the window of all of them ends at once.
+    /// The time when the first record of a collection was mirrored, in seconds since 1970. The window of all records
+    /// ends at once.
     var windowSince: Double?
-    /// Called when records of a collection are done, with their number.
+    /// Reports that records of a collection are settled, with their number.
     var recordsDone: @Sendable (Int) -> Void = { _ in }
 }
 
-/// Who runs migrations: the router, which a program's own migrations are given, and which knows collections.
+/// The object that runs migrations. It is the router, which custom migrations receive as a parameter.
 protocol MigrationHost: AnyObject, Sendable {
-    /// Makes sure that each record of a collection can be found by its id.
+    /// Splits legacy lists of a collection, so that each record can be found by its id.
     func prepare(_ collection: any TypedCollection) async throws
 }

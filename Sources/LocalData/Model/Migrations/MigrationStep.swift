@@ -1,29 +1,30 @@
-/// What the protocol needs to know of a ready-made migration: where values come from and how they become one.
+/// A migration that the library performs: its sources, and the function that creates the new value.
 struct MigrationStep<Value: Codable & Sendable>: Sendable {
-    /// The name in the ledger.
+    /// The migration's name in the migration ledger.
     let id: String
-    /// The legacy locations.
+    /// The keys from which the value is taken.
     let sources: [AnyStorageKey]
-    /// Whether several sources make one value. A single source decides alone; of several, absent ones are nil.
+    /// Whether several sources are combined into one value. A removal in a single source settles the key. With several
+    /// sources, a removed or absent value is nil.
     let isAggregating: Bool
     let options: MigrationOptions
-    /// Makes the value of what the sources hold, in their order; nil to wait.
+    /// Creates the new value from the values of the sources, in their order; nil to wait for more values.
     let combine: @Sendable ([(any Sendable)?]) throws -> Value?
-    /// Whether the step applies now.
+    /// Returns whether the step may run now.
     var condition: @Sendable (MigrationRun) async throws -> Bool = { _ in true }
-    /// Whether the sources keep their values: they belong to others, and are no legacy locations.
+    /// Whether the sources keep their values, because they belong to other keys and are not legacy locations.
     var keepsSources = false
-    /// How the source is kept up to date for programs of an earlier release; nil where it is emptied.
+    /// How the source is kept up to date for programs of an earlier release; nil if the source is emptied at once.
     var kept: MirroredSource<Value>?
 
-    /// The same step, as a copy.
+    /// This step, which copies the value and leaves the sources unchanged.
     var keepingSources: Self {
         var step = self
         step.keepsSources = true
         return step
     }
 
-    /// The same step, with a source that is kept up to date.
+    /// Returns this step with a source that a release window keeps up to date.
     func keeping(_ kept: MirroredSource<Value>) -> Self {
         var step = self
         step.kept = kept
@@ -32,7 +33,7 @@ struct MigrationStep<Value: Codable & Sendable>: Sendable {
 }
 
 extension MigrationStep {
-    /// Moves a value as it is.
+    /// Moves a value without changing it.
     static func moving(to destination: StorageKey<Value>, from source: AnyStorageKey, id: String?, options: MigrationOptions) -> Self {
         let id = id ?? "\(destination.name):SimpleLegacyMigration:\(source.domain)/\(source.name)"
         return MigrationStep(id: id, sources: [source], isAggregating: false, options: options) { [name = destination.name] values in
@@ -47,7 +48,7 @@ extension MigrationStep {
         }
     }
 
-    /// Moves a value and changes its shape.
+    /// Moves a value and converts it to another type.
     static func transforming<Source>(
         to destination: StorageKey<Value>, from source: StorageKey<Source>, id: String?, options: MigrationOptions,
         _ transform: @escaping @Sendable (Source) throws -> Value
@@ -58,7 +59,7 @@ extension MigrationStep {
         }
     }
 
-    /// Makes one value of several.
+    /// Combines several values into one.
     static func aggregating<each Source: Codable & Sendable>(
         to destination: StorageKey<Value>, from keys: repeat StorageKey<each Source>, id: String?, options: MigrationOptions,
         _ aggregate: @escaping @Sendable (repeat (each Source)?) throws -> Value?

@@ -1,10 +1,12 @@
-/// How an older place is kept up to date, for programs of an earlier release.
+/// The functions with which a release window keeps a legacy location up to date for programs of an earlier release.
 struct MirroredSource<Value: Codable & Sendable>: Sendable {
     let window: ReleaseWindow
-    /// The source's value that stands for a value. It has the source key's type.
+    /// Converts a value to the older value that an earlier release reads. The result has the type of the legacy
+    /// location's key.
     let down: @Sendable (Value) throws -> any Sendable
-    /// Whether the older shape may tell less than the newer one.
+    /// Whether the older type may be unable to represent everything that the newer one can.
     let changesShape: Bool
-    /// Makes one value of what an earlier release wrote, in the newer shape, and of the value that it wrote over; nil where the older shape tells everything.
+    /// Combines the value that an earlier release wrote, converted to the newer type, with the newer value that it
+    /// overwrote. Nil if the older type can represent everything.
     let merge: (@Sendable (_ older: Value, _ newer: Value) throws -> Value)?
 }

@@ -1,6 +1,7 @@
-/// How long what an older release of a program reads is kept up to date, so that it can run beside the newer one, and again after a roll-back.
+/// The time during which a legacy location is kept up to date. An older release of the program can run at the same time
+/// as the newer one, and again after a rollback.
 public struct ReleaseWindow: Sendable, Hashable, Codable, CustomStringConvertible {
-    /// What ends a window.
+    /// The condition that ends a window.
     private enum End: Sendable, Hashable, Codable {
         case version(String)
         case days(Int)
@@ -9,35 +10,41 @@ public struct ReleaseWindow: Sendable, Hashable, Codable, CustomStringConvertibl
 
     private let end: End
 
-    /// Until the program has a version, as ``StorageConfiguration/applicationVersion`` says: a sweep of that version, or of a later one, ends the window. A program without a
-    /// version never does.
-    /// - Parameter version: Numbers with dots between them, compared one by one; `3.0` is `3`. What follows a hyphen comes before the release, as in `3.0-beta`.
+    /// Keeps the window open until the program has a version. A sweep by a program of that version or a later one ends
+    /// the window. The version of a program is ``StorageConfiguration/applicationVersion``; a program without a version
+    /// never ends the window.
+    /// - Parameter version: Numbers separated by dots, compared one by one; `3.0` equals `3`. A version with a hyphen,
+    ///   such as `3.0-beta`, is earlier than the release `3.0`.
     public static func until(version: String) -> Self { Self(end: .version(version)) }
 
-    /// For a number of days after the older place was first kept up to date, by the wall clock. The first sweep that finds the window over notes it, and a sweep a day later ends
-    /// the window: a clock that is set forward for an hour ends nothing.
+    /// Keeps the window open for a number of days after the legacy location was first kept up to date, by the wall
+    /// clock.
+    ///
+    /// The first sweep after that time records that the window is over. A sweep at least a day later ends the window. A
+    /// clock that is wrong for an hour therefore ends no window.
     public static func `for`(days: Int) -> Self { Self(end: .days(days)) }
 
-    /// Until a call ends it.
+    /// Keeps the window open until `StorageRouter.endReleaseWindow(for:)` ends it.
     public static let untilReleased = Self(end: .release)
 
-    /// Whether a program of a version keeps the window. Days are not considered.
-    /// - Parameter version: The version of the program; nil for a program that does not say.
+    /// Returns whether a program of a version keeps the window open. A number of days is not considered.
+    /// - Parameter version: The program's version; nil if it has none.
     func isOpen(for version: String?) -> Bool {
         guard case .version(let last) = end, let version else { return true }
         return ApplicationVersion(version) < ApplicationVersion(last)
     }
 
-    /// When the window is over, in seconds since 1970, if it was first kept at a time; nil for a window that does not end by itself.
+    /// Returns when the window is over, in seconds since 1970; nil for a window without a number of days.
+    /// - Parameter start: When the legacy location was first kept up to date, in seconds since 1970.
     func end(since start: Double) -> Double? {
         guard case .days(let days) = end else { return nil }
         return start + Double(days) * 86_400
     }
 
-    /// Whether only a program with a version can end the window.
+    /// Whether the window ends at a version, so that a program without a version never ends it.
     var needsVersion: Bool { if case .version = end { true } else { false } }
 
-    /// When the window ends, in words.
+    /// The end of the window in words.
     public var description: String {
         switch end {
         case .version(let version): "until version \(version)"
@@ -47,10 +54,10 @@ public struct ReleaseWindow: Sendable, Hashable, Codable, CustomStringConvertibl
     }
 }
 
-/// A program's version, in its order.
+/// The version of a program. Versions can be compared.
 struct ApplicationVersion: Comparable {
     private let numbers: [Int]
-    /// What follows the first hyphen: a release has none, and comes after all that have.
+    /// The text after the first hyphen; nil for a release. A release is later than its pre-releases.
     private let preRelease: String?
 
     init(_ text: String) {

@@ -1,48 +1,51 @@
-/// Something that is wrong with a catalog, found from its keys alone when it is registered: nothing was read.
+/// An error in a catalog. The router finds it from the keys alone when the catalog is registered, and reads no data.
 public struct CatalogProblem: Sendable, Codable, Hashable, CustomStringConvertible {
-    /// What is wrong.
+    /// The kind of error.
     public enum Kind: String, Sendable, Codable, CaseIterable {
-        /// Two keys mean one slot.
+        /// Two keys have the same slot.
         case duplicateKey
         /// A key's owner or description is empty.
         case incompleteKey
-        /// The backend cannot hold the name of a key or source, or the name leads nowhere.
+        /// A key or source cannot be used: the backend does not accept its name, or its domain has no store.
         case unusablePlace
-        /// A key is protected less than its catalog demands.
+        /// A key has less protection than its catalog demands.
         case belowMinimumProtection
-        /// The sources of a key lead in a circle.
+        /// The sources of a key form a cycle.
         case circle
-        /// A source of a key is a key that the program still uses: a sweep would empty it.
+        /// A source of a key is a key that the program still uses. A sweep would empty it.
         case liveSource
         /// A retired key is still in use.
         case retiredKeyInUse
-        /// A key's place protects less, or keeps values shorter, than a source: its values are never moved.
+        /// A key's destination has weaker protection or weaker durability than a source. Its values are never moved.
         case weakerDestination
-        /// No value can come from a source: its store is not in this build, or ends with the process, or an earlier source is the same place.
+        /// A source never provides a value. Its store is not in this build, its store is in memory, or an earlier
+        /// source has the same slot.
         case unreachableSource
-        /// A key's release window cannot be kept: its legacy location has no room for it, protects less, or belongs to another key too. Or it ends at
-        /// a version, and the configuration has no version.
+        /// A key's release window cannot be kept open or never ends. For example, its legacy location cannot store the
+        /// metadata, is protected less, or is a source of another key too. A window that ends at a version needs a
+        /// version in the configuration.
         case unusableWindow
-        /// A key's release window is over, and can be taken out of the program.
+        /// A key's release window is over, and can be removed from the program.
         case endedWindow
 
-        /// Whether the catalog is refused. The others depend on the machine and its configuration: reads of the key report them, and lose nothing.
+        /// Whether the catalog is refused. The other problems depend on the machine and its configuration. Reads of the
+        /// key report them, and no value is lost.
         public var refusesCatalog: Bool { ![.weakerDestination, .unreachableSource, .endedWindow].contains(self) }
     }
 
-    /// What is wrong.
+    /// The kind of error.
     public var kind: Kind
     /// The key's name.
     public var key: String
-    /// The part of the program that answers for the key.
+    /// The part of the program that is responsible for the key.
     public var owner: String
-    /// The place that it is about: the domain and the name.
+    /// The affected location: the domain and the name.
     public var place: String
-    /// What is wrong, in a sentence.
+    /// A sentence that describes the error.
     public var message: String
-    /// What to do, in a sentence.
+    /// A sentence that says what to do.
     public var remedy: String
-    /// The code of the error that refuses the catalog.
+    /// The code of the ``StorageError`` that refuses the catalog.
     public var errorCode: StorageError.Code
 
     init(
@@ -57,20 +60,21 @@ public struct CatalogProblem: Sendable, Codable, Hashable, CustomStringConvertib
         errorCode = code
     }
 
-    /// The key, its place, and both sentences.
+    /// The key, the location and both sentences.
     public var description: String { "\(key) (\(place)): \(message) \(remedy)" }
 }
 
-/// Every problem of a catalog: below the ``StorageError`` that refuses it.
+/// All problems of a catalog. It is the underlying error of the ``StorageError`` that refuses the catalog.
 struct CatalogProblems: Error {
     let problems: [CatalogProblem]
 }
 
 extension StorageError {
-    /// The problems of a catalog that was refused: all of them; empty for any other error.
+    /// All problems of a catalog that was refused; empty for other errors.
     public var catalogProblems: [CatalogProblem] { (underlying as? CatalogProblems)?.problems ?? [] }
 
-    /// The error that refuses a catalog: the code and key of its first problem, and all of them in words.
+    /// Creates the error that refuses a catalog. It has the code and key of the first problem, and its message contains
+    /// all problems.
     init(_ problems: [CatalogProblem], of catalog: String) {
         let first = problems[0]
         self.init(

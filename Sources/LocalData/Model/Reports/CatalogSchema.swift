@@ -1,19 +1,19 @@
-/// The shape of what a catalog's keys and collections store, as this version of the program declares it.
+/// The schema of the values that a catalog's keys and collections store, as this version of the program declares it.
 public struct CatalogSchema: Hashable, Sendable, Codable {
-    /// The name of the version, which is persisted.
+    /// The name of the schema version, which is persisted.
     public var version: String
-    /// The entities, each by the name of its key or collection.
+    /// The entities. Each one has the name of its key or collection.
     public var entities: [EntityDescription]
-    /// Groups of entities that can be migrated by themselves, by their names; an entity may be in several.
+    /// Named groups of entities that can be migrated separately. An entity may be in several groups.
     public var configurations: [String: [String]]
 
-    /// Declares a schema.
+    /// Creates a schema.
     public init(_ version: String, entities: [EntityDescription] = [], configurations: [String: [String]] = [:]) {
         self.version = version
         self.entities = entities
         self.configurations = configurations
     }
 
-    /// The entity of a name.
+    /// Returns the entity of a name; nil if there is none.
     public func entity(_ name: String) -> EntityDescription? { entities.first { $0.name == name } }
 }

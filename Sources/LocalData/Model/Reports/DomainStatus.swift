@@ -1,14 +1,14 @@
 import BackendContract
 
-/// Whether a domain can be used.
+/// The status of a domain's store.
 public enum DomainStatus: Sendable {
-    /// It can be read and written.
+    /// The store can be read and written.
     case ready
-    /// It is there and locked; ``StorageRouter/unlock(_:)`` may open a prompt.
+    /// The store is locked. ``StorageRouter/unlock(_:)`` may open a prompt.
     case locked
-    /// It is not there yet: no keyring was ever made for this person.
+    /// The store does not exist: this user has no keyring yet.
     case absent
-    /// It cannot be reached; the error says why and what to do.
+    /// The store cannot be reached. The error states the cause and what to do.
     case unavailable(StorageError)
 
     init(_ status: BackendStatus, _ domain: StorageDomain) {
@@ -25,7 +25,7 @@ public enum DomainStatus: Sendable {
 }
 
 extension DomainStatus: CustomStringConvertible {
-    /// The state in words.
+    /// The status in words.
     public var description: String {
         switch self {
         case .ready: "ready"

@@ -1,13 +1,13 @@
 public import BackendContract
 
-/// An older copy that is kept on purpose, for programs of an earlier release.
+/// A copy in a legacy location that is kept for programs of an earlier release.
 public struct KeptCopy: Sendable, Codable, Hashable {
-    /// Where: the domain and the name.
+    /// The location of the copy: the domain and the name.
     public var place: String
-    /// How well the copy is protected there.
+    /// The protection of the copy.
     public var protection: ProtectionLevel
-    /// Whether that is less than the value's own place does.
+    /// Whether the copy has less protection than the value at its destination.
     public var isWeaker: Bool
-    /// Until when, in words.
+    /// The end of the release window in words.
     public var until: String
 }

@@ -1,53 +1,54 @@
 public import Foundation
 
-/// What the ledger remembers of migrations on this machine: for people, and for asking a fleet whether a migration is still needed.
+/// The migrations on this machine, as the ledger records them. It is for people, and for checking on many machines
+/// whether a migration is still needed.
 ///
-/// No value depends on it. A ledger that was lost begins anew.
+/// No value depends on it. If the ledger is lost, the history starts empty.
 public struct MigrationHistory: Sendable, Codable, Hashable {
-    /// Where a value came from.
+    /// The origin of a migrated value.
     public struct Value: Sendable, Codable, Hashable {
-        /// The value's place: kind of store, scope, namespace and name.
+        /// The destination: kind of store, scope, namespace and name.
         public var place: String
-        /// The places that it was made of.
+        /// The locations from which the value was made.
         public var sources: [String]
-        /// The migration that brought it.
+        /// The migration that moved the value.
         public var migration: String
-        /// When, by the clock of that time.
+        /// The time of the migration, by the wall clock at that time.
         public var date: Date
-        /// The version of the application that brought it; nil if its configuration named none.
+        /// The version of the application that ran the migration; nil if its configuration has none.
         public var applicationVersion: String?
     }
 
-    /// What one migration did.
+    /// The history of one migration.
     public struct Migration: Sendable, Codable, Hashable {
         /// The migration's name.
         public var id: String
-        /// How often it did something.
+        /// The number of runs that changed something.
         public var successes: Int
-        /// How often it failed.
+        /// The number of runs that failed.
         public var failures: Int
-        /// How many values it brought, converted or compared.
+        /// The number of values that the migration moved, converted or compared.
         public var values: Int
-        /// When it first did something; nil if it never did.
+        /// The time of the first run that changed something; nil if there is none.
         public var firstWorked: Date?
-        /// When it last did something.
+        /// The time of the last run that changed something; nil if there is none.
         public var lastWorked: Date?
-        /// When it last failed; nil if it never did.
+        /// The time of the last run that failed; nil if there is none.
         public var lastFailed: Date?
-        /// The last error, as its code and sentence; never a value.
+        /// The last error, as its code and message. It never contains a value.
         public var lastError: String?
-        /// The version of the application that it last ran in.
+        /// The version of the application that last ran the migration.
         public var applicationVersion: String?
 
-        /// How often it ran.
+        /// The number of runs that changed something or failed.
         public var attempts: Int { successes + failures }
     }
 
-    /// The values that migrations of single keys brought, by their places.
+    /// The values of single keys that migrations moved, sorted by their ledger entries.
     public var values: [Value]
-    /// The migrations, by their names.
+    /// The migrations, sorted by their ledger entries.
     public var migrations: [Migration]
-    /// The application's version that completed the last sweep of each catalog.
+    /// For each catalog, the version of the application that completed its last sweep.
     public var versions: [String: String]
 
     /// Creates a history.

@@ -1,45 +1,45 @@
 extension MigrationReport {
-    /// Something that a sweep does durably to one place.
+    /// A durable change that a sweep makes in one location.
     public struct Step: Sendable, Codable, Hashable {
-        /// What is done.
+        /// The kind of change.
         public enum Action: String, Sendable, Codable {
             /// A value is written.
             case write
-            /// A value is removed, and a tombstone keeps older copies from coming back.
+            /// A value is removed. A tombstone prevents older copies from being migrated again.
             case remove
             /// A slot is deleted.
             case delete
-            /// The bytes of an earlier version are kept beside the value.
+            /// The bytes of an earlier version are stored as a backup beside the value.
             case backUp
-            /// The bytes of the place are kept in quarantine.
+            /// The bytes of the location are stored in the quarantine.
             case quarantine
         }
 
-        /// What is done.
+        /// The kind of change.
         public var action: Action
-        /// Where: the domain and the key; for records, the domain and the collection.
+        /// The location: the domain and the key. For records, the domain and the collection.
         public var place: String
-        /// How often: for a collection, of how many records.
+        /// The number of times, for example the number of records of a collection.
         public var count: Int
     }
 
-    /// What a conflict comes to, for both sides.
+    /// The result of a conflict between the destination and its legacy locations.
     public struct Conflict: Sendable, Codable, Hashable {
-        /// What becomes of one side.
+        /// The result for one side of a conflict.
         public struct Side: Sendable, Codable, Hashable {
-            /// What a place holds in the end.
+            /// The content of a location after the conflict.
             public enum Outcome: String, Sendable, Codable {
-                /// What it held before.
+                /// The previous content.
                 case kept
                 /// Another value.
                 case replaced
-                /// No value any more.
+                /// No value.
                 case removed
             }
 
-            /// What the place holds in the end.
+            /// The content of the location after the conflict.
             public var outcome: Outcome
-            /// Whether what it held is kept in quarantine.
+            /// Whether the previous content is kept in the quarantine.
             public var isQuarantined: Bool
 
             init(_ steps: some Sequence<Step>) {
@@ -49,9 +49,9 @@ extension MigrationReport {
             }
         }
 
-        /// The key's own place.
+        /// The result for the destination.
         public var destination: Side
-        /// The legacy locations.
+        /// The result for the legacy locations.
         public var sources: Side
 
         init(_ steps: [Step], at destination: String) {

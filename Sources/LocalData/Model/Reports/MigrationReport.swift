@@ -1,85 +1,91 @@
 public import BackendContract
 internal import Foundation
 
-/// What a sweep found and did, a row for each key.
+/// The result of a sweep, with a row for each key.
 public struct MigrationReport: Sendable, Codable {
-    /// What became of one key.
+    /// The state of one key after a sweep.
     public enum State: String, Sendable, Codable, CaseIterable {
-        /// Its value is now in its place.
+        /// The value was moved to its destination.
         case moved
-        /// It begins with a copy of another key's value, which stays where it is.
+        /// The value of another key was copied. The other key keeps its value.
         case copied
-        /// Its value was given a new shape, serializer or seal, in its place.
+        /// The value at the destination was converted to another type, serializer or seal.
         case converted
-        /// It was in its place already; an older copy was removed.
+        /// The value was already migrated. An older copy was purged.
         case purged
-        /// A legacy location held something else, and the key's policy was applied.
+        /// A legacy location had a different value, and the key's conflict policy was applied.
         case resolved
-        /// It is in its place, and its older place is up to date for programs of an earlier release.
+        /// The value is at its destination, and its legacy location is up to date for programs of an earlier release.
         case mirrored
-        /// Its older place could not be brought up to date for programs of an earlier release. In an audit also: the next sweep moves it, or gives it a new shape.
+        /// The legacy location could not be updated for programs of an earlier release. In an audit it also means that
+        /// the next sweep moves or converts the value.
         case pending
-        /// An audit only: a legacy location holds something else, and the next sweep applies the key's policy.
+        /// Only in an audit: a legacy location has a different value, and the next sweep applies the key's conflict
+        /// policy.
         case conflict
-        /// A plan or an audit only: a migration of the program's own would run, and what it does cannot be told.
+        /// The state is unknown. In a plan or an audit, a custom migration would run, and its effects cannot be
+        /// predicted. In a sweep, the slot of a retired key could not be read.
         case cannotTell
-        /// It is in its place, and there was nothing to do.
+        /// The value was already migrated and current.
         case unchanged
-        /// There is no value anywhere.
+        /// No location has a value.
         case absent
-        /// It was removed.
+        /// The value was removed.
         case removed
-        /// Its lifetime is over. It was removed, or is kept until a day after a sweep first found it expired: then the row's message says so.
+        /// The value has expired. It was purged, or it is kept until a day after a sweep first found it expired. In the
+        /// second case the row has a message.
         case expired
-        /// The key is retired, and its place still holds something. Nothing was done with it.
+        /// The key is retired, and its slot still contains a value. Nothing was changed.
         case leftOver
-        /// A store is locked or out of reach: try again later.
+        /// The key could not be settled now. For example, a store is locked or unavailable, or the sweep was cancelled.
+        /// A later sweep retries.
         case blocked
-        /// It failed; the value is where it was.
+        /// The migration failed. The value is still in its previous location.
         case failed
     }
 
-    /// One key.
+    /// The result for one key or collection.
     public struct Row: Sendable, Codable, Hashable {
         /// The key's name.
         public var key: String
-        /// The part of the program that answers for it.
+        /// The part of the program that is responsible for the value.
         public var owner: String
-        /// Where the value came from; empty when nothing was moved.
+        /// The locations from which the value was moved; empty if nothing was moved.
         public var from: [StoragePlace] = []
-        /// Where it lives.
+        /// The domain of the destination.
         public var to: StorageDomain
-        /// How well it was protected where it came from.
+        /// The protection of the value in its previous location.
         public var protectionBefore: ProtectionLevel?
-        /// How well it is protected where it lives.
+        /// The protection of the value at its destination.
         public var protection: ProtectionLevel
-        /// The size of the value in bytes, as it is stored; 0 when nothing was moved.
+        /// The stored size of the value in bytes; 0 if nothing was moved.
         public var bytes: Int
-        /// What became of it.
+        /// The state of the key.
         public var state: State
-        /// What is done durably, in this order; of a visit that fails, what it did before.
+        /// The durable changes, in their order. If the run failed, these are the changes before the failure.
         public var steps: [Step] = []
-        /// What a conflict comes to, for both sides; nil where there is none.
+        /// The result of a conflict; nil if there was none.
         public var conflict: Conflict?
         /// Older copies that could not be removed yet.
         public var residue: [String]
-        /// The older copy that a release window keeps up to date; nil where there is none.
+        /// The copy in a legacy location that a release window keeps up to date; nil if there is none.
         public var keeps: KeptCopy?
-        /// How many records of a collection were moved, given a new shape, or removed; nil for a single key.
+        /// The number of records of a collection that were moved, converted, resolved or purged; nil for a single key.
+        /// For a retired collection, it is the number of remaining records.
         public var records: Int?
-        /// What went wrong or is left to do, for people; nil when nothing is.
+        /// A message for people that states an error or what remains to be done; nil if there is none.
         public var message: String?
-        /// The code of the error, for programs; nil if there is none.
+        /// The code of the error for programs; nil if there is none.
         public var errorCode: StorageError.Code?
-        /// How long it took.
+        /// The duration of the run.
         public var duration: Duration
     }
 
     /// The rows, in the order of the catalogs.
     public var rows: [Row]
-    /// What was found wrong with a catalog that was registered all the same.
+    /// The problems of a catalog that was registered nevertheless.
     public var problems: [CatalogProblem] = []
-    /// How long it took.
+    /// The duration of the sweep.
     public var duration: Duration
 
     /// Creates a report.
@@ -88,22 +94,23 @@ public struct MigrationReport: Sendable, Codable {
         self.duration = duration
     }
 
-    /// The rows in which something was moved, converted, purged or resolved.
+    /// The rows in which a value was moved, copied, converted, purged or resolved.
     public var moved: [Row] { rows.filter { [.moved, .copied, .converted, .purged, .resolved].contains($0.state) } }
-    /// The rows that a locked or unreachable store kept from finishing.
+    /// The rows that could not be settled now, for example because a store is locked or unavailable.
     public var blocked: [Row] { rows.filter { $0.state == .blocked } }
-    /// The rows whose older place could not be brought up to date for programs of an earlier release.
+    /// The rows whose legacy location could not be updated for programs of an earlier release.
     public var pending: [Row] { rows.filter { $0.state == .pending } }
     /// The rows that failed.
     public var failed: [Row] { rows.filter { $0.state == .failed } }
-    /// Whether nothing is blocked, pending, failed or left behind.
+    /// Whether no row is blocked, pending or failed, and no older copy remains.
     public var isComplete: Bool {
         rows.allSatisfy { ![.blocked, .pending, .failed].contains($0.state) && $0.residue.isEmpty }
     }
 
-    /// Fails unless every key is where it should be and no older copy remains.
-    /// - Throws: ``StorageError`` with `migrationFailed` that names the first keys; if nothing failed but something is blocked, with `locked` or `unavailable`; or
-    ///   with `residueRemains`.
+    /// Throws unless every key is settled and no older copy remains.
+    /// - Throws: ``StorageError``. If keys failed, the code is `migrationFailed`, and the message names the first of
+    ///   them. Otherwise, if rows are blocked or pending, it is the code of the first one, such as `locked` or
+    ///   `unavailable`. If only older copies remain, it is `residueRemains`.
     public func requireComplete() throws {
         func names(_ rows: [Row]) -> String {
             rows.prefix(5).map(\.key).joined(separator: ", ") + (rows.count > 5 ? " and \(rows.count - 5) more" : "")
@@ -129,26 +136,26 @@ public struct MigrationReport: Sendable, Codable {
     }
 }
 
-/// How far a sweep is: reported after each record of a collection, and after each key.
+/// The progress of a sweep. It is reported after each record of a collection, and after each key.
 public struct MigrationProgress: Sendable {
-    /// How far the sweep of one collection is.
+    /// The progress of the sweep of one collection.
     public struct Records: Sendable, Hashable {
-        /// The number of records that are done. Each is read; those that have to be are moved, converted or removed.
+        /// The number of records that are done. Each one was read, and was moved, converted or removed if necessary.
         public var finished: Int
-        /// The number of records altogether, as far as it is known when the collection is begun.
+        /// The number of all records, as counted when the collection's sweep began; nil if they could not be counted.
         public var total: Int?
-        /// How many were done in a second, on average since the collection was begun; nil before that can be told.
+        /// The average number of records per second since the collection's sweep began; nil if no time has passed.
         public var perSecond: Double?
     }
 
     /// The number of keys that are done.
     public var finished: Int
-    /// The number of keys altogether.
+    /// The number of all keys.
     public var total: Int
-    /// The number of keys of which something was moved.
+    /// The number of keys whose value was moved or converted.
     public var moved: Int
     /// The key that was just done, or the collection that is being swept.
     public var key: String
-    /// How far the collection is that is being swept; nil when a key or a collection was just done.
+    /// The progress of the collection that is being swept; nil after a key or collection is done.
     public var records: Records?
 }

@@ -1,22 +1,24 @@
 public import Foundation
 
-/// Whether a migration is still needed: what has to be known before its code is removed from a program.
+/// Says whether a migration is still needed. Check it before you delete the migration's code.
 public struct MigrationStatus: Sendable, Hashable, Codable {
-    /// The migration's name in the ledger.
+    /// The migration's name in the migration ledger.
     public let id: String
-    /// The key or collection that it brings values to.
+    /// The key or collection that is the destination of the migration.
     public let key: String
-    /// When it last did something on this machine; nil if it never did.
+    /// The time of the last run that changed something on this machine; nil if there is none.
     public let lastWorked: Date?
-    /// How often it ran on this machine, and how it last failed; nil if the ledger knows nothing of it.
+    /// The history of the migration on this machine; nil if the ledger has no entry for it.
     public let history: MigrationHistory.Migration?
-    /// What the places hold that it reads, and the places that these are filled from.
+    /// The values in the sources of the migration, and in the sources of their migrations.
     public let evidence: OlderCopies
 
-    /// How many values on this machine it would have to bring over now: those that are known to be there.
+    /// The number of values on this machine that wait for the migration, as far as they could be read.
     public var pending: Int { evidence.count }
 
-    /// Whether it is proven that nothing on this machine waits for it: each place that it reads, and each place that those are filled from, was read and is empty. A damaged value counts,
-    /// and so does a place that cannot be read. Other machines are not known here.
+    /// Whether the migration is proven to be unnecessary on this machine. This requires that each source, and each
+    /// source of their migrations, was read and contains no value.
+    ///
+    /// A damaged value and an unreadable location count as values. Other machines are not considered.
     public var isSafeToDelete: Bool { evidence.answer == .none }
 }

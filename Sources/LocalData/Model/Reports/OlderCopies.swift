@@ -1,30 +1,30 @@
-/// What is known of the older copies of a value or of a collection's records: the answer of a look at every place that their migrations read, through the migrations of those
-/// places too.
+/// The older copies of a value or of a collection's records. It covers every location that their migrations read, and
+/// the locations that the migrations of those locations read.
 public struct OlderCopies: Sendable, Codable, Hashable {
-    /// What a look can answer.
+    /// The answer to the question whether older copies exist.
     public enum Answer: String, Sendable, Codable {
-        /// Proven: every place is empty, or holds the mark of a removal.
+        /// Proven: every location is empty, or contains only a tombstone.
         case none
-        /// Refuted: a place holds something.
+        /// At least one location contains a value.
         case some
-        /// No place is known to hold anything, and one of them cannot be read.
+        /// No value was found, but at least one location cannot be read.
         case cannotTell
     }
 
-    /// The places that hold something, and how many values: damaged bytes count.
+    /// The number of values in each location that contains any. Damaged values count.
     public var holding: [String: Int]
-    /// The places that cannot be read now, with the reasons.
+    /// The locations that cannot be read now, with the reasons.
     public var unreadable: [String: String]
 
-    /// Creates an answer.
+    /// Creates a result from its parts.
     public init(holding: [String: Int] = [:], unreadable: [String: String] = [:]) {
         self.holding = holding
         self.unreadable = unreadable
     }
 
-    /// The answer.
+    /// Whether older copies exist.
     public var answer: Answer { holding.isEmpty ? (unreadable.isEmpty ? .none : .cannotTell) : .some }
 
-    /// How many values are known to be there.
+    /// The number of values that were found.
     public var count: Int { holding.values.reduce(0, +) }
 }

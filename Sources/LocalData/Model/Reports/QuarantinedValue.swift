@@ -1,17 +1,19 @@
 public import Foundation
 
-/// A value that was replaced before anybody saw it, kept until a person decides.
+/// A value that was replaced before a person reviewed it. The quarantine keeps it until a person decides.
 public struct QuarantinedValue: Sendable, Codable, Identifiable {
-    /// The name of the entry: it follows from the content, so that keeping the same bytes again changes nothing.
+    /// The name of the entry. It is derived from the key, the location and the content, so keeping the same bytes again
+    /// changes nothing.
     public let id: String
-    /// The name of the key; empty for a copy of a whole file, and for an entry that is damaged.
+    /// The name of the key; empty for a copy of a whole file, and for a damaged entry.
     public let key: String
-    /// Where the value stood; empty for an entry that is damaged.
+    /// The original location of the value; empty for a damaged entry.
     public let place: String
-    /// Why it is here.
+    /// The reason why the value was quarantined.
     public let reason: String
-    /// Whether it is sealed here, as it was better protected than a plain file where it stood.
+    /// Whether the entry is encrypted. A value that was protected better than in a plain file is encrypted in the
+    /// quarantine.
     public let isSealed: Bool
-    /// When it was put here; nil for an entry that is damaged: it does not say.
+    /// The time when the value was quarantined; nil for a damaged entry, which does not contain it.
     public let since: Date?
 }

@@ -1,53 +1,55 @@
 public import BackendContract
 public import Foundation
 
-/// What is kept where, key by key.
+/// A list of all registered keys with the location and the state of their values.
 public struct StorageAudit: Sendable, Codable {
-    /// One registered key.
+    /// The result for one registered key.
     public struct Row: Sendable, Codable {
         /// The key's name.
         public var key: String
-        /// The part of the program that answers for it.
+        /// The part of the program that is responsible for the value.
         public var owner: String
-        /// What it is.
+        /// A description of the value.
         public var description: String
-        /// The catalog that registered it.
+        /// The catalog that registered the key.
         public var catalog: String
-        /// Where it lives.
+        /// The domain of the destination.
         public var domain: StorageDomain
-        /// How well it is protected there.
+        /// The protection of the value at its destination.
         public var protection: ProtectionLevel
-        /// What was found. A key is looked at by rehearsing the next sweep: `pending` and `conflict` are what it would end.
+        /// The state of the key, found by rehearsing the next sweep. With `pending` and `conflict`, the next sweep
+        /// would change something.
         public var state: MigrationReport.State
-        /// The serializer that wrote the value; nil for an absent one, and for one that another program wrote.
+        /// The serializer that wrote the value; nil if the value is absent, or if another program wrote it.
         public var serializer: String?
-        /// Whether another program wrote the value that is in its place.
+        /// Whether another program wrote the value at the destination.
         public var isForeign: Bool
-        /// The size of the value in bytes, as it is stored.
+        /// The stored size of the value in bytes.
         public var bytes: Int
-        /// When it was last written, by the clock of that time.
+        /// The time of the last write, by the wall clock at that time.
         public var modifiedAt: Date?
-        /// The migration that brought it; nil after a `set`.
+        /// The migration that wrote the value; nil after a `set`.
         public var migration: String?
-        /// When that migration last did something.
+        /// The time of the last run of that migration that changed something.
         public var migrationLastWorked: Date?
-        /// The legacy locations whose values it replaced, as its record says.
+        /// The legacy locations whose values were replaced, according to the record's metadata.
         public var provenance: [StoragePlace]
-        /// Legacy locations that still hold something.
+        /// The legacy locations that still contain a value.
         public var residue: [String]
-        /// Whether an older copy is left in any place that its migrations read, through the migrations of those places too: proven, refuted, or not to be told.
+        /// The older copies in all locations that the key's migrations read, and that the migrations of those locations
+        /// read.
         public var olderCopies: OlderCopies
-        /// The older copy that a release window keeps up to date; nil where there is none.
+        /// The copy in a legacy location that a release window keeps up to date; nil if there is none.
         public var keeps: KeptCopy?
-        /// How many records of a collection wait to be moved or given a new shape; nil for a single key.
+        /// The number of records of a collection that are not moved or converted yet; nil for a single key.
         public var pendingRecords: Int?
-        /// What keeps it from being in order, for people.
+        /// A message for people about a problem of the key; nil if there is none.
         public var message: String?
     }
 
-    /// The registered keys.
+    /// The registered keys, and retired keys whose slots are not proven to be empty.
     public var rows: [Row]
-    /// Values that were replaced before anybody saw them.
+    /// Values that were replaced before a person reviewed them.
     public var quarantine: [QuarantinedValue]
     /// Older copies that earlier runs could not remove, as `<destination>|<copy>`, with the reasons.
     public var recordedResidue: [String: String]

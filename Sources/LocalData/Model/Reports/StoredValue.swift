@@ -1,25 +1,26 @@
 import BackendContract
 public import Foundation
 
-/// A value with what is known of it beside its content.
+/// A value with its metadata.
 public struct StoredValue<Value: Sendable>: Sendable {
-    /// The name of its slot: of a record, its id.
+    /// The name of the key; for a record, its id.
     public let id: String
-    /// The value, in its present shape.
+    /// The value, converted to the current version.
     public let value: Value
     /// The name of the type that was stored.
     public let typeTag: String?
-    /// The version of the shape in which it is stored; nil for one that another program wrote.
+    /// The schema version with which the value is stored; nil if another program wrote it.
     public let schemaVersion: Int?
-    /// Named texts beside the value.
+    /// Named texts that are stored with the value.
     public let attributes: [String: String]
-    /// When it was first stored, by the clock of that time.
+    /// The time when a record of a collection was first stored, by the wall clock at that time; usually nil for a
+    /// single value.
     public let createdAt: Date?
-    /// When it was last stored, by the clock of that time.
+    /// The time when the value was last stored, by the wall clock at that time.
     public let modifiedAt: Date?
-    /// When it stops being valid; nil for never.
+    /// The time when the value expires; nil if it never does.
     public let expiresAt: Date?
-    /// Whether that was before now: such a value is absent for every other read.
+    /// Whether the value has expired. All other reads treat an expired value as absent.
     public let isExpired: Bool
 
     init(id: String, value: Value, _ metadata: StorageMetadata, isExpired: Bool) {

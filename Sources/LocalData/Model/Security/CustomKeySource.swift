@@ -2,75 +2,82 @@ public import BackendContract
 import BackendRuntime
 package import Sealing
 
-/// A place of the program's own that keeps a sealing key: a key management service, a security module, another store of secrets.
+/// A custom location for a sealing key, such as a key management service, a security module, or another store of
+/// secrets.
 ///
 /// ```swift
 /// configuration.customKeySources["payments"] = PaymentsKeySource()
 /// configuration.databaseKeySources["payments"] = .custom("payments")
 /// ```
 ///
-/// The router keeps the key in memory and asks once in a run. When a first key may be made it decides by itself: never beside data that another key has sealed.
+/// The router keeps the key in memory, and usually loads it once in a run. The router decides when a first key may be
+/// created. It never creates one while data exists that a key of this source has sealed.
 public protocol CustomKeySource: Sendable {
-    /// How well a value is protected that is sealed with the key: `sealed` when the key, or what opens it, is on the disk of this machine.
+    /// The protection of a value that is sealed with the key. It is `sealed` if the key, or the secret that decrypts
+    /// the key, is stored on a disk of this machine.
     var protection: ProtectionLevel { get }
 
-    /// Fetches the key. Called once in a run, as a rule, and not on the main actor; it ends when its task is cancelled.
-    /// - Returns: The key; nil only when it is proven that there is none. An error, a time-out and a refusal are thrown.
-    /// - Throws: `BackendError`: `locked`, `unavailable`, `accessDenied` say what the program is told. Any other error counts as `unavailable`, and its words are not repeated.
+    /// Loads the key. The router usually calls this once in a run, and never on the main actor. The function must
+    /// return when its task is cancelled.
+    /// - Returns: The key; nil only if it is proven that there is none. Throw for an error, a time-out or a refusal.
+    /// - Throws: `BackendError` with a code such as `locked`, `unavailable` or `accessDenied`, which the program
+    ///   receives. Any other error counts as `unavailable`, and its text is not repeated.
     func load() async throws -> SealingKeyMaterial?
 
-    /// Stores a first key, durably, unless there is one by now: from another process, for instance.
+    /// Stores a first key durably. If the source has a key by now, for example from another process, it keeps that key.
     /// - Parameter key: A new random key.
-    /// - Returns: The key that the source holds now: this one, or the other.
-    /// - Throws: As ``load()``.
+    /// - Returns: The key that the source has after the call: this key, or the existing one.
+    /// - Throws: The errors of ``load()``.
     func create(_ key: SealingKeyMaterial) async throws -> SealingKeyMaterial
 
-    /// Fetches the keys that only open: those before the present one, as long as something may be sealed with them. Called after ``load()``.
-    /// - Returns: The latest first; none where the key was never replaced.
-    /// - Throws: As ``load()``.
+    /// Loads the earlier keys, which only decrypt. The source keeps them as long as data may be sealed with them. The
+    /// router calls this after ``load()``.
+    /// - Returns: The earlier keys, with the latest first; empty if the key was never replaced.
+    /// - Throws: The errors of ``load()``.
     func loadOthers() async throws -> [SealingKeyMaterial]
 
-    /// Stores another key in place of the one that it holds, and which keys only open from then on, durably and in one step. Called by
-    /// ``StorageRouter/rotateKey(of:progress:)`` and ``StorageRouter/deleteOlderKeys(of:waitingAtMost:)`` alone.
+    /// Replaces the current key and the list of earlier keys, durably and atomically. Only
+    /// ``StorageRouter/rotateKey(of:progress:)`` and ``StorageRouter/deleteOlderKeys(of:waitingAtMost:)`` call this.
     /// - Parameters:
-    ///   - old: The key that it holds. If it holds another one by then, throw `BackendError` with the code `conflict`.
-    ///   - key: The key that ``load()`` gives from now on; it may be the same.
-    ///   - others: What ``loadOthers()`` gives from now on. A key that is not among them is to be destroyed.
-    /// - Throws: As ``load()``.
+    ///   - old: The expected current key. If the source has another one, throw `BackendError` with the code `conflict`.
+    ///   - key: The key that ``load()`` returns from now on. It may be the same as before.
+    ///   - others: The keys that ``loadOthers()`` returns from now on. Destroy every other earlier key.
+    /// - Throws: The errors of ``load()``.
     func replace(_ old: SealingKeyMaterial, with key: SealingKeyMaterial, others: [SealingKeyMaterial]) async throws
 
-    /// Unlocks the place, with a prompt if one is needed: called by ``StorageRouter/unlock(_:)`` alone.
-    /// - Throws: As ``load()``, and `promptDismissed`.
+    /// Unlocks the location of the key, with a prompt if necessary. Only ``StorageRouter/unlock(_:)`` calls this.
+    /// - Throws: The errors of ``load()``, and `promptDismissed`.
     func unlock() async throws
 }
 
 extension CustomKeySource {
-    /// Refuses: somebody else makes the key.
+    /// Throws, because by default the program cannot create keys in the source.
     /// - Throws: `BackendError` with the code `encryptionKeyMissing`.
     public func create(_ key: SealingKeyMaterial) async throws -> SealingKeyMaterial {
         throw BackendError(.encryptionKeyMissing, "There is no key yet, and this source makes none. Provide one; nothing was changed.")
     }
 
-    /// None: the key was never replaced.
+    /// Returns no keys, because by default the key is never replaced.
     public func loadOthers() async throws -> [SealingKeyMaterial] { [] }
 
-    /// Refuses: somebody else replaces the key.
+    /// Throws, because by default the program cannot replace keys in the source.
     /// - Throws: `BackendError` with the code `unsupported`.
     public func replace(_ old: SealingKeyMaterial, with key: SealingKeyMaterial, others: [SealingKeyMaterial]) async throws {
         throw BackendError(.unsupported, "This source replaces no key. Replace it where it is made; nothing was changed.")
     }
 
-    /// Does nothing: there is no lock.
+    /// Does nothing, because by default a source cannot be locked.
     public func unlock() async throws {}
 }
 
-/// A sealing key of 32 bytes, on its way between a router and a source of the program's own. Its memory is overwritten when the last copy is released.
+/// A sealing key of 32 bytes that a router exchanges with a custom key source. Its memory is overwritten when the last
+/// copy is released.
 public struct SealingKeyMaterial: Sendable, CustomStringConvertible, CustomReflectable {
     package let key: SealingKey
 
     package init(_ key: SealingKey) { self.key = key }
 
-    /// Takes 32 bytes, which are copied: overwrite them afterwards.
+    /// Creates a key from 32 bytes, which are copied. Overwrite the original bytes afterwards.
     /// - Throws: ``StorageError`` with `encryptionKeyMismatch` for another number of bytes.
     public init(bytes: some Collection<UInt8>) throws {
         var copy = Array(bytes)
@@ -82,20 +89,21 @@ public struct SealingKeyMaterial: Sendable, CustomStringConvertible, CustomRefle
         self.key = key
     }
 
-    /// Reads a line as `localdata key new` prints it.
-    /// - Throws: ``StorageError`` with `encryptionKeyMismatch` for anything else.
+    /// Creates a key from a line that `localdata key new` printed.
+    /// - Throws: ``StorageError`` with `encryptionKeyMismatch` for any other text.
     public init(text: String) throws {
         do throws(BackendError) { key = try SealingKey(text: text) } catch { throw StorageError.from(error, key: "sealing key") }
     }
 
-    /// Lends the 32 bytes for the duration of a call: to encrypt them under a key of a service, for instance.
+    /// Calls a closure with the 32 bytes, for example to encrypt them with a key of a service. The bytes are only valid
+    /// during the call.
     public func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R { try key.withBytes(body) }
 
-    /// The key as one line of text. This is the secret itself.
+    /// The key as one line of text. This text is the secret itself.
     public var text: String { key.text }
 
     /// The key's id, never the key.
     public var description: String { "SealingKeyMaterial(\(hexadecimalText(of: key.id)))" }
-    /// The id alone: a dump shows no secret.
+    /// The key's id, so that a dump shows no secret.
     public var customMirror: Mirror { Mirror(self, children: ["id": hexadecimalText(of: key.id)]) }
 }

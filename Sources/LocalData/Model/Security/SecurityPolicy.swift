@@ -1,4 +1,4 @@
-/// How a value is protected, beyond what its domain does by itself.
+/// The protection of a value in addition to that of its domain.
 public struct SecurityPolicy: Hashable, Sendable, CustomStringConvertible {
     enum Form: Hashable, Sendable {
         case automatic
@@ -8,28 +8,29 @@ public struct SecurityPolicy: Hashable, Sendable, CustomStringConvertible {
 
     let form: Form
 
-    /// What the domain itself gives: nothing in a property list, the keyring's own in the keyring.
+    /// The protection of the domain: none in a property list, that of the keyring in a keyring.
     public static let automatic = SecurityPolicy(form: .automatic)
 
-    /// No protection beyond the domain's, said on purpose.
+    /// No protection in addition to that of the domain, as an explicit choice.
     public static let none = SecurityPolicy(form: .none)
 
-    /// The same as ``none``.
+    /// A second name of ``none``.
     public static let plaintext = SecurityPolicy.none
 
-    /// Sealed before it reaches the domain, with the key of the configuration's source.
+    /// Encryption before the value reaches the domain, with a key of the configuration's key source.
     public static let encrypted = SecurityPolicy.encrypted()
 
-    /// Sealed before it reaches the domain (see `Envelope` in `Docs/Design.md` for the format), bound to its place.
-    /// - Parameter source: Where the key is kept.
+    /// Encryption before the value reaches the domain. The seal includes the location, so sealed bytes that are moved
+    /// to another slot do not open. For the format see `Envelope` in `Docs/Design.md`.
+    /// - Parameter source: The source of the key.
     public static func encrypted(_ source: KeySourceReference = .configured) -> SecurityPolicy { SecurityPolicy(form: .encrypted(source)) }
 
-    /// Where the key is kept, for a sealed value; nil for one that is not sealed.
+    /// The source of the key; nil if the value is not sealed.
     public var keySource: KeySourceReference? {
         if case .encrypted(let source) = form { source } else { nil }
     }
 
-    /// The policy and where its key is kept, in words.
+    /// The policy and the source of its key, in words.
     public var description: String {
         switch form {
         case .automatic: "automatic"
@@ -39,7 +40,7 @@ public struct SecurityPolicy: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Names the place where a sealing key is kept.
+/// Identifies the source of a sealing key.
 public struct KeySourceReference: Hashable, Sendable, CustomStringConvertible {
     package enum Form: Hashable, Sendable {
         case configured
@@ -56,43 +57,47 @@ public struct KeySourceReference: Hashable, Sendable, CustomStringConvertible {
     /// The source that the configuration names.
     public static let configured = KeySourceReference(form: .configured)
 
-    /// An item in the session's keyring.
+    /// The default item in the session's keyring.
     public static let keychain = KeySourceReference.keychain(service: nil)
 
     /// An item in the session's keyring.
     /// - Parameters:
-    ///   - service: The service; nil for the application's.
-    ///   - name: The item's name, so that a program can have several keys.
+    ///   - service: The service; nil for the application id.
+    ///   - name: The item's name. A program with several keys needs several names.
     public static func keychain(service: String?, name: String = "LocalData sealing key") -> KeySourceReference {
         KeySourceReference(form: .keychain(service: service, name: name))
     }
 
-    /// A file with permissions 0600, made when a first key is needed.
-    /// - Parameter path: An absolute path, or one within the configuration's data folder.
+    /// A file with the permissions 0600, which is created when the first key is needed.
+    /// - Parameter path: An absolute path, or a path in the configuration's data folder.
     public static func keyFile(_ path: String) -> KeySourceReference { KeySourceReference(form: .keyFile(path: path)) }
 
-    /// A credential that the service manager provides: a file of systemd's or Kubernetes' in the folder that `CREDENTIALS_DIRECTORY` names. It is only read;
-    /// `localdata key new` prints a key to provide.
+    /// A credential of the service manager: a file of systemd or Kubernetes in the folder `CREDENTIALS_DIRECTORY`. The
+    /// program only reads it. `localdata key new` prints a key for it.
     /// - Parameter name: The credential's name.
     public static func credential(_ name: String) -> KeySourceReference { KeySourceReference(form: .credential(name: name)) }
 
-    /// A passphrase, which ``StorageConfiguration/passphrase`` gives when it is needed. The key itself is random and lies, sealed with what scrypt makes of the
-    /// passphrase, in the file `<name>.passphrase` of the configuration's data folder: it belongs into the backup.
-    /// - Parameter name: The file's name without its extension, and what the passphrase is asked for by.
+    /// A random key that is encrypted with a passphrase. The router gets the passphrase from
+    /// ``StorageConfiguration/passphrase``, and derives the encryption key from it with scrypt. The encrypted key is
+    /// the file `<name>.passphrase` in the configuration's data folder. The file must be part of the backup.
+    /// - Parameter name: The file's name without its extension. ``StorageConfiguration/passphrase`` receives it.
     public static func passphrase(_ name: String = "default") -> KeySourceReference { KeySourceReference(form: .passphrase(name: name)) }
 
-    /// The secret that the portal of the session gives to an application in a Flatpak or a Snap (`org.freedesktop.portal.Secret`): the key is derived from it. The portal
-    /// keeps the secret for the application; its first use may open a prompt for the password of the keyring.
-    /// - Parameter name: Distinguishes several keys of one application. It is stored in plain text beside what the key seals, and must not change.
+    /// A key that is derived from the secret of the session's portal (`org.freedesktop.portal.Secret`), for an
+    /// application in a Flatpak or a Snap. The portal keeps the secret for the application. Its first use may open a
+    /// prompt for the password of the keyring.
+    /// - Parameter name: Distinguishes several keys of one application. It is stored in plain text beside the sealed
+    ///   data, and must not change.
     public static func secretPortal(_ name: String = "default") -> KeySourceReference {
         KeySourceReference(form: .secretPortal(name: name))
     }
 
-    /// A source of the program's own.
-    /// - Parameter name: Its name in ``StorageConfiguration/customKeySources``. It stands in plain text beside what the key seals, and has to stay the same.
+    /// A custom source.
+    /// - Parameter name: Its name in ``StorageConfiguration/customKeySources``. It is stored in plain text beside the
+    ///   sealed data, and must not change.
     public static func custom(_ name: String) -> KeySourceReference { KeySourceReference(form: .custom(name: name)) }
 
-    /// Where the key is kept, in words.
+    /// The source in words.
     public var description: String {
         switch form {
         case .configured: "configured source"

@@ -1,25 +1,26 @@
 internal import Foundation
 
-/// Runs another migration only under a condition.
+/// A migration that runs another one only under a condition.
 public struct ConditionalMigration<Base: StorageMigration>: StorageMigration {
-    /// The migration that runs when the condition holds.
+    /// The migration that runs if the condition is true.
     public let base: Base
     private let condition: @Sendable (StorageRouter, MigrationContext) async throws -> Bool
 
     /// Creates the migration.
     /// - Parameters:
-    ///   - base: What runs when the condition holds.
-    ///   - condition: Asked each time before `base` is considered.
+    ///   - base: The migration that runs if the condition is true.
+    ///   - condition: Returns whether `base` may run. It is called before each run.
     public init(_ base: Base, when condition: @escaping @Sendable (StorageRouter, MigrationContext) async throws -> Bool) {
         self.base = base
         self.condition = condition
     }
 
-    /// Creates a migration that runs only for data of an application older than a version.
+    /// Creates a migration that only runs for data of an application older than a version.
     ///
-    /// The version is the one that completed the last sweep of the key's catalog; data of unknown age counts as older.
+    /// The version of the data is that of the application that completed the last sweep of the key's catalog. Data of
+    /// unknown age counts as older.
     /// - Parameters:
-    ///   - base: What runs when the data is older.
+    ///   - base: The migration that runs if the data is older.
     ///   - version: Numbers separated by dots, compared number by number.
     public init(_ base: Base, below version: String) {
         self.init(base) { _, context in
@@ -35,7 +36,7 @@ public struct ConditionalMigration<Base: StorageMigration>: StorageMigration {
     /// The sources of `base`.
     public var sources: [AnyStorageKey] { base.sources }
 
-    /// Asks the condition, and if it holds `base`.
+    /// Returns whether the condition is true and `base` wants to run.
     public func shouldMigrate(using router: StorageRouter, context: MigrationContext) async throws -> Bool {
         guard try await condition(router, context) else { return false }
         return try await base.shouldMigrate(using: router, context: context)

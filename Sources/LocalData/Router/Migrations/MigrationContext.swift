@@ -1,15 +1,16 @@
-/// What a migration is told about its run.
+/// The parameters of one run of a migration.
 public struct MigrationContext: Sendable {
-    /// Why a migration runs.
+    /// The reason why a migration runs.
     public typealias Reason = MigrationReason
 
     /// The application's id.
     public let applicationID: String
-    /// The application's version, if the configuration names one.
+    /// The application's version; nil if the configuration has none.
     public let applicationVersion: String?
-    /// The version that completed the last sweep of the key's catalog; nil when none has, when it named none, or when the key is in no catalog.
+    /// The application's version that completed the last sweep of the key's catalog. It is nil if there was no such
+    /// sweep, if the application had no version, or if the key is in no catalog.
     public let previousVersion: String?
-    /// Why the migration runs.
+    /// The reason why the migration runs.
     public let reason: Reason
 
     let run: MigrationRun
@@ -22,15 +23,16 @@ public struct MigrationContext: Sendable {
         self.run = run
     }
 
-    /// Moves a value between two keys in the safe order: read, transform, write to an empty place, make it durable, read it back, and only then remove
-    /// the old one. Nothing is replaced: where the destination holds a value already, it stays.
+    /// Moves a value between two keys in the safe order. It reads the value, transforms it, writes it to an empty slot,
+    /// makes it durable and reads it back. Only then it removes the source. If the destination already has a value,
+    /// that value is kept.
     /// - Parameters:
-    ///   - source: Where the value is.
-    ///   - destination: Where it is to be.
-    ///   - options: What the move may do beyond the safe default.
-    ///   - transform: Makes the new value; it may run again after a crash.
-    /// - Returns: The result; its `source` is nil when there was nothing to move.
-    /// - Throws: ``StorageError``; the old value is then where it was.
+    ///   - source: The key of the current location.
+    ///   - destination: The key of the destination.
+    ///   - options: The options of the migration. Each default is the safe choice.
+    ///   - transform: Returns the new value. It may run again after a crash.
+    /// - Returns: The result. Its `sources` are empty if nothing was moved.
+    /// - Throws: ``StorageError``. The value is then still in its previous location.
     @discardableResult
     public func move<Source, Value>(
         from source: StorageKey<Source>, to destination: StorageKey<Value>, options: MigrationOptions = MigrationOptions(),
@@ -42,7 +44,7 @@ public struct MigrationContext: Sendable {
 }
 
 extension MigrationRun {
-    /// The router that runs the migration: the only host there is.
+    /// The router that runs the migration. No other type runs migrations.
     var router: StorageRouter {
         get throws {
             if let router = host as? StorageRouter { return router }
@@ -52,13 +54,13 @@ extension MigrationRun {
 }
 
 extension StorageRouter {
-    /// Whether a source of a step holds anything, or cannot be read.
+    /// Returns whether a source of a step contains a value or cannot be read.
     nonisolated func isDue<Value>(_ step: MigrationStep<Value>, _ context: MigrationContext) async throws -> Bool {
         guard try await step.condition(context.run) else { return false }
         return try await LegacyLocations(env).holdAnything(step.sources)
     }
 
-    /// Runs a step by itself, as `get` and the sweep would.
+    /// Runs one step, as `get` and a sweep do.
     nonisolated func perform<Value>(
         _ step: MigrationStep<Value>, _ key: StorageKey<Value>, _ context: MigrationContext
     ) async throws -> MigrationResult {

@@ -1,20 +1,20 @@
-/// Moves a value, as it is, from a legacy location to its key's place.
+/// A migration that moves a value from a legacy location without changing it.
 public struct SimpleLegacyMigration<Value: Codable & Sendable>: StorageMigration {
-    /// Where the value is to be.
+    /// The key of the destination.
     public let destinationKey: StorageKey<Value>
-    /// Where it was. Its type of value must be the destination's.
+    /// The key of the legacy location. It must have the same value type as the destination.
     public let sourceKey: AnyStorageKey
-    /// The migration's name in the ledger.
+    /// The migration's name in the migration ledger.
     public let id: String
-    /// What the migration may do beyond the safe default.
+    /// The options of the migration.
     public let options: MigrationOptions
 
     /// Creates the migration.
     /// - Parameters:
-    ///   - destinationKey: Where the value is to be.
-    ///   - sourceKey: Where it was.
-    ///   - id: The migration's name in the ledger; derived from both places when not given.
-    ///   - options: What it may do beyond the safe default.
+    ///   - destinationKey: The key of the destination.
+    ///   - sourceKey: The key of the legacy location.
+    ///   - id: The migration's name in the migration ledger; by default it is derived from both locations.
+    ///   - options: The options of the migration. Each default is the safe choice.
     public init(
         destinationKey: StorageKey<Value>, sourceKey: AnyStorageKey, id: String? = nil, options: MigrationOptions = MigrationOptions()
     ) {
@@ -24,22 +24,23 @@ public struct SimpleLegacyMigration<Value: Codable & Sendable>: StorageMigration
         self.options = options
     }
 
-    /// Creates the migration from a key whose type is known.
+    /// Creates the migration from a typed key.
     public init(
         destinationKey: StorageKey<Value>, sourceKey: StorageKey<Value>, id: String? = nil, options: MigrationOptions = MigrationOptions()
     ) {
         self.init(destinationKey: destinationKey, sourceKey: .key(sourceKey), id: id, options: options)
     }
 
-    /// The one legacy location.
+    /// The legacy location.
     public var sources: [AnyStorageKey] { [sourceKey] }
 
-    /// Whether there is something to move.
+    /// Returns whether the legacy location contains a value or cannot be read.
     public func shouldMigrate(using router: StorageRouter, context: MigrationContext) async throws -> Bool {
         try await router.isDue(step, context)
     }
 
-    /// Moves the value in the safe order; where the destination holds one already, it stays.
+    /// Moves the value: writes it to the destination, makes it durable, reads it back, and only then deletes the
+    /// source. If the destination already has a value, that value is kept.
     public func migrate(using router: StorageRouter, context: MigrationContext) async throws -> MigrationResult {
         try await router.perform(step, destinationKey, context)
     }

@@ -1,48 +1,53 @@
-/// Brings a value from where it was to its key's place.
+/// A migration that moves a value from legacy locations to its destination.
 ///
-/// Conform to it for what the ready-made migrations cannot say. Inside ``migrate(using:context:)`` use the router that is given, and
-/// ``MigrationContext/move(from:to:options:transform:)`` for a step that cannot lose a value.
+/// Conform to this protocol if the migrations of the library are not enough. In ``migrate(using:context:)``, use the
+/// router that it receives. For a step that cannot lose a value, call
+/// ``MigrationContext/move(from:to:options:transform:)``.
 public protocol StorageMigration: Sendable {
     /// The type of the value at the destination.
     associatedtype Value: Codable & Sendable
 
-    /// The migration's name, persisted in the ledger. Defaults to the destination's name and the type's name.
+    /// The migration's name, which the ledger stores. By default it consists of the destination's name and the type's
+    /// name.
     var id: String { get }
 
-    /// Where the value is to be.
+    /// The key of the destination.
     var destinationKey: StorageKey<Value> { get }
 
-    /// The legacy locations that the migration reads: `remove` clears them too. Defaults to none.
+    /// The legacy locations that the migration reads. `remove` also clears them. By default there are none.
     var sources: [AnyStorageKey] { get }
 
-    /// Whether the migration is to run: asked when the destination is absent, and in a sweep or when forced also when it holds a value. A removal is not asked about: it
-    /// stays, and what the declared ``sources`` hold then is quarantined by the next sweep.
+    /// Returns whether the migration wants to run.
+    ///
+    /// The router asks when the destination is absent. In a sweep or a forced migration, it also asks when the
+    /// destination has a value. It does not ask after a removal: the value stays removed, and the next sweep
+    /// quarantines values in the declared ``sources``.
     func shouldMigrate(using router: StorageRouter, context: MigrationContext) async throws -> Bool
 
-    /// Does the work. It may be called again after a crash.
+    /// Performs the migration. The router may call it again after a crash.
     func migrate(using router: StorageRouter, context: MigrationContext) async throws -> MigrationResult
 }
 
 extension StorageMigration {
     /// The destination's name and the type's name.
     public var id: String { "\(destinationKey.name):\(String(describing: Self.self))" }
-    /// None.
+    /// No sources.
     public var sources: [AnyStorageKey] { [] }
 }
 
-/// A migration that the library carries out, in the safe order.
+/// A migration that the library performs. It deletes a source only after the value is durable at the destination.
 protocol ReadyMadeMigration<Value>: StorageMigration {
     var step: MigrationStep<Value> { get }
 }
 
-/// A migration around another one.
+/// A migration that wraps another one.
 protocol WrappingMigration<Value>: StorageMigration {
-    /// The step of the inner migration; nil for a program's own.
+    /// The step of the wrapped migration; nil if it is a custom migration.
     var wrappedStep: MigrationStep<Value>? { get }
 }
 
 extension MigrationStep {
-    /// The step of a ready-made migration; nil for a program's own.
+    /// Returns the step that the library performs; nil for a custom migration.
     static func of<Migration: StorageMigration>(_ migration: Migration) -> MigrationStep<Migration.Value>? {
         if let ready = migration as? any ReadyMadeMigration<Migration.Value> { return ready.step }
         return (migration as? any WrappingMigration<Migration.Value>)?.wrappedStep

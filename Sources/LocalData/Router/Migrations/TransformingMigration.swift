@@ -1,22 +1,24 @@
-/// Moves a value from a legacy location and shape to its key's place and shape.
+/// A migration that moves a value from a legacy location and converts it to another type.
 public struct TransformingMigration<Source: Codable & Sendable, Value: Codable & Sendable>: StorageMigration {
-    /// Where the value is to be.
+    /// The key of the destination.
     public let destinationKey: StorageKey<Value>
-    /// Where it was. It may be the destination's own slot: then a value that does not decode there is transformed in place.
+    /// The key of the legacy location. It may have the destination's own slot. The migration then transforms a value
+    /// there that does not decode as the destination's type.
     public let sourceKey: StorageKey<Source>
-    /// The migration's name in the ledger.
+    /// The migration's name in the migration ledger.
     public let id: String
-    /// What the migration may do beyond the safe default.
+    /// The options of the migration.
     public let options: MigrationOptions
     private let transform: @Sendable (Source) throws -> Value
 
     /// Creates the migration.
     /// - Parameters:
-    ///   - destinationKey: Where the value is to be.
-    ///   - sourceKey: Where it was.
-    ///   - id: The migration's name in the ledger; derived from both places when not given.
-    ///   - options: What it may do beyond the safe default.
-    ///   - transform: Makes the new value. What it throws becomes `StorageError.migrationFailed`, and the source stays. It may run again after a crash.
+    ///   - destinationKey: The key of the destination.
+    ///   - sourceKey: The key of the legacy location.
+    ///   - id: The migration's name in the migration ledger; by default it is derived from both locations.
+    ///   - options: The options of the migration. Each default is the safe choice.
+    ///   - transform: Returns the new value. If it throws, the router throws `StorageError.migrationFailed` and keeps
+    ///     the source. It may run again after a crash.
     public init(
         destinationKey: StorageKey<Value>, sourceKey: StorageKey<Source>, id: String? = nil, options: MigrationOptions = MigrationOptions(),
         transform: @escaping @Sendable (Source) throws -> Value
@@ -28,15 +30,16 @@ public struct TransformingMigration<Source: Codable & Sendable, Value: Codable &
         self.transform = transform
     }
 
-    /// The one legacy location.
+    /// The legacy location.
     public var sources: [AnyStorageKey] { [.key(sourceKey)] }
 
-    /// Whether there is something to move.
+    /// Returns whether the legacy location contains a value or cannot be read.
     public func shouldMigrate(using router: StorageRouter, context: MigrationContext) async throws -> Bool {
         try await router.isDue(step, context)
     }
 
-    /// Moves the value in the safe order; where the destination holds one already, it stays.
+    /// Moves the value: writes it to the destination, makes it durable, reads it back, and only then deletes the
+    /// source. If the destination already has a value, that value is kept.
     public func migrate(using router: StorageRouter, context: MigrationContext) async throws -> MigrationResult {
         try await router.perform(step, destinationKey, context)
     }

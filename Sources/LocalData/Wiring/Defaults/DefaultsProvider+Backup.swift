@@ -2,7 +2,7 @@ import BackendContract
 import BackendRuntime
 import DefaultsBackend
 
-/// Property lists in backups; the scope is the suite.
+/// Property lists in backups. The scope is the suite.
 extension DefaultsProvider: BackedProvider {
     var backedKinds: [String] { [kind.name] }
 
@@ -20,14 +20,14 @@ extension DefaultsProvider: BackedProvider {
         return try Self.backedList(kind, scope, at: "\(try configuration.requiredDirectories().preferences)/\(scope).plist", configuration)
     }
 
-    /// A property list at any path.
+    /// Returns the backup of a property list at any path.
     static func backedList(_ kind: String, _ scope: String, at path: String, _ configuration: StorageConfiguration) throws -> BackedStore {
         let locks = try configuration.requiredDirectories().locks
         let lock = PropertyListStore.lockPath(forPropertyListAt: path, in: locks, files: configuration.runtime.files)
         return .file(kind, scope, at: path, lock: lock, configuration) { !PropertyListStore.isPropertyList($0) }
     }
 
-    /// Refuses a scope that is no file's name.
+    /// Throws if a scope is not a valid file name.
     static func requireFileName(_ scope: String) throws {
         do throws(BackendError) { try PropertyListStore.validateSuiteName(scope) } catch { throw StorageError.from(error, key: scope) }
     }

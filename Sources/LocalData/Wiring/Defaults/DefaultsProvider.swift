@@ -17,8 +17,8 @@ struct DefaultsProvider: BackendProvider {
         return try Self.makeStore(at: try PropertyListStore.path(ofSuite: scope, in: preferences), parts.configuration)
     }
 
-    /// Makes the store of a property list at any path: a suite's, or one of the library's own.
-    /// - Parameter isPrivate: Whether it is the library's own, so that no other user may be able to change it.
+    /// Creates the store of a property list at any path: that of a suite, or one of the library's internal lists.
+    /// - Parameter isPrivate: Whether it is an internal list. Other users must not be able to change such a list.
     static func makeStore(
         at path: String, isPrivate: Bool = false, _ configuration: StorageConfiguration
     ) throws -> any StorageBackend {

@@ -4,7 +4,7 @@ import Sealing
 
 /// Keyring services and sealed vaults in backups.
 extension KeyringProvider: BackedProvider {
-    /// A sealed vault that stands in for a keyring; its scope is the file's name without its ending.
+    /// The kind of sealed vaults, which replace a keyring. The scope is the file's name without its extension.
     private static let vault = "vault"
 
     var backedKinds: [String] { [kind.name, Self.vault] }
@@ -40,7 +40,7 @@ extension KeyringProvider: BackedProvider {
 }
 
 extension SealedVault {
-    /// The names of the vaults in the program's folder.
+    /// Returns the names of the vaults in the program's folder.
     fileprivate static func names(in program: BackedProgram) async throws -> Set<String> {
         try await program.files(in: "\(try program.configuration.requiredDirectories().data)/vaults", ending: ".sqlite")
     }

@@ -3,7 +3,8 @@ import BackendRuntime
 import KeyringBackend
 import Sealing
 
-/// The domain `.keychain`: one service in the session's keyring, or in a sealed vault where the configuration says so.
+/// The domain `.keychain`: one service in the session's keyring, or in a sealed vault if the configuration specifies
+/// one.
 struct KeyringProvider: BackendProvider {
     let kind = StorageDomain.Kind.keychain
     let claims = BackendCapabilities(durability: .durable, crossProcess: true, protection: .keychain, usefulConcurrency: 64)
@@ -82,7 +83,7 @@ struct KeyringProvider: BackendProvider {
     }
 
     #if Keyring && os(Linux)
-        /// The folder in which the daemon keeps its keyrings; nil where no home directory is known.
+        /// The folder in which the daemon stores its keyrings; nil if no home directory is known.
         private static func keyringsDirectory(_ host: HostFacts) -> String? {
             let own = host.environment["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
             let dataHome = own ?? host.homeDirectory.map { $0 + "/.local/share" }

@@ -2,7 +2,7 @@ import BackendContract
 package import BackendRuntime
 package import MemoryBackend
 
-/// The domain `.memory`: values that end with their router.
+/// The domain `.memory`. Its values end with their router.
 struct MemoryProvider: BackendProvider {
     let kind = StorageDomain.Kind.memory
     let claims = InMemoryStore.ownCapabilities
@@ -13,8 +13,8 @@ struct MemoryProvider: BackendProvider {
 }
 
 extension InMemoryStore {
-    /// A store in memory that claims what the backend of a domain claims.
-    /// - Parameter protection: The protection where the configuration decides it.
+    /// Returns a store in memory that has the capabilities of a domain's backend.
+    /// - Parameter protection: The protection, if the configuration determines it.
     package static func standIn(
         for domain: StorageDomain, protection: ProtectionLevel? = nil, medium: MemoryMedium, runtime: Runtime
     ) -> InMemoryStore {
@@ -25,7 +25,8 @@ extension InMemoryStore {
             runtime: runtime)
     }
 
-    /// What is claimed for a kind of domain that has no provider. It is protected like everything that never reaches a disk.
+    /// The capabilities for a kind of domain without a provider. The protection is `keychain`, because the data never
+    /// reaches a disk.
     private static let unknownClaims = BackendCapabilities(
         durability: .durable, atomicBatch: true, crossProcess: true, protection: .keychain, usefulConcurrency: 64)
 }

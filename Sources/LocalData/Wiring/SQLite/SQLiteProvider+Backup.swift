@@ -3,7 +3,7 @@ import BackendRuntime
 import SQLiteBackend
 import Sealing
 
-/// Databases in backups; the scope is the database's name.
+/// Databases in backups. The scope is the database's name.
 extension SQLiteProvider: BackedProvider {
     var backedKinds: [String] { [kind.name] }
 
@@ -19,7 +19,7 @@ extension SQLiteProvider: BackedProvider {
 
     func backupCheck(of kind: String, keys: [SealingKey]) throws -> (any KeyedBackupCheck)? { try Self.backupCheck(keys: keys) }
 
-    /// Checks the content of a database, with the keys of its backup.
+    /// Returns the check of a database's content with the keys of its backup.
     static func backupCheck(keys: [SealingKey]) throws -> any KeyedBackupCheck {
         #if SQLite
             return DatabaseBackupCheck(keys: keys)
@@ -28,7 +28,7 @@ extension SQLiteProvider: BackedProvider {
         #endif
     }
 
-    /// A database in one of the program's folders.
+    /// Returns the backup of a database in one of the program's folders.
     static func backedDatabase(
         _ kind: String, _ scope: String, in folder: String, _ source: KeySourceReference, _ configuration: StorageConfiguration
     ) throws -> BackedStore {

@@ -2,7 +2,7 @@ import BackendContract
 import SQLiteBackend
 import Sealing
 
-/// The domain `.encryptedSQLite`: one database of sealed rows for each name.
+/// The domain `.encryptedSQLite`: one encrypted database for each name.
 struct SQLiteProvider: BackendProvider {
     let kind = StorageDomain.Kind.encryptedSQLite
     let claims = BackendCapabilities(
@@ -50,7 +50,7 @@ struct SQLiteProvider: BackendProvider {
 
     func warning(_ configuration: StorageConfiguration) -> String? { Self.warning }
 
-    /// A warning about the SQLite of this machine.
+    /// A warning about the SQLite library of this machine; nil if there is none.
     static var warning: String? {
         #if SQLite
             return SQLiteStore.warning
@@ -60,7 +60,7 @@ struct SQLiteProvider: BackendProvider {
     }
 
     #if !SQLite
-        /// Why there are no sealed databases in this build, and what to do.
+        /// The error message for a build without encrypted databases.
         static func missing(_ kind: String) -> String {
             "This build has no encrypted SQLite backend (trait SQLite). Build with the trait, or plug a backend in with StorageConfiguration.useBackend(for: \(kind))."
         }

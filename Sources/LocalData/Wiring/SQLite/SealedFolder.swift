@@ -4,13 +4,13 @@
     import SQLiteBackend
     import Sealing
 
-    /// A folder of sealed databases: those of the domain `.encryptedSQLite`, or the vaults that stand in for a keyring.
+    /// A folder of encrypted databases: those of the domain `.encryptedSQLite`, or the vaults that replace a keyring.
     enum SealedFolder: String {
         case databases, vaults
 
         private func path(_ directories: StorageDirectories) -> String { "\(directories.data)/\(rawValue)" }
 
-        /// The kind of store that the databases in this folder are.
+        /// The kind of store in this folder. It is part of the context that seals include.
         private var kind: String {
             switch self {
             case .databases: "sqlite"
@@ -18,7 +18,7 @@
             }
         }
 
-        /// The domain that a database in this folder serves.
+        /// Returns the domain of a database in this folder.
         private func domain(_ scope: String) -> StorageDomain {
             switch self {
             case .databases: .encryptedSQLite(database: scope)
@@ -26,12 +26,12 @@
             }
         }
 
-        /// Makes the store of a database in this folder.
+        /// Creates the store of a database in this folder.
         /// - Parameters:
         ///   - name: The database's name.
         ///   - scope: The scope of its domain.
         ///   - reference: The source of its key.
-        ///   - parts: What stores are made with.
+        ///   - parts: The parts from which stores are created.
         func makeStore(
             _ name: String, of scope: String, _ reference: KeySourceReference, _ parts: StoreParts
         ) throws -> any StorageBackend {
@@ -48,7 +48,7 @@
                 runtime: configuration.runtime)
         }
 
-        /// The databases in this folder that keys of a source open, and the ids of these keys.
+        /// Returns the databases in this folder that keys of a source open, with the ids of these keys.
         func stores(
             of source: any KeySource, _ configuration: StorageConfiguration
         ) async throws(BackendError) -> [StorageDomain: Set<[UInt8]>] {
@@ -65,7 +65,7 @@
             return found
         }
 
-        /// The applications that the databases in this folder say they belong to.
+        /// Returns the applications that the databases in this folder name as their owners.
         func applications(_ configuration: StorageConfiguration) async throws -> Set<String> {
             guard let directories = try configuration.directories else { return [] }
             return try await SQLiteStore.applications(
@@ -73,7 +73,7 @@
                 runtime: configuration.runtime)
         }
 
-        /// The scope of the domain that a database with a name serves.
+        /// Returns the scope of the domain of a database.
         private func scope(of name: String) -> String {
             switch self {
             case .databases: name

@@ -1,12 +1,12 @@
 import BackendContract
 import Sealing
 
-/// Sealed databases that stand in for a keyring, one for each service, for a program without a session.
+/// Encrypted databases that replace a keyring, one for each service, for a program without a session.
 struct SealedVault {
-    /// Where the vault's key is kept.
+    /// The source of the vault's key.
     let source: KeySourceReference
 
-    /// Makes the vault of a service.
+    /// Creates the vault of a service.
     func make(_ service: String, _ parts: StoreParts) throws -> any StorageBackend {
         #if SQLite
             return try SealedFolder.vaults.makeStore(Self.name(of: service), of: service, try reference(parts.configuration), parts)
@@ -15,11 +15,11 @@ struct SealedVault {
         #endif
     }
 
-    /// The source of the vault's key.
+    /// Returns the source of the vault's key.
     func keySource(_ parts: StoreParts) throws -> any KeySource { try parts.keySource(try reference(parts.configuration)) }
 
-    /// The reference to the source of the vault's key.
-    /// - Throws: ``StorageError`` when the source is the keyring, which the vault stands in for.
+    /// Returns the reference to the source of the vault's key.
+    /// - Throws: ``StorageError`` when the source is the keyring, which the vault replaces.
     private func reference(_ configuration: StorageConfiguration) throws -> KeySourceReference {
         let reference = source == .configured ? configuration.keySource : source
         if case .keychain = reference.form {
@@ -32,7 +32,8 @@ struct SealedVault {
     }
 
     #if SQLite
-        /// The name of a service's database. A service may have any name; characters that a database's name cannot have are escaped, as in a URL.
+        /// Returns the name of a service's database. A service may have any name. Bytes that a database's name cannot
+        /// contain are escaped as two hexadecimal digits after an underscore.
         private static func name(of service: String) -> String {
             var name = ""
             for byte in service.utf8 {
@@ -47,7 +48,7 @@ struct SealedVault {
             return "v-" + name
         }
 
-        /// The service whose database has a name.
+        /// Returns the service of a database's name.
         static func service(of name: String) -> String {
             var (bytes, rest) = ([UInt8](), name.dropFirst(2).utf8)
             while let byte = rest.popFirst() {
