@@ -5,7 +5,9 @@ import LocalDataBackup
 import TestSupport
 import Testing
 
-/// Hostile names, damaged files, permissions and keyrings, on real stores: a typed error that says what to do, and everything that was there still there.
+/// Hostile names, damaged files, wrong permissions and failing keyrings, on real stores.
+///
+/// Each causes a typed error with a remedy, and leaves all stored data unchanged.
 @Suite(.inTurn) struct BadInputTests {
     let secret = "correct-horse-battery-staple"
 
@@ -15,7 +17,7 @@ import Testing
 
     // MARK: Names
 
-    @Test func `hostile names of values are refused or kept exactly, and what was there stays`() async throws {
+    @Test func `a hostile name of a value is refused or stored exactly, and other values stay`() async throws {
         #if Keyring
             let (stage, domains) = (try Stage(keyring: true), [StorageDomain.userDefaults, .keychain])
         #else
@@ -47,7 +49,7 @@ import Testing
         #expect(try stage.traces(of: secret).isEmpty)
     }
 
-    @Test func `composed and decomposed names of values are never one for the other`() async throws {
+    @Test func `a composed and a decomposed name never mean the same value`() async throws {
         let stage = try Stage()
         let router = stage.launch()
         try await router.set("composed", for: key("caf\u{E9}"))
@@ -58,7 +60,7 @@ import Testing
     @Test(arguments: [
         "../x", "/etc/passwd", "a/b", "", ".", "..", "~", "file:x", "a\0b", "a\nb", "cafe\u{301}", String(repeating: "x", count: 300),
     ])
-    func `a hostile name of a suite is refused, and no file is made`(suite: String) async throws {
+    func `a hostile name of a suite is refused, and no file is created`(suite: String) async throws {
         let stage = try Stage()
         let router = stage.launch()
         try await router.set("neighbour", for: key("neighbour"))
@@ -79,7 +81,7 @@ import Testing
         try setPermissions(mode, of: path)
     }
 
-    @Test func `a folder that cannot be entered is refused, not taken for an empty one`() async throws {
+    @Test func `a folder that cannot be entered is an error and not an empty store`() async throws {
         let stage = try Stage()
         try await stage.launch().set(secret, for: key("a", .userDefaults(suite: "shared")))
         let nobody = try stage.workerAsNobody()
@@ -91,7 +93,7 @@ import Testing
         #expect(try await stage.launch().get(key("a", .userDefaults(suite: "shared"))) == secret)
     }
 
-    @Test func `a file that cannot be read is refused, and one that cannot be written is read`() async throws {
+    @Test func `an unreadable file is an error, and a read-only file can be read`() async throws {
         let stage = try Stage()
         let value = key("a", .userDefaults(suite: "shared"))
         try await stage.launch().set(secret, for: value)
@@ -113,7 +115,7 @@ import Testing
     // MARK: Damaged property lists
 
     @Test(arguments: ["garbage", "<?xml version=\"1.0\"?><plist><dict><key>a</key>", "bplist00garbage", "<plist><array/></plist>"])
-    func `a damaged property list is reported and kept, until somebody sets it aside`(damage: String) async throws {
+    func `a damaged property list is reported and stays until it is set aside`(damage: String) async throws {
         let stage = try Stage()
         try await stage.launch().set(secret, for: key("a"))
         let path = stage.preferences + "/standard.plist"
@@ -138,7 +140,7 @@ import Testing
         #expect(try await stage.launch().get(key("a")) == "new")
     }
 
-    @Test func `copies of a damaged property list are in quarantine, and purged with it`() async throws {
+    @Test func `a damaged property list that was set aside is in quarantine and can be purged`() async throws {
         let stage = try Stage()
         try FileManager.default.createDirectory(atPath: stage.preferences, withIntermediateDirectories: true)
         let damaged = Data("<plist><dict><key>\(secret)".utf8)
@@ -152,7 +154,7 @@ import Testing
         let entry = try #require(entries.first)
         #expect(try await router.audit().quarantine.map(\.id) == [entry.id])
         #expect(try await router.quarantine.data(of: entry) == damaged)
-        // Other files of that folder are no entries, and nothing outside of it is one.
+        // Other files in the quarantine folder are not listed.
         for name in ["note.plist", ".x-00112233445566778899aabbccddeeff.plist", "x-00112233445566778899aabbccddeeff.txt"] {
             try writeFile([1], to: stage.root.path + "/data/quarantine/" + name)
         }
@@ -170,7 +172,7 @@ import Testing
         StorageKey(name: name, domain: .userDefaults(suite: suite), security: .encrypted, owner: "Tests", description: "A sealed value")
     }
 
-    @Test(arguments: [true, false]) func `a wrong key is refused in every form, and the right one opens everything again`(
+    @Test(arguments: [true, false]) func `a wrong, damaged or exposed key file is refused, and the right one opens everything again`(
         hasLedger: Bool
     ) async throws {
         let stage = try Stage()
@@ -179,7 +181,7 @@ import Testing
         let right = try String(contentsOfFile: keyFile, encoding: .utf8)
         let material = String(right.split(separator: " ").last?.dropLast() ?? "")
         let stored = FileManager.default.contents(atPath: stage.preferences + "/sealed.plist")
-        // Whether the ledger still knows the key: it is no part of what must be backed up.
+        // The ledger records the key but need not be backed up, so the test also runs without it.
         if !hasLedger { try FileManager.default.removeItem(atPath: stage.root.path + "/state") }
         let other = try Stage()
         try await other.launch().set("x", for: sealed("a"))
@@ -204,7 +206,7 @@ import Testing
         #expect(try await stage.launch().get(sealed("a")) == secret)
     }
 
-    @Test(arguments: [true, false]) func `a key that is missing beside sealed data is never made anew`(hasLedger: Bool) async throws {
+    @Test(arguments: [true, false]) func `a missing key is not created again while sealed data exist`(hasLedger: Bool) async throws {
         let stage = try Stage()
         try await stage.launch().set(secret, for: sealed("a"))
         let keyFile = stage.root.path + "/data/sealing-key"
@@ -225,7 +227,7 @@ import Testing
         #expect(try await stage.launch().get(sealed("a")) == secret)
     }
 
-    @Test func `keys of two sources stand side by side in one store, also when the ledger is lost`() async throws {
+    @Test func `one store can have values sealed with two keys, also without the ledger`() async throws {
         let stage = try Stage()
         func keyed(_ name: String, by file: String) -> StorageKey<String> {
             StorageKey(
@@ -244,7 +246,7 @@ import Testing
         #expect(try await stage.launch().get(keyed("a", by: "two")) == secret)
     }
 
-    @Test func `of two processes that make a key at once both use one`() async throws {
+    @Test func `two processes that create a key at the same time use the same key`() async throws {
         for _ in 0..<10 {
             let stage = try Stage()
             let workers = [try stage.worker(), try stage.worker()]
@@ -262,7 +264,7 @@ import Testing
     #if Keyring
         // MARK: Keyrings
 
-        @Test func `without a bus a move says so at once, and the older value stays`() async throws {
+        @Test func `without a session bus, a move fails at once, and the legacy value stays`() async throws {
             let stage = try Stage()
             let keyring = try PrivateKeyring(.noDaemon)
             var environment = keyring.environment
@@ -278,7 +280,7 @@ import Testing
             #expect(try stage.propertyList()["old_key_name"] as? String == secret)
         }
 
-        @Test func `a keyring that knows no encryption gets nothing, and the older value stays, unless the program allows it by name`()
+        @Test func `a keyring without encrypted transport gets no value unless the program allows it`()
             async throws
         {
             let stage = try Stage()
@@ -296,7 +298,7 @@ import Testing
             #expect(try await service.items().count > 0)
         }
 
-        @Test func `a keyring that does not answer is left at the deadline, and the older value stays`() async throws {
+        @Test func `a move to a keyring that does not answer fails at the deadline, and the legacy value stays`() async throws {
             let stage = try Stage()
             let keyring = try PrivateKeyring(.unlocked)
             var environment = keyring.environment
@@ -311,7 +313,7 @@ import Testing
             #expect(elapsed > .seconds(1) && elapsed < .seconds(30), "\(elapsed)")
             #expect(try stage.propertyList()["old_key_name"] as? String == secret)
             keyring.continueDaemon()
-            // With the ordinary deadline: how fast the machine is must not matter.
+            // This worker has the default deadline, so that a slow machine does not fail the test.
             #expect(try await stage.worker(keyring.environment).run("get") == "value \(secret)")
             #expect(try stage.propertyList()["old_key_name"] == nil)
         }

@@ -8,7 +8,7 @@ import Testing
 @testable import LocalData
 @testable import LocalDataPlans
 
-/// A `Data` value is stored as its bytes; what earlier versions stored as JSON is still read.
+/// `Data` values are stored as their bytes. Earlier versions stored them as JSON, which can still be read.
 @Suite(.inTurn) struct DataFormTests {
     private let picture = Data((0..<3_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
 
@@ -18,12 +18,12 @@ import Testing
         StorageKey(name: "picture", domain: domain, security: security, serializer: serializer, owner: "Tests", description: "A picture")
     }
 
-    /// The bytes of what a slot holds.
+    /// The payload in the slot of a key.
     private func payload(_ router: StorageRouter, _ key: StorageKey<Data>) async throws -> StoragePayload {
         try #require(try await router.env.routes.route(for: .key(key)).probe().record).payload
     }
 
-    /// Writes a value as earlier versions did: as a text of JSON.
+    /// Writes the picture as JSON, as earlier versions did.
     private func writeOlderForm(_ router: StorageRouter, _ key: StorageKey<Data>) async throws {
         let route = try router.env.routes.route(for: .key(key))
         let metadata = StorageMetadata(serializer: "json", typeTag: "Data", schemaVersion: 1)
@@ -40,13 +40,13 @@ import Testing
             for serializer in [Serializer<Data>.data, .plist] {
                 #expect(try await launch().get(key(domain, .automatic, serializer)) == picture, "\(serializer.name)")
             }
-            // Without its type, it is a document of data.
+            // A key for any document reads it as data.
             #expect(try await launch().get(testKey("picture", domain, of: DocumentValue.self)) == .data(picture))
             await expectRefusal(.undecodable) { _ = try await launch().get(textKey("picture", domain)) }
         }
     }
 
-    @Test(arguments: Place.allCases) func `sealed data are 69 bytes longer than they are`(place: Place) async throws {
+    @Test(arguments: Place.allCases) func `sealing makes data 69 bytes longer`(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             try await launch().set(picture, for: key(domain, .encrypted))
             #expect(try await payload(launch(), key(domain, .encrypted)).byteCount == picture.count + 69)
@@ -55,7 +55,7 @@ import Testing
     }
 
     #if SQLite
-        @Test func `a database of data is hardly larger than the data`() async throws {
+        @Test func `a database of data is less than 15 percent larger than the data`() async throws {
             let stage = try Stage()
             let router = stage.launch()
             let large = Data((0..<2_000_000).map { UInt8(truncatingIfNeeded: ($0 &* 2_654_435_761) >> 16) })
@@ -66,7 +66,9 @@ import Testing
         }
     #endif
 
-    @Test(arguments: Place.allCases) func `the older form, JSON, is read, compared and replaced`(place: Place) async throws {
+    @Test(arguments: Place.allCases) func `data in the older JSON form can be read, and an update replaces them with bytes`(
+        place: Place
+    ) async throws {
         try await place.withLaunches { launch, domain in
             try await writeOlderForm(launch(), key(domain))
             for serializer in [Serializer<Data>.json, .data, .plist] {
@@ -77,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `a value in its older form and the same value elsewhere are no conflict`() async throws {
+    @Test func `equal data in the older and the current form are not a conflict`() async throws {
         let machine = TestMachine()
         let older = key(.encryptedSQLite(database: "older"))
         let moved = key(.encryptedSQLite(database: "main")).moved(from: older)
@@ -90,7 +92,7 @@ import Testing
         #expect(try await router.audit().quarantine.isEmpty)
     }
 
-    @Test(arguments: [false, true]) func `a chain of versions begins with data of either form`(isOlder: Bool) async throws {
+    @Test(arguments: [false, true]) func `a chain of versions can begin with data of either form`(isOlder: Bool) async throws {
         let machine = TestMachine()
         let plain = key(.encryptedSQLite(database: "main"))
         if isOlder {
@@ -102,7 +104,7 @@ import Testing
         #expect(try await machine.launch().get(counted) == picture.count)
     }
 
-    @Test func `a plan copies and renames data as they are`() async throws {
+    @Test func `a plan that renames a key keeps its data unchanged`() async throws {
         let machine = TestMachine()
         let domain = StorageDomain.encryptedSQLite(database: "main")
         try await machine.launch().set(picture, for: key(domain))

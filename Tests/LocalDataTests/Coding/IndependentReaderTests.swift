@@ -3,13 +3,13 @@ import LocalData
 import TestSupport
 import Testing
 
-/// What this library seals in a property list, a program opens that knows nothing but the description.
+/// A Python program that implements only the documented format opens values that LocalData sealed in a property list.
 @Suite(.inTurn) struct IndependentReaderTests {
     struct Account: Codable, Sendable, Equatable, Identifiable {
         let id: String
     }
 
-    @Test func `sealed values of keys and collections open in a program without this library, in their place only`() async throws {
+    @Test func `an independent program opens sealed values, and only with the right application id`() async throws {
         let stage = try Stage()
         let router = stage.launch()
         let list = StorageDomain.userDefaults(suite: "sealed")

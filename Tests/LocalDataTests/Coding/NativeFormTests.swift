@@ -3,13 +3,13 @@ import LocalData
 import TestSupport
 import Testing
 
-/// What another program sees in a property list after LocalData wrote it.
+/// Native values in property lists: LocalData and other programs read what the other one wrote.
 @Suite(.inTurn) struct NativeFormTests {
     func key<Value>(_ name: String, _ type: Value.Type = Value.self) -> StorageKey<Value> {
         StorageKey(name: name, domain: .userDefaults, owner: "Tests", description: "A value")
     }
 
-    @Test func `scalars stay what UserDefaults would have written`() async throws {
+    @Test func `scalars are stored as UserDefaults stores them`() async throws {
         let stage = try Stage()
         let date = Date(timeIntervalSinceReferenceDate: 700_000_000)
         try stage.writePropertyList(["date": date, "text": "a", "number": 1, "flag": true, "real": 0.5])
@@ -35,7 +35,7 @@ import Testing
         #expect(try await stage.launch().get(key("date", Date.self)) == date)
     }
 
-    @Test func `data stay data, for the program that wrote them and for those that read text from base 64`() async throws {
+    @Test func `data are stored as data, and a base64 text can be read as data`() async throws {
         let stage = try Stage()
         try stage.writePropertyList(["bytes": Data([1, 2])])
         let router = stage.launch()
@@ -46,7 +46,7 @@ import Testing
         #expect(try await stage.launch().get(key("text", Data.self)) == Data([3]))
     }
 
-    @Test func `what other programs stored natively is read as it is`() async throws {
+    @Test func `native arrays, dictionaries and data of other programs can be read`() async throws {
         let stage = try Stage()
         try stage.writePropertyList(["list": ["a", "b"], "map": ["x": 1], "bytes": Data([1, 2]), "json": Data(#"{"x":1}"#.utf8)])
         let router = stage.launch()
@@ -58,7 +58,7 @@ import Testing
 
     struct Profile: Codable, Sendable, Equatable { var name = "Kari", age = 7 }
 
-    @Test func `what a coder of another program put into data is read, whatever the coder and the key's serializer`() async throws {
+    @Test func `values that another program encoded as JSON or property list data can be read`() async throws {
         let stage = try Stage()
         let xml = PropertyListEncoder()
         xml.outputFormat = .xml
@@ -84,7 +84,7 @@ import Testing
         StorageKey(name: name, domain: .userDefaults, serializer: .plist, owner: "Tests", description: "A value")
     }
 
-    @Test func `a URL that another program kept as text is read as UserDefaults reads it`() async throws {
+    @Test func `a URL that another program stored as text is read as UserDefaults reads it`() async throws {
         let stage = try Stage()
         try stage.writePropertyList([
             "path": "/tmp/a b", "home": "~/notes", "web": "https://example.com/a?b=c#d", "file": "file:///tmp/a%20b", "none": "",
@@ -97,7 +97,7 @@ import Testing
         #expect(try await router.get(key("file", URL.self)) == URL(string: "file:///tmp/a%20b"))
         let error = await #expect(throws: StorageError.self) { try await router.get(key("none", URL.self)) }
         #expect(error?.code == StorageError.undecodable)
-        // What is set here is a text with everything in it, and comes back whole.
+        // LocalData stores a URL as its complete text, and reads it back unchanged.
         let set = try #require(URL(string: "https://example.com/a?b=c#d"))
         try await router.set(set, for: key("path"))
         #expect(try await stage.launch().get(key("path", URL.self)) == set)

@@ -3,7 +3,7 @@ import LocalData
 import TestSupport
 import Testing
 
-/// The text that a property list cannot hold.
+/// The text `$null`, which Foundation's property list coders use for nil.
 @Suite struct PropertyListTextTests {
     private struct Note: Codable, Sendable, Equatable {
         var text: String?
@@ -16,7 +16,7 @@ import Testing
         StorageKey(name: "v", domain: .memory(), serializer: .plist, owner: "Tests", description: "A value")
     }
 
-    @Test func `a property list refuses the text that means nil in it`() async throws {
+    @Test func `the plist serializer refuses the text that means nil`() async throws {
         let router = StorageRouter(configuration: .inMemory())
         await expectRefusal(.encodingFailed) { try await router.set("$null", for: key(String.self)) }
         await expectRefusal(.encodingFailed) { try await router.set("$null", for: key(String?.self)) }
@@ -29,7 +29,7 @@ import Testing
         #expect(try await router.get(textKey("json", .memory())) == "$null")
     }
 
-    @Test func `a property list holds nil, and texts that only contain that text`() async throws {
+    @Test func `the plist serializer stores nil, and texts that only resemble the text for nil`() async throws {
         let router = StorageRouter(configuration: .inMemory())
         for note in [
             Note(text: nil, parts: [nil, "$nul", "$null ", "U$null"], names: ["a": "$nulls"]),

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LocalData
 
-/// Laws of the coder: what a serializer's value becomes, in the store's own terms, as bytes or sealed, is the value again.
+/// Laws of the record coder: a value that was encoded natively, as bytes, or sealed decodes to the same value.
 @Suite(.inTurn, .tags(.campaign)) struct RecordCoderLawTests {
     private struct Shape: Codable, Hashable, Sendable {
         enum Kind: String, Codable { case round, square }
@@ -18,13 +18,13 @@ import Testing
 
     private let router = StorageRouter(configuration: .inMemory())
 
-    /// A store that takes native values, one that takes bytes, and both with a seal.
+    /// A store of native values and a store of bytes, each without and with sealing.
     private static let places: [(StorageDomain, SecurityPolicy)] = [
         (.userDefaults(suite: "coder"), .automatic), (.keychain(service: "coder"), .automatic),
         (.userDefaults(suite: "coder"), .encrypted(.keychain)), (.keychain(service: "coder"), .encrypted(.keychain)),
     ]
 
-    /// Every serializer at every place. `bits` tells values apart where `==` does not.
+    /// Checks every serializer with every store. `bits` distinguishes values that `==` does not, such as 0.0 and -0.0.
     private func check<Value: Codable & Sendable>(
         _ values: Arbitrary<Value>, _ serializers: [Serializer<Value>] = [.json, .plist], count: Int = 25, bits: (Value) -> [UInt8]
     ) async {
@@ -43,7 +43,7 @@ import Testing
                     } catch StorageError
                         .encodingFailed
                     {
-                        // JSON has no infinite numbers: that is said, and nothing approximate is written.
+                        // JSON has no NaN and no infinite numbers. The coder refuses them and writes no approximation.
                         try hold(serializer.name == "json" && "\(value)".contains { "ni".contains($0) }, "it is not encoded")
                         continue
                     }
@@ -52,7 +52,7 @@ import Testing
                         try hold(isAllowed, "a native value in \(domain) \(security)")
                     }
                     try same(coded.metadata.sealing != nil, security != .automatic, "whether it is sealed")
-                    // The way through a store of bytes.
+                    // Encode and decode the record as a store of bytes does.
                     let record = StorageRecord(payload: coded.payload, metadata: coded.metadata, revision: StorageRevision([1]))
                     guard case .record(let read) = RecordCodec.decode(RecordCodec.encode(record)) else { throw Broken("no record") }
                     let decoded = try await env.coder.decode(read, slot)
@@ -66,21 +66,21 @@ import Testing
     private static func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
     private static func bytes(_ number: Double) -> [UInt8] { withUnsafeBytes(of: number.bitPattern.bigEndian) { Array($0) } }
 
-    @Test func `texts come back scalar by scalar`() async { await check(.text(), count: 60, bits: Self.bytes) }
+    @Test func `texts keep each of their Unicode scalars`() async { await check(.text(), count: 60, bits: Self.bytes) }
 
-    @Test func `whole numbers come back exactly`() async {
+    @Test func `integers are restored exactly`() async {
         await check(Arbitrary<Int>.number) { Self.bytes("\($0)") }
         await check(Arbitrary<UInt64>.number) { Self.bytes("\($0)") }
         await check(Arbitrary<Int8>.number) { Self.bytes("\($0)") }
     }
 
-    @Test func `numbers come back bit by bit, or are refused`() async {
-        // Of NaN only that it is one: a property list's coders do not keep its bits.
+    @Test func `floating-point numbers are restored bit by bit, or refused`() async {
+        // All NaN count as equal, because the property list coders do not keep the bits of a NaN.
         await check(Arbitrary<Double>.number, count: 60) { $0.isNaN ? [1] : Self.bytes($0) }
         await check(Arbitrary<UInt32>.number.map { Float(bitPattern: $0) }) { $0.isNaN ? [1] : Self.bytes(Double($0)) }
     }
 
-    @Test func `truth values, dates and data come back`() async {
+    @Test func `Booleans, dates and data are restored`() async {
         await check(Arbitrary<Bool>.flag, count: 4) { [$0 ? 1 : 0] }
         await check(Arbitrary<Int64>.number(in: -1 << 50...1 << 50).map { Date(timeIntervalSinceReferenceDate: Double($0) / 1_024) }) {
             Self.bytes($0.timeIntervalSinceReferenceDate)
@@ -88,7 +88,7 @@ import Testing
         await check(Arbitrary<[UInt8]>.bytes().map { Data($0) }, [.json, .plist, .data]) { Array($0) }
     }
 
-    @Test func `data are as long as they are, and any built-in serializer reads what another one wrote`() async {
+    @Test func `data are stored as bytes, and each built-in serializer reads the data of the others`() async {
         let env = router.env
         let serializers: [Serializer<Data>] = [.json, .plist, .data]
         await forAll(Arbitrary<[UInt8]>.bytes().map { Data($0) }, count: 25) { value in
@@ -105,7 +105,7 @@ import Testing
                     if serializer.name != "plist" { try same(coded.payload.byteCount, size, "the size of \(serializer.name)") }
                     written.append(coded)
                 }
-                // The form of earlier versions.
+                // Earlier versions encoded data as JSON.
                 var older = try env.coder.prepare(value, try slot(.json), .new)
                 let json = Array(try JSONEncoder().encode(value))
                 older = EncodedValue(
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func `lists, dictionaries, optionals and types of one's own come back`() async {
+    @Test func `lists, dictionaries, optionals and custom types are restored`() async {
         await check(Arbitrary<String>.text().list(0...5)) { $0.flatMap { Self.bytes($0) + [0xFF] } }
         await check(Arbitrary<String>.text().optional, [.json]) { $0.map { [1] + Self.bytes($0) } ?? [0] }
         let finite = Arbitrary<Int32>.number.map { Double($0) / 8 }
@@ -140,12 +140,12 @@ import Testing
         }
     }
 
-    @Test func `a serializer of one's own gets back the bytes that it gave`() async {
+    @Test func `a custom serializer gets back its bytes`() async {
         let own = Serializer<Data>.custom(name: "own", encode: { Data($0.reversed()) }, decode: { Data($0.reversed()) })
         await check(Arbitrary<[UInt8]>.bytes().map { Data($0) }, [own]) { Array($0) }
     }
 
-    @Test func `a JSON document becomes a native scalar only if it is written again as the same bytes`() async {
+    @Test func `a JSON document becomes a native scalar only if the scalar encodes back to it`() async {
         let pieces = Arbitrary<String>.one(of: [
             "0", "1", "9", "-", ".", "e", "E", "+", "00", "1e400", "9223372036854775808", "\"", "a", " ", "true", "null",
         ])

@@ -5,7 +5,8 @@
     import TestSupport
     import Testing
 
-    /// Laws of round trips: what a program has stored, the next start of the program reads, with every serializer in every store.
+    /// Laws of round trips:
+    /// each value is the same after a restart of the program, with every serializer in every store.
     @Suite(.inTurn, .slow("writes many real files"), .tags(.campaign)) struct RoundTripLawTests {
         /// Texts that formats, shells and parsers treat specially.
         private static let hostile = [
@@ -34,7 +35,7 @@
             Note(text: text, other: more.0, texts: more.1, named: [last.0: text], data: Data(last.1))
         }
 
-        /// Stores some values, starts the program again, and compares.
+        /// Stores values with one router, reads them with another one, and compares.
         private func check<Value: Codable & Sendable & Equatable>(
             _ values: Arbitrary<Value>, keyring: Bool = false, _ bytes: @escaping (Value) -> [UInt8]
         ) async throws {
@@ -81,17 +82,17 @@
             }
         }
 
-        @Test func `hostile texts come back from every serializer and store`() async throws {
+        @Test func `hostile texts are restored by every serializer and store`() async throws {
             try await check(Self.texts) { Array($0.utf8) }
             try await check(Arbitrary<String>.text()) { Array($0.utf8) }
         }
 
-        @Test func `values with hostile texts come back from every serializer and store`() async throws {
+        @Test func `values with hostile texts are restored by every serializer and store`() async throws {
             try await check(Self.notes) { Array($0.text.utf8) + $0.texts.flatMap { Array($0.utf8) } }
         }
 
         #if Keyring && os(Linux)
-            @Test(.tags(.keyring)) func `hostile values come back from a keyring`() async throws {
+            @Test(.tags(.keyring)) func `values with hostile texts are restored from a keyring`() async throws {
                 try await check(Self.notes, keyring: true) { Array($0.text.utf8) }
             }
         #endif

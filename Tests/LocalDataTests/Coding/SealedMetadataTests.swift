@@ -7,7 +7,9 @@ import Testing
 
 @testable import LocalData
 
-/// What stands beside a seal is not believed before the seal was opened: attacks by somebody who can write to the store and has no key.
+/// Attacks on sealed records by a program that can write to the store but has no key.
+///
+/// The metadata of a sealed record is plaintext. The router must not trust it before it has opened the seal.
 @Suite(.inTurn) struct SealedMetadataTests {
     private let clock: TestClock
     private let machine: TestMachine
@@ -22,7 +24,7 @@ import Testing
         machine = TestMachine { $0.use(clock) }
     }
 
-    /// Changes what stands beside a value or a removal, as a program without the key can.
+    /// Changes the metadata of a sealed value or tombstone, as a program without the key can.
     private func forge<Value>(_ key: StorageKey<Value>, _ change: (inout StorageMetadata) -> Void) async throws {
         let route = try machine.launch().env.routes.slot(for: key).route
         let probe = try await route.backend.read(route.address)
@@ -32,7 +34,7 @@ import Testing
         #expect(try await route.backend.apply(StorageMutation(route.address, operation, if: probe.unchanged)).isApplied)
     }
 
-    @Test func `a forged expiry makes no sealed value vanish, and a sweep does not purge it`() async throws {
+    @Test func `a forged expiry of a sealed value is reported as damage, and a sweep does not purge the value`() async throws {
         for key in [plain, moved] {
             try await machine.launch().set("v", for: key)
             try await forge(key) { $0.expiresAt = 1 }
@@ -47,13 +49,13 @@ import Testing
         }
     }
 
-    @Test func `an expiry beside a value that is not sealed does not hide it either`() async throws {
+    @Test func `a forged expiry does not hide a sealed value whose seal metadata was removed`() async throws {
         try await machine.launch().set("v", for: plain)
         try await forge(plain) { ($0.expiresAt, $0.sealing) = (1, nil) }
         await expectRefusal(StorageError.undecodable, of: "plain") { _ = try await machine.launch().value(for: plain) }
     }
 
-    @Test func `a lifetime counts while the key is at hand, and hides nothing while it is not`() async throws {
+    @Test func `a sealed value expires after its lifetime, and can be set again`() async throws {
         let key = plain.expiring(after: .seconds(60))
         try await machine.launch().set("v", for: key)
         clock.advance(by: .seconds(120))
@@ -62,21 +64,21 @@ import Testing
         #expect(try await machine.launch().get(key) == "w")
     }
 
-    @Test func `a forged removal is not believed`() async throws {
+    @Test func `a forged tombstone is reported as damage, and does not hide a legacy value`() async throws {
         try await machine.launch().set("v", for: moved)
         let route = try machine.launch().env.routes.slot(for: moved).route
         let record = try #require(try await route.backend.read(route.address).record)
-        // With nothing, and with what stood beside the value.
+        // Forge a tombstone without metadata, and one with the origin and the seal of the value.
         for metadata in [StorageMetadata(), StorageMetadata(origin: record.metadata.origin, sealing: record.metadata.sealing)] {
             #expect(try await route.backend.apply(StorageMutation(route.address, .tombstone(metadata))).isApplied)
             await expectRefusal(StorageError.corrupted, of: "moved") { _ = try await machine.launch().value(for: moved) }
         }
-        // It does not keep the older value from coming either.
+        // The forged tombstone does not hide a legacy value either.
         try await machine.launch().set("older", for: Self.old)
         #expect(try await machine.launch().get(moved) == "older")
     }
 
-    @Test func `a forged later version neither hides a sealed value nor makes its name unusable`() async throws {
+    @Test func `a forged schema version is reported as damage, and the key can be set again`() async throws {
         for key in [plain, moved] {
             try await machine.launch().set("v", for: key)
             try await forge(key) { $0.schemaVersion = 99 }
@@ -86,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `a sealed record is that of one place, however collection and id are cut`() async throws {
+    @Test func `a sealed record is bound to its collection and id, also if they contain slashes`() async throws {
         func collection(_ name: String) -> StorageCollection<Note> {
             StorageCollection(name, domain: Self.list, security: .encrypted, owner: "Tests", description: "Notes", id: \.id)
         }
@@ -103,7 +105,7 @@ import Testing
         let id, text: String
     }
 
-    @Test func `what is sealed for one tenant does not open for another one with the same key`() async throws {
+    @Test func `a value sealed for one tenant does not open for another one with the same key`() async throws {
         try await machine.launch().set("v", for: plain)
         var configuration = machine.configuration
         configuration.sealingContext = "another tenant"
@@ -112,7 +114,7 @@ import Testing
         #expect(try await machine.launch().get(plain) == "v")
     }
 
-    @Test func `pages and counts of sealed records believe no forged type, attribute or expiry`() async throws {
+    @Test func `pages and counts of sealed records trust no forged type, attribute or expiry`() async throws {
         let notes = StorageCollection<Note>(
             "notes", domain: Self.list, security: .encrypted, owner: "Tests", description: "Notes", id: \.id)
         for id in ["a", "b", "c", "d"] { try await machine.launch().set(Note(id: id, text: id), in: notes) }
@@ -125,7 +127,7 @@ import Testing
         #expect(try await machine.launch().count(in: notes) == 4)
     }
 
-    @Test func `values and removals from before a place was sealed keep their meaning`() async throws {
+    @Test func `values and tombstones from before a slot was sealed stay valid`() async throws {
         let before = textKey("x", Self.list).moved(from: Self.old).expiring(after: .seconds(60))
         let after = textKey("x", Self.list, .encrypted).moved(from: before).expiring(after: .seconds(60))
         try await machine.launch().set("v", for: before)
@@ -138,7 +140,7 @@ import Testing
         #expect(try await machine.launch().value(for: after) == nil)
     }
 
-    @Test func `an expiry hides nothing while there is no key to prove it`() async throws {
+    @Test func `an expired sealed value is an error while its key is locked`() async throws {
         let key = plain.expiring(after: .seconds(60))
         try await machine.launch().set("v", for: key)
         clock.advance(by: .seconds(120))
@@ -150,18 +152,19 @@ import Testing
 
     // MARK: Every bit
 
-    /// What an attack came to.
+    /// The result of an attack: the right value, an error, a wrong value, or a write that the store refused.
     private enum Outcome: String { case right, error, wrong, refused }
 
     @Test(arguments: [StorageDomain.userDefaults(suite: "sealed"), .keychain(service: "sealed")], [false, true])
-    func `a bit beside a sealed value or removal, flipped, gives the value, an error, or damage`(
+    func `a change to the metadata of a sealed record gives the right value or an error`(
         domain: StorageDomain, isRemoved: Bool
     ) async throws {
         let tally = try await Self.flip(in: domain, isRemoved: isRemoved, 200) { machine.launch() }
         #expect(tally[.error, default: 0] > 100)
     }
 
-    @Test(.slow("goes through real files many times"), arguments: [false, true]) func `the same in a property list on a disk`(
+    @Test(.slow("goes through real files many times"), arguments: [false, true])
+    func `on disk, a change to the metadata of a sealed record gives the right value or an error`(
         isRemoved: Bool
     ) async throws {
         let stage = try Stage()
@@ -169,7 +172,8 @@ import Testing
     }
 
     #if Keyring
-        @Test(.slow("goes through real files many times"), arguments: [false, true]) func `the same in the session's keyring`(
+        @Test(.slow("goes through real files many times"), arguments: [false, true])
+        func `in a real keyring, a change to the metadata of a sealed record gives the right value or an error`(
             isRemoved: Bool
         ) async throws {
             let stage = try Stage(keyring: true)
@@ -177,8 +181,10 @@ import Testing
         }
     #endif
 
-    /// Flips what stands beside a sealed value, reads it with a new program, sets another one, and reads that.
-    /// - Parameter count: How many of the changes are tried.
+    /// Makes single changes to the metadata of a sealed value or tombstone, and counts the results of reading it.
+    ///
+    /// After each change, a new router must be able to set and read another value.
+    /// - Parameter count: The number of changes to try.
     private static func flip(
         in domain: StorageDomain, isRemoved: Bool, _ count: Int, launch: () -> StorageRouter
     ) async throws -> [Outcome: Int] {
@@ -214,7 +220,9 @@ import Testing
         return tally
     }
 
-    /// The metadata with every field left out, and with each of its bits flipped; one bit of each byte of an origin.
+    /// Copies of the metadata with one change each: a field is removed or changed, or one bit is flipped.
+    ///
+    /// Of an origin, only one bit of each byte is flipped.
     private static func flipped(_ sound: StorageMetadata) -> [StorageMetadata] {
         var all: [StorageMetadata] = []
         func add(_ change: (inout StorageMetadata) -> Void) {

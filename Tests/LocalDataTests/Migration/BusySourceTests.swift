@@ -5,9 +5,9 @@ import LocalData
 import TestSupport
 import Testing
 
-/// Another process holds the lock of the place that a value comes from.
+/// A migration while another process holds the lock of the legacy location.
 @Suite(.inTurn) struct BusySourceTests {
-    @Test func `a read does not wait for the lock of the older place once it has the value, and a sweep does what is left`() async throws {
+    @Test func `a read does not wait for the lock of the legacy location, and a later sweep deletes the copy`() async throws {
         let stage = try Stage()
         let old = textKey("old", .userDefaults(suite: "older"))
         let new = textKey("new", .userDefaults(suite: "newer")).moved(from: old)
@@ -15,7 +15,8 @@ import Testing
         try await first.set("kept", for: old)
         try await first.shutdown()
 
-        // The clock goes on while anybody waits: a deadline of the stage's 120 seconds would be seen.
+        // The loop below advances this clock while the read runs, up to 100 seconds.
+        // A read that waits for the lock until its deadline of 120 seconds would reach that limit.
         let clock = ManualClock()
         let router = stage.launch { $0.runtime.clock = clock }
         let path = PropertyListStore.lockPath(

@@ -2,9 +2,10 @@ import LocalData
 import TestSupport
 import Testing
 
-/// Laws of the conflict policies: what stands in the end, and what is in quarantine, as a fold over the older places in their order.
+/// Laws of the conflict policies.
+/// A fold over the legacy locations in order gives the expected value and the expected quarantine.
 @Suite(.inTurn, .tags(.campaign)) struct ConflictLawTests {
-    /// A value or a removal, and older places that hold values.
+    /// Generates worlds with a value or a tombstone at the destination, and with a value in each legacy location.
     private static func worlds(_ policies: [Policy]) -> Arbitrary<World> {
         let place = zip(
             Arbitrary<Held>.one(of: [.value("a"), .value("b"), .value("c")]), Arbitrary<Naming>.one(of: [.none, .former, .current])
@@ -20,7 +21,9 @@ import Testing
         }
     }
 
-    /// Sweeps until nothing is left, and compares with a fold over what is neither named nor the same value as what stands there by then.
+    /// Sweeps once for each legacy location, and compares the result with a fold over the legacy values.
+    ///
+    /// The fold skips a value that the destination names as superseded, and one that equals the current value.
     private func check(
         _ world: World, _ step: (_ mine: String?, _ theirs: String) -> (stands: String?, kept: [String])
     ) async throws {
@@ -43,19 +46,19 @@ import Testing
         try same(try await bench.look(), after, "after one more sweep")
     }
 
-    @Test func `where the destination wins, it stands, and every older value that is another one is quarantined`() async {
+    @Test func `with destinationWins, every different legacy value is quarantined`() async {
         await forAll(Self.worlds([.destinationWins]), count: 150, spelling: \.spelledOut) { world in
             try await check(world) { mine, theirs in (mine, [theirs]) }
         }
     }
 
-    @Test func `where the source wins, the last older value that is another one stands, and what it replaced is quarantined`() async {
+    @Test func `with sourceWins, the last different legacy value wins, and replaced values are quarantined`() async {
         await forAll(Self.worlds([.sourceWins]), count: 150, spelling: \.spelledOut) { world in
             try await check(world) { mine, theirs in (theirs, [mine].compactMap(\.self)) }
         }
     }
 
-    @Test func `where a closure decides, its result stands, and all that it was made of is quarantined`() async {
+    @Test func `with merge, the result of the closure is stored, and both of its inputs are quarantined`() async {
         await forAll(Self.worlds([.join, .keep, .writeTombstone]), count: 250, spelling: \.spelledOut) { world in
             try await check(world) { mine, theirs in
                 let kept = [mine, theirs].compactMap(\.self)
@@ -68,14 +71,14 @@ import Testing
         }
     }
 
-    @Test func `where the closure throws, everything stays where it is`() async {
+    @Test func `a merge closure that throws leaves the destination and every unresolved copy unchanged`() async {
         await forAll(Self.worlds([.refuse]), count: 100, spelling: \.spelledOut) { world in
             let bench = try await MigrationBench(world)
             _ = await bench.run(.sweep)
             let after = try await bench.look()
             try same(after.held, world.held, "what stands")
             try same(after.quarantine, [], "the quarantine")
-            // Copies that the value names go at any time, and so do equal values before the first conflict.
+            // A sweep may delete copies that the destination names, and equal values before the first conflict.
             for (index, place) in world.places.enumerated() where after.places[index] != place.held {
                 let text = place.held.text
                 try hold(world.named[index] == text || world.held.text == text, "\(place.held) is gone from place \(index)")
@@ -83,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `a read applies no policy`() async {
+    @Test func `a read applies no conflict policy`() async {
         await forAll(Self.worlds([.destinationWins, .sourceWins, .join, .writeTombstone, .refuse]), count: 100, spelling: \.spelledOut) {
             world in
             let bench = try await MigrationBench(world)

@@ -5,9 +5,9 @@
     import TestSupport
     import Testing
 
-    /// Values that move into a real database and out of one.
+    /// Moves of values into and out of real databases.
     @Suite(.inTurn) struct DatabaseMigrationTests {
-        /// From where to where.
+        /// The source and the destination of a move.
         enum Move: CaseIterable, CustomTestStringConvertible {
             case listToDatabase, sealedListToDatabase, databaseToOtherKey
             #if Keyring
@@ -48,7 +48,7 @@
                 }
             }
 
-            /// Before and after.
+            /// The protection levels of the source and the destination.
             var protection: (ProtectionLevel, ProtectionLevel) {
                 switch self {
                 case .listToDatabase: (.plain, .sealed)
@@ -75,7 +75,7 @@
             }
         }
 
-        @Test(arguments: Move.allCases) func `a get moves the value, and nothing is left behind`(move: Move) async throws {
+        @Test(arguments: Move.allCases) func `a get moves the value and leaves no copy and no residue`(move: Move) async throws {
             let stage = try stage(move)
             let router = launch(stage)
             let (source, destination) = (move.source(stage), move.destination(stage))
@@ -86,7 +86,7 @@
 
             #expect(try await router.get(key) == "a value: \u{1F426} \"quoted\"")
 
-            // Another process, which has only what is on the disk.
+            // A new router has nothing in memory and reads the files on disk.
             let next = launch(stage)
             #expect(try await next.get(destination) == "a value: \u{1F426} \"quoted\"")
             #expect(try await !next.exists(source))
@@ -103,7 +103,7 @@
             #expect(row.residue.isEmpty && audit.recordedResidue.isEmpty && audit.quarantine.isEmpty)
         }
 
-        @Test(arguments: Move.allCases) func `a sweep moves the value once, and says from where`(move: Move) async throws {
+        @Test(arguments: Move.allCases) func `a sweep moves the value once and reports its source`(move: Move) async throws {
             let stage = try stage(move)
             let router = launch(stage)
             let source = move.source(stage)
@@ -119,7 +119,9 @@
             #expect(try await launch(stage).value(for: source) == nil)
         }
 
-        @Test(arguments: Move.allCases) func `after a removal a tombstone stays, and no older copy comes back`(move: Move) async throws {
+        @Test(arguments: Move.allCases) func `after a removal, a value in the legacy location is quarantined and does not return`(
+            move: Move
+        ) async throws {
             let stage = try stage(move)
             let router = launch(stage)
             let source = move.source(stage)
@@ -130,7 +132,7 @@
             let next = launch(stage)
             #expect(try await next.value(for: key) == nil)
             #expect(try await next.names(of: key.domain).isEmpty)
-            // The same content again, and then another, as an old program would write them.
+            // An old program writes the same content again, and then another one.
             for text in ["v", "from an old program"] {
                 try await next.set(text, for: source)
                 #expect(try await next.value(for: key) == nil)
@@ -140,7 +142,7 @@
                 #expect(try await next.value(for: key) == nil)
             }
             #expect(try await launch(stage).row(of: key).state == .removed)
-            // Removed before it was ever moved.
+            // A value can also be removed before it was moved.
             let other = textKey("other", key.domain).moved(from: source)
             try await next.set("v", for: source)
             try await next.remove(other)
@@ -148,7 +150,7 @@
             #expect(try await launch(stage).value(for: source) == nil)
         }
 
-        @Test func `a value is moved from the property list over one database into another, and nothing is left on the way`() async throws {
+        @Test func `a value moves from a property list through one database into another, and no copy is left`() async throws {
             let stage = try Stage()
             let router = launch(stage)
             let first = textKey("old", .userDefaults(suite: "legacy"), .none)
@@ -159,13 +161,13 @@
             let next = launch(stage)
             #expect(try await next.names(of: second.domain).isEmpty)
             #expect(try await next.value(for: first) == nil)
-            // The record in the last place knows the first one.
+            // The first source now has the same value as the destination, so a sweep purges it.
             try await next.set("v", for: first)
             #expect(try await next.row(of: third).state == .purged)
             #expect(try await launch(stage).get(third) == "v")
         }
 
-        @Test func `a change of a row on the disk stops a move, and the older value stays`() async throws {
+        @Test func `a tampered row stops a move, and the row stays`() async throws {
             let stage = try Stage()
             let source = textKey("old", .encryptedSQLite(database: "first"))
             let key = textKey("new", .encryptedSQLite(database: "second")).moved(from: source)
@@ -181,8 +183,7 @@
         }
 
         #if Keyring
-            @Test func `what is in the keyring does not go into a database with its key on the disk, unless that is allowed`() async throws
-            {
+            @Test func `a move from the keyring into a database with its key on disk is refused unless it is allowed`() async throws {
                 let stage = try Stage(keyring: true)
                 let router = launch(stage)
                 let source = textKey("old", .keychain)
@@ -197,7 +198,7 @@
                 let allowed = database.moved(from: source, options: MigrationOptions(allowsWeakerProtection: true))
                 #expect(try await router.get(allowed) == "precious")
                 #expect(try await launch(stage).value(for: source) == nil)
-                // A weaker place holds nothing that was derived from what was better protected.
+                // The weaker destination stores no provenance, because that would be derived from the keyring's value.
                 #expect(try await router.row(of: allowed).state == .unchanged)
                 #expect(try await router.audit().rows.first?.provenance == [])
             }

@@ -5,7 +5,9 @@
     import TestSupport
     import Testing
 
-    /// Rows of the migration's state table with a real database at the destination, and with real databases at both ends.
+    /// Rows of the migration state table with a real database as destination.
+    ///
+    /// The source is a property list or another real database.
     @Suite(.inTurn) struct DatabaseStateTests {
         enum Source: CaseIterable, CustomTestStringConvertible {
             case list, database
@@ -25,7 +27,9 @@
             return texts
         }
 
-        @Test(arguments: Source.allCases) func `superseded: what a set replaced is purged by the sweep`(source: Source) async throws {
+        @Test(arguments: Source.allCases) func `a set leaves the legacy location unchanged, and a sweep purges the superseded copy`(
+            source: Source
+        ) async throws {
             let (stage, source) = (try Stage(), source.key)
             let router = stage.launch()
             let key = bare.moved(from: source)
@@ -38,7 +42,7 @@
             #expect(try await router.audit().quarantine.isEmpty)
         }
 
-        @Test(arguments: Source.allCases) func `LD2 conflict: the destination wins and the loser is quarantined`(
+        @Test(arguments: Source.allCases) func `in a conflict the destination wins by default, and the legacy value is quarantined`(
             source: Source
         ) async throws {
             let (stage, source) = (try Stage(), source.key)
@@ -56,7 +60,7 @@
             #expect(try stage.traces(of: "from an old program").isEmpty)
         }
 
-        @Test(arguments: Source.allCases) func `LD2 conflict: the source wins, or a closure decides, where the key says so`(
+        @Test(arguments: Source.allCases) func `in a conflict with sourceWins, the legacy value wins, and with merge, the closure decides`(
             source: Source
         ) async throws {
             let source = source.key
@@ -76,7 +80,7 @@
             }
         }
 
-        @Test(arguments: Source.allCases) func `LD2 after a removal, what an old program writes does not come back by itself`(
+        @Test(arguments: Source.allCases) func `after a removal, a new value of an old program is quarantined and does not return`(
             source: Source
         ) async throws {
             let (stage, source) = (try Stage(), source.key)
@@ -92,7 +96,7 @@
             #expect(try await quarantined(router) == ["resurrected"])
         }
 
-        @Test func `torn: damaged bytes are quarantined before the value moves in, and without an older value they stay`() async throws {
+        @Test func `damaged bytes are quarantined before a value replaces them, and stay without a legacy value`() async throws {
             let stage = try Stage()
             let source = Source.list.key
             let first = stage.launch()
@@ -111,7 +115,7 @@
             #expect(try await stage.launch().value(for: source) == nil)
         }
 
-        @Test func `a new shape in place is transformed under its revision and nothing is deleted`() async throws {
+        @Test func `a value of an older type is converted in its slot, and nothing is quarantined`() async throws {
             let stage = try Stage()
             let router = stage.launch()
             let before = testKey("size", bare.domain, of: Int.self)
@@ -123,7 +127,7 @@
             #expect(try await router.audit().quarantine.isEmpty)
         }
 
-        @Test func `LD7: first and last name from a list and a database become one value`() async throws {
+        @Test func `values from a property list and a database merge into one value`() async throws {
             let stage = try Stage()
             let router = stage.launch()
             let (first, last) = (Source.list.key, Source.database.key)
@@ -140,7 +144,7 @@
             for older in [first, last] { #expect(try await next.value(for: older) == nil) }
         }
 
-        @Test(arguments: Source.allCases) func `LD8: 50 concurrent gets of one unmigrated key make one migration`(
+        @Test(arguments: Source.allCases) func `50 concurrent gets in two routers all return the migrated value`(
             source: Source
         ) async throws {
             let (stage, source) = (try Stage(), source.key)
@@ -155,7 +159,7 @@
             #expect(try await routers[0].value(for: source) == nil)
         }
 
-        @Test func `a source and a destination in one slot of a database: nothing is deleted`() async throws {
+        @Test func `a migration from a slot of a database to itself deletes nothing`() async throws {
             let stage = try Stage()
             let router = stage.launch()
             let key = bare.moved(from: textKey("new", bare.domain))
@@ -166,7 +170,7 @@
             #expect(try await stage.launch().get(key) == "v")
         }
 
-        @Test func `unknown: a database without its key stops a move out of it, and is never passed over for a lower place`() async throws {
+        @Test func `a database without its key stops a move and is never skipped for a location of lower preference`() async throws {
             let stage = try Stage()
             let keyFile = stage.root.path + "/data/sealing-key"
             let (database, lower) = (Source.database.key, Source.list.key)

@@ -8,7 +8,7 @@
     import TestSupport
     import Testing
 
-    /// LD5 with a database: many keys, several processes, processes that are killed.
+    /// Sweeps of many keys into a database, by one process, by two processes, and by processes that are killed.
     @Suite(.inTurn, .serialized, .slow("sweeps thousands of keys and kills processes"), .tags(.process)) struct DatabaseSweepTests {
         static let many = StorageDomain.encryptedSQLite(database: "many")
 
@@ -20,7 +20,8 @@
             try stage.writePropertyList(Dictionary(uniqueKeysWithValues: (0..<count).map { ("old-\($0)", "value \($0)") }), suite: "legacy")
         }
 
-        /// What stands in both places, by number, as a new process sees it; each value must be right.
+        /// The numbers of the values in the legacy list and in the database, as a new router reads them.
+        /// Checks each value.
         func inventory(_ stage: Stage) async throws -> (old: Set<Int>, new: Set<Int>) {
             var old: Set<Int> = []
             for (name, value) in try stage.propertyList(suite: "legacy") {
@@ -39,7 +40,7 @@
             return (old, new)
         }
 
-        @Test func `LD5: 2,000 keys are swept into a database with progress, none is lost, and many share a commit`() async throws {
+        @Test func `a sweep of 2,000 keys into a database loses none, reports progress, and shares commits`() async throws {
             let count = 2_000
             let stage = try Stage()
             try seed(stage, count)
@@ -51,8 +52,9 @@
             try report.requireComplete()
             #expect(report.rows.count == count && report.rows.allSatisfy { $0.state == .moved })
             #expect(progress.withLock(\.self) == Array(1...count))
-            // Nothing is committed to the database, and so nothing flushed, without its lock: there are no more commits than locks taken. How many keys share one
-            // depends on how busy the machine is; alone each would take one of its own.
+            // Each commit and its flush take the lock of the database, so there are at most as many commits as locks.
+            // Fewer locks than keys mean that keys share commits.
+            // How many share one depends on the load of the machine.
             let (locks, rewrites) = (files.locks("/sqlite-"), files.count("rename", "legacy.plist"))
             #expect(locks > 0 && locks < count, "\(locks) locks for \(count) keys")
             #expect(rewrites > 0 && rewrites < count, "\(rewrites) rewrites of the property list for \(count) keys")
@@ -72,7 +74,8 @@
         @Test func `two processes that sweep one catalog into one database move every value once`() async throws {
             let count = 200
             var shares: [[Int]] = []
-            // On a busy machine one may be done before the other begins: until they have met twice.
+            // On a busy machine, one process may finish before the other begins.
+            // Repeat until both have moved values in two rounds.
             for round in 0..<12 where shares.count(where: { !$0.contains(0) }) < 2 {
                 let stage = try Stage()
                 try seed(stage, count)
@@ -94,7 +97,7 @@
             print("two processes swept \(count) values into one database: \(shares)")
         }
 
-        @Test func `kill -9 in the middle of a sweep into a database, again and again: nothing is lost, nothing is twice`() async throws {
+        @Test func `killing a process during a sweep loses no value, and the next sweep moves the rest`() async throws {
             let (rounds, count) = (2, 1_500)
             var landed = 0
             for round in 0..<rounds {
@@ -120,7 +123,7 @@
             )
         }
 
-        @Test func `kill -9 while batches are committed: every batch is there whole, or not at all`() async throws {
+        @Test func `killing a process during batches leaves each batch complete or absent`() async throws {
             let (rounds, count) = (6, 40)
             let stage = try Stage()
             var seen: [String] = []
@@ -132,14 +135,14 @@
                 for index in 0..<count { values.insert(try await router.get(textKey("\(index)", .encryptedSQLite(database: "batches")))) }
                 try await router.shutdown()
                 #expect(values.count == 1, "round \(round): \(values)")
-                // What was acknowledged before the kill is there.
+                // The batches that were acknowledged before the kill are in the database.
                 #expect(try #require(Int(values.first ?? "")) >= 3 + round * 7)
                 seen += values
             }
             print("kill -9 during batches of \(count) keys, \(rounds) rounds: at the batches \(seen)")
         }
 
-        @Test func `what is removed during a sweep never returns`() async throws {
+        @Test func `a value that is removed during a sweep never returns`() async throws {
             let (stage, count) = (try Stage(), 300)
             try seed(stage, count)
             let (router, other) = (stage.launch(), stage.launch())
@@ -149,7 +152,7 @@
             await begun.pass()
             var removed: Set<Int> = []
             for index in stride(from: count - 1, through: 0, by: -3) {
-                // Half of them by the router that sweeps, half by another process.
+                // The sweeping router removes one half of the values, and another router on the same files the rest.
                 do {
                     try await (index.isMultiple(of: 2) ? router : other).remove(key(index))
                     removed.insert(index)

@@ -10,7 +10,9 @@ import Testing
 @testable import LocalData
 @testable import LocalDataPlans
 
-/// A wall clock that is wrong for a while destroys nothing: an expired value is purged only a day after a sweep first found it expired.
+/// Expiry of values while the wall clock is wrong.
+///
+/// An expired value is purged only a day after a sweep first found it expired, so that it survives a wrong clock.
 @Suite(.inTurn) struct ExpiryTests {
     private struct Note: Codable, Sendable, Identifiable, Equatable {
         var id: String
@@ -32,8 +34,7 @@ import Testing
 
     // MARK: A clock that jumps
 
-    @Test(arguments: Place.allCases) func `a forward jump of the clock and sweeps destroy no value that expires`(place: Place) async throws
-    {
+    @Test(arguments: Place.allCases) func `sweeps after a forward jump of the clock destroy no expiring value`(place: Place) async throws {
         try await place.withLaunches(clock: clock) { launch, domain in
             let key = textKey("token", domain).expiring(after: .seconds(600))
             let moved = textKey("moved", domain).expiring(after: .seconds(600)).moved(from: textKey("old", place.olderDomain))
@@ -62,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `a plan that runs while the clock is wrong loses no record, and no backup`() async throws {
+    @Test func `a plan that runs while the clock is wrong loses no record and no backup`() async throws {
         let chain = MigrationChain {
             ModelMigration("V1") {
                 AddEntity("a", in: Self.place) { AddAttribute("id", attributeType: .string) }
@@ -87,7 +88,7 @@ import Testing
         #expect(try await machine.launch().restoreBackup(for: documents("gone", Self.place).key("x"), version: 1) != nil)
     }
 
-    @Test func `records that get another type's tag while the clock is wrong come back under it`() async throws {
+    @Test func `records that get another type tag while the clock is wrong are valid after its correction`() async throws {
         let (old, new) = (Self.notes("notes", Self.place, typeTag: "Old"), Self.notes("notes", Self.place, typeTag: "New"))
         try await machine.launch().set([Note(id: "a"), Note(id: "b")], in: old)
         clock.advance(by: .seconds(400 * 86_400))
@@ -98,11 +99,11 @@ import Testing
 
     // MARK: When it is time
 
-    @Test func `a value is purged by the first sweep a day after one found it expired, and not before`() async throws {
+    @Test func `a value is purged a day after a sweep found it expired, and not before`() async throws {
         let catalog = TestCatalog(.key(key))
         try await machine.launch().set("secret", for: key)
         clock.pass(.seconds(86_400))
-        // A day has passed, but nobody found it expired until now.
+        // A day has passed, but no sweep has found the value expired yet.
         for (wait, isThere) in [(0, true), (40_000, true), (40_000, true), (6_400, false)] {
             clock.pass(.seconds(wait))
             #expect(await machine.launch().sweep(catalog).rows.map(\.state) == [.expired])
@@ -111,7 +112,7 @@ import Testing
         #expect(await machine.launch().sweep(catalog).rows.map(\.state) == [.absent])
     }
 
-    @Test func `a new boot starts the count again`() async throws {
+    @Test func `after a reboot, the day of waiting starts again`() async throws {
         let catalog = TestCatalog(.key(key))
         func launch(boot: String?) -> StorageRouter {
             var configuration = machine.configuration
@@ -125,7 +126,7 @@ import Testing
             #expect(try await launch(boot: boot).storedValue(for: key)?.value == "secret")
             clock.pass(Self.day)
         }
-        // The second boot goes on, and its own count is over.
+        // In boot 2, more than a day has passed since its first sweep.
         #expect(await launch(boot: "2").sweep(catalog).isComplete)
         #expect(try await launch(boot: "2").storedValue(for: key) == nil)
     }
@@ -164,7 +165,7 @@ import Testing
         #expect(try await launch(second).storedValue(for: key) == nil)
     }
 
-    @Test func `a removal, and a set over an expired value, wait for nothing`() async throws {
+    @Test func `a removal, and a set over an expired value, take effect at once`() async throws {
         try await machine.launch().set("secret", for: key)
         clock.advance(by: .seconds(700))
         try await machine.launch().set("new", for: key)
@@ -180,19 +181,19 @@ import Testing
         ClockReading(boot: boot, sinceBoot: sinceBoot, wall: 1_000_000 + sinceBoot + error)
     }
 
-    @Test func `a checkpoint counts after a day, in its boot, while the wall clock runs on`() {
+    @Test func `a checkpoint counts after a day in the same boot with a steady wall clock`() {
         let checkpoints = ExpiryCheckpoints().adding(reading(100))
         #expect(checkpoints.horizon(at: reading(100)) == nil)
         #expect(checkpoints.horizon(at: reading(86_499)) == nil)
         #expect(checkpoints.horizon(at: reading(86_500)) == 1_000_100)
         #expect(checkpoints.horizon(at: reading(200_000, boot: "2")) == nil)
-        // A clock that a time server corrects a little is the same clock.
+        // A small correction of the clock by a time server keeps the checkpoint valid.
         #expect(checkpoints.horizon(at: reading(86_500, wrongBy: 600)) == 1_000_100)
         #expect(checkpoints.horizon(at: reading(86_500, wrongBy: 7_200)) == nil)
         #expect(checkpoints.horizon(at: reading(200_000, wrongBy: -100_000)) == nil)
     }
 
-    @Test func `a sweep forgets the checkpoints of a clock that was set since`() async throws {
+    @Test func `a sweep drops checkpoints from before the clock was set back`() async throws {
         let other = textKey("other", .userDefaults).expiring(after: .seconds(60))
         func checkpoints() async throws -> Int {
             let text = try #require(try await machine.launch().env.ledger.text("clock"))
@@ -207,7 +208,7 @@ import Testing
         #expect(try await checkpoints() == 0)
     }
 
-    @Test func `a checkpoint later than the wall clock counts no more, also after another jump`() {
+    @Test func `a checkpoint later than the wall clock never counts again, also after another jump`() {
         let wrong = ExpiryCheckpoints().adding(reading(100, wrongBy: 1e7))
         #expect(wrong.horizon(at: reading(200_000)) == nil)
         let right = wrong.adding(reading(200_000))
@@ -215,7 +216,7 @@ import Testing
         #expect(right.horizon(at: reading(250_000, wrongBy: 1e7)) == nil)
     }
 
-    @Test func `the list of checkpoints stays short, and tells the horizon within an hour`() {
+    @Test func `the list of checkpoints stays short, and its horizon lags by at most two hours or one interval`() {
         for interval in [1.0, 60, 1_800, 3_600, 7_000, 100_000] {
             var checkpoints = ExpiryCheckpoints()
             var now = 100.0

@@ -4,7 +4,7 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// What the laws of the state table found, each as the life of a program.
+/// Errors that the laws of the state table found, each as a short program.
 @Suite(.inTurn) struct LawFindingTests {
     let machine = TestMachine()
 
@@ -12,7 +12,7 @@ import Testing
         StorageKey(name: name, domain: domain, owner: "Tests", description: "A value")
     }
 
-    @Test func `a value that gets a new shape in place still replaces the copies that the old shape named`() async throws {
+    @Test func `a value that is converted in its slot still supersedes the copies that it named before`() async throws {
         let router = machine.launch()
         let oldest = key("size", .userDefaults(suite: "a"), as: Int.self)
         let second = key("size", .userDefaults(suite: "b"), as: Int.self).moved(from: oldest)
@@ -28,7 +28,7 @@ import Testing
         #expect(try await router.value(for: oldest) == nil)
     }
 
-    @Test func `a removal in an older place does not make a sweep call damaged bytes removed`() async throws {
+    @Test func `a tombstone in a legacy location does not hide damage at the destination`() async throws {
         let router = machine.launch()
         let oldest = key("name", .userDefaults(suite: "a"), as: String.self)
         let source = key("name", .userDefaults(suite: "b"), as: String.self).moved(from: oldest)
@@ -45,7 +45,7 @@ import Testing
         #expect(try await router.audit().quarantine.isEmpty)
     }
 
-    @Test func `a conflict that may not be resolved, for the sake of protection, puts nothing into quarantine`() async throws {
+    @Test func `a conflict that is refused because of weaker protection quarantines nothing`() async throws {
         let router = machine.launch()
         let source = key("token", .keychain(service: "s"), as: String.self)
         let plain = key("token", .userDefaults(suite: "b"), as: String.self).moved(from: source)

@@ -5,13 +5,13 @@ import LocalData
 import TestSupport
 import Testing
 
-/// LD7 on real property lists.
+/// Migrations that a read runs, with a transformation or a merge, on real property lists.
 @Suite(.inTurn) struct LazyMigrationTests {
     func legacy(_ name: String = "old_key_name") -> StorageKey<String> {
         StorageKey(name: name, domain: .userDefaults(suite: nil), security: .none, owner: "Tests", description: "The old token")
     }
 
-    @Test func `LD7: a transformation moves, and one that fails leaves the source`() async throws {
+    @Test func `a transformation that throws leaves the legacy value, and one that succeeds moves it`() async throws {
         let stage = try Stage()
         let router = stage.launch()
         let source = legacy("count")
@@ -29,7 +29,7 @@ import Testing
         #expect(try await !router.exists(source))
     }
 
-    @Test func `LD7: first and last name become one value`() async throws {
+    @Test func `two legacy values merge into one once both exist`() async throws {
         let stage = try Stage()
         let router = stage.launch()
         let (first, last) = (legacy("first"), legacy("last"))

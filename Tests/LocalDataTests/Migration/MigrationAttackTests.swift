@@ -5,7 +5,8 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// Attacks on the migration protocol that once succeeded: a value lost, a stale one back, an answer that was not true.
+/// Attacks on the migration protocol that once succeeded:
+/// they lost a value, restored a stale value, or caused a wrong answer.
 @Suite(.inTurn) struct MigrationAttackTests {
     let machine = TestMachine()
 
@@ -15,7 +16,7 @@ import Testing
 
     var source: StorageKey<String> { Places.source }
 
-    @Test func `a shared source stays while another key holds something that it cannot read`() async throws {
+    @Test func `a shared legacy location stays while another key has an undecodable value`() async throws {
         let router = machine.launch()
         let first = key("first", .userDefaults(suite: "b")).moved(from: source)
         let second = key("second", .userDefaults(suite: "b")).moved(from: source)
@@ -28,7 +29,7 @@ import Testing
         #expect(try await router.value(for: source) == nil)
     }
 
-    @Test func `a source stays while a registered key needs it through another key's migration`() async throws {
+    @Test func `a legacy location stays while a registered key needs it through a chain`() async throws {
         let router = machine.launch()
         let middle = key("middle", .userDefaults(suite: "c")).moved(from: source)
         let far = key("far", .keychain(service: "s")).moved(from: middle)
@@ -41,7 +42,7 @@ import Testing
         #expect(try await router.value(for: source) == nil)
     }
 
-    @Test func `a registered chain leaves nothing behind on its way`() async throws {
+    @Test func `a move through a registered chain leaves no copy and no residue`() async throws {
         let router = machine.launch()
         try await router.registerCatalog(TestCatalog([.key(Places.third)]))
         try await router.set("v", for: source)
@@ -50,7 +51,7 @@ import Testing
         #expect(try await router.audit().recordedResidue.isEmpty)
     }
 
-    @Test func `a batch removes the copies that it saw, and nothing that was written meanwhile`() async throws {
+    @Test func `a batch deletes the copies that it read, and no later value of another program`() async throws {
         let router = machine.launch()
         try await router.set("seen", for: source)
         _ = await router.status(of: Places.modern)
@@ -66,9 +67,9 @@ import Testing
         #expect(try await router.value(for: Places.key) == nil)
     }
 
-    @Test func `a batch clears every removed value's copies, also after one that cannot be`() async throws {
+    @Test func `a batch deletes the copies of each removed value, also after one deletion failed`() async throws {
         let router = machine.launch()
-        // A keyring has no commits of several changes.
+        // The keys are in a database, because a keyring has no atomic batches.
         let database = StorageDomain.encryptedSQLite(database: "modern")
         let first = key("first", database).moved(from: Places.second)
         let other = key("new", database).moved(from: source)
@@ -84,7 +85,7 @@ import Testing
         #expect(try await router.value(for: source) == nil)
     }
 
-    @Test func `what stands in its slot in an older shape is newer than a copy elsewhere, whatever the order of the migrations`()
+    @Test func `a value of an older type in the slot of the key takes precedence over any legacy location`()
         async throws
     {
         let router = machine.launch()
@@ -96,7 +97,7 @@ import Testing
         #expect(try await router.audit().quarantine.isEmpty)
     }
 
-    @Test func `a program of an older version does not put a copy in the place of the newer value that replaced it`() async throws {
+    @Test func `an older version does not replace a newer value with the copy that it superseded`() async throws {
         let router = machine.launch()
         let newer = key("new", Places.modern, [Int].self).moved(from: source) { [Int($0) ?? 0] }
         let older = Places.key
@@ -107,7 +108,7 @@ import Testing
         #expect(try await router.audit().quarantine.isEmpty)
     }
 
-    @Test func `absent is not claimed when an older place could not be looked at a second time`() async throws {
+    @Test func `a read does not report absence if a legacy location cannot be re-read`() async throws {
         let router = machine.launch()
         _ = await router.status(of: Places.legacy)
         let backend = try #require(machine.backends(of: Places.legacy).first)
@@ -116,7 +117,7 @@ import Testing
         #expect(try await router.value(for: Places.key) == nil)
     }
 
-    @Test func `a removal through a key without the migration does not bring an older copy back`() async throws {
+    @Test func `a removal through a key without the migration does not restore an older copy`() async throws {
         let router = machine.launch()
         machine.seedUserDefaults(["old": .string("v")], suite: "a")
         machine.lock(Places.legacy)
@@ -127,7 +128,7 @@ import Testing
         #expect(try await router.value(for: Places.key) == nil)
     }
 
-    @Test func `a value that is removed through a key without the migration takes its copies with it`() async throws {
+    @Test func `a removal through a key without the migration supersedes the older copies`() async throws {
         let router = machine.launch()
         machine.seedUserDefaults(["old": .string("v")], suite: "a")
         try await router.set("w", for: Places.key)
@@ -136,17 +137,17 @@ import Testing
         try await router.registerCatalog(TestCatalog([.key(Places.key)]), migrateImmediately: true)
         #expect(try await router.value(for: Places.key) == nil)
         #expect(try await router.value(for: source) == nil)
-        // Nobody can tell whether the other program wrote it before the removal.
+        // The other program's value may be newer than the removal, so it is quarantined.
         #expect(try await router.audit().quarantine.count == 1)
     }
 
-    @Test(arguments: 1...12) func `residue is not forgotten because a second look failed`(reads: Int) async throws {
+    @Test(arguments: 1...12) func `residue is reported also if a later read fails`(reads: Int) async throws {
         let router = machine.launch()
         let first = key("first", .keychain(service: "s")).moved(from: source)
         machine.seedUserDefaults(["old": .string("v")], suite: "a")
         _ = await router.status(of: Places.legacy)
         let older = try #require(machine.backends(of: Places.legacy).first)
-        // The copy's removal fails, and so does everything after it.
+        // The copy cannot be deleted, and from the given read on, the destination cannot be read.
         older.inject(.locked, of: .apply, repeats: true)
         _ = await router.status(of: Places.modern)
         let modern = try #require(machine.backends(of: Places.modern).first)
@@ -155,7 +156,7 @@ import Testing
         #expect(!report.isComplete, "\(report.rows)")
     }
 
-    @Test func `two keys of one slot with different older places do not share a migration`() async throws {
+    @Test func `two keys of one slot with different legacy locations do not share a migration`() async throws {
         let router = machine.launch()
         let bare = key("new", Places.modern)
         let (one, other) = (bare.moved(from: Places.second), bare.moved(from: source))
@@ -171,7 +172,7 @@ import Testing
         #expect(try await second.value == "v")
     }
 
-    @Test func `a sweep of one catalog does not make another catalog's data new`() async throws {
+    @Test func `a sweep of one catalog does not change the data version of another one`() async throws {
         func conditional(_ name: String, from source: StorageKey<String>) -> StorageKey<String> {
             StorageKey(
                 name: name, domain: Places.modern, owner: "Tests", description: "A value",
@@ -191,7 +192,7 @@ import Testing
         try await second.registerCatalog(swept, migrateImmediately: true)
         try await second.registerCatalog(TestCatalog([.key(left)], id: "left"))
         #expect(try await second.get(left) == "b")
-        // What was swept by this version is not older than it.
+        // Version 2.0 has swept this catalog, so the catalog's data no longer counts as older.
         machine.seedUserDefaults(["old": .string("late")], suite: "a")
         let late = conditional("swept-2", from: source)
         try await second.registerCatalog(TestCatalog([.key(late)], id: "swept"))
@@ -202,7 +203,7 @@ import Testing
 
     private struct Quoting: Error { let text: String }
 
-    @Test func `no error shows a value: not its text, not a reflection, not a dump`() async throws {
+    @Test func `no text, reflection or dump of an error contains a stored value`() async throws {
         let router = machine.launch()
         let secret = "hunter2-hunter2"
         let number = key("old", Places.legacy, Int.self)
@@ -253,7 +254,7 @@ import Testing
         #expect(try await router.get(wide) == .max)
     }
 
-    @Test func `a serializer of one's own that takes a built-in name keeps its bytes`() async throws {
+    @Test func `a custom serializer with a built-in name keeps its bytes`() async throws {
         let router = machine.launch()
         let turned = StorageKey<String>(
             name: "turned", domain: Places.legacy,

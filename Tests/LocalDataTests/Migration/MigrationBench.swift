@@ -4,7 +4,7 @@ import LocalDataTesting
 
 @testable import LocalData
 
-/// A world on a machine in memory, under the real router.
+/// The real router over stores in memory, whose contents and states a `World` describes.
 struct MigrationBench {
     struct Refused: Error {}
 
@@ -12,10 +12,10 @@ struct MigrationBench {
     private let machine = TestMachine()
     let router: StorageRouter
     private let key: StorageKey<String>
-    /// What the records in the older places are known by.
+    /// The marks of the legacy records: their revisions, or fingerprints of another program's values.
     private var marks: [Int: String] = [:]
 
-    /// Sets the world up.
+    /// Writes the contents into the stores, registers the key, and then locks stores or makes them unavailable.
     init(_ world: World) async throws {
         self.world = world
         router = machine.launch()
@@ -68,7 +68,7 @@ struct MigrationBench {
 
     // MARK: The stores
 
-    /// The payload of a content, as the library writes it there.
+    /// The payload that the library would write for a content.
     private static func payload(_ text: String, isStrong: Bool) -> StoragePayload {
         switch Held(text: text) {
         case .number(let number) where !isStrong: .native(.integer(Int64(number)))
@@ -94,12 +94,12 @@ struct MigrationBench {
         LocalData.Place(kind: place.isStrong ? "keychain" : "userDefaults", scope: "s\(index)", StorageAddress("v")).text
     }
 
-    /// What a record that is gone was known by. It had the same content.
+    /// The mark of an earlier record, which no legacy location has any more.
     private static let formerMark = RecordOrigin.mark(of: StorageRecord(payload: .bytes([]), revision: StorageRevision([0])))
 
     private func backend(_ domain: StorageDomain) async throws -> FaultingBackend {
         if let backend = machine.backends(of: domain).first { return backend }
-        // A store is opened by its first use.
+        // The router opens a store at its first use.
         _ = try await router.exists(textKey("other", domain))
         guard let backend = machine.backends(of: domain).first else { throw Refused() }
         return backend
@@ -159,7 +159,7 @@ struct MigrationBench {
         }
     }
 
-    /// What everything holds, as if every store were open; they are as they were afterwards.
+    /// Reads the contents of all slots and the quarantine. Opens all stores for this, and then restores their states.
     func look(_ answer: Answer? = nil) async throws -> Aftermath {
         var after = Aftermath(answer: answer, held: .absent, named: [:], places: [], quarantine: [])
         var domains = world.places.enumerated().map { (Self.domain($0.offset, $0.element.isStrong), $0.element.reach) }
@@ -191,7 +191,7 @@ struct MigrationBench {
         }
     }
 
-    /// What an origin names, by the index of the place and the text of the copy.
+    /// The copies that an origin names: the index of the legacy location and the text of the copy.
     private func names(_ origin: [UInt8]) throws -> [Int: String] {
         let copies = try JSONDecoder().decode(RecordOrigin.self, from: Data(origin)).copies
         var named: [Int: String] = [:]

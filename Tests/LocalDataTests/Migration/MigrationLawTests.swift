@@ -2,14 +2,16 @@ import LocalData
 import TestSupport
 import Testing
 
-/// Laws of the migration engine over every state of the world for one key: the real router on stores in memory against the state table as a function.
+/// Laws of the migration engine, for random contents and states of all stores of one key.
+///
+/// They compare the real router on stores in memory with `MigrationReference`, the state table as a function.
 @Suite(.inTurn, .tags(.campaign)) struct MigrationLawTests {
     private let worlds = Arbitrary<World>.world
     private let deeds = zip(Arbitrary<World>.world, Arbitrary<Action>.action)
 
     private func spelling(_ world: World, _ action: Action) -> String { "\(action): \(world.spelledOut)" }
 
-    @Test func `the router does what the state table says, in every state of the world`() async {
+    @Test func `the router does what the state table says, for any contents and states of the stores`() async {
         await forAll(deeds, count: 1_000, spelling: spelling) { world, action in
             let bench = try await MigrationBench(world)
             let found = try await bench.look(await bench.run(action))
@@ -17,11 +19,11 @@ import Testing
         }
     }
 
-    @Test func `doing it twice is doing it once; a sweep, once more for each older place`() async {
+    @Test func `repeating a call changes nothing, once sweeps have settled each legacy location`() async {
         await forAll(deeds, count: 500, spelling: spelling) { world, action in
             let bench = try await MigrationBench(world)
             var answer = await bench.run(action)
-            // A sweep brings a value to its place, or applies the conflict policy to one older place; the next one goes on.
+            // One sweep moves a value or resolves one conflict, so run one sweep for each legacy location.
             if action == .sweep || action == .force {
                 for _ in world.places { answer = await bench.run(action) }
             }
@@ -36,11 +38,11 @@ import Testing
         }
     }
 
-    @Test func `no bytes disappear in a read or a sweep: they are in a place, in quarantine, or were named, equal or converted`() async {
+    @Test func `reads and sweeps lose no content, unless it is superseded or converted`() async {
         let moves = zip(worlds, Arbitrary<Action>.one(of: [.value, .sweep, .force]))
         await forAll(moves, count: 500, spelling: spelling) { world, action in
             let bench = try await MigrationBench(world)
-            // What an origin names, a newer value replaced; equal ones are the same value.
+            // A newer value superseded the copies that the origin names, so they may disappear.
             var expected: [String] = []
             for (index, place) in world.places.enumerated() {
                 guard let text = place.held.text, world.named[index] != text else { continue }
@@ -55,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `what is set or removed displaces the value in its place, the copies that it saw, and nothing else`() async {
+    @Test func `a set or remove displaces the value of the destination, the copies that it read, and nothing else`() async {
         let changes = zip(worlds, Arbitrary<Action>.one(of: [.set("new"), .remove]))
         await forAll(changes, count: 300, spelling: spelling) { world, action in
             let bench = try await MigrationBench(world)

@@ -1,25 +1,28 @@
 import LocalData
 
-/// What the caller is told.
+/// The result of a call, as its caller receives it.
 enum Answer: Equatable, Sendable {
     case value(String?)
-    /// A row of a sweep's report.
+    /// One row of the report of a sweep.
     case row(MigrationReport.State, code: String?)
     case done
     case threw(String, applied: Bool)
 }
 
-/// What is to be seen after an action.
+/// The answer to an action and the contents of all slots after it.
 struct Aftermath: Equatable, Sendable {
     var answer: Answer?
     var held: Held
-    /// What the destination names, by the index of the place.
+    /// The superseded copies that the destination's record names:
+    /// the index of the legacy location and the text of the copy.
     var named: [Int: String]
     var places: [Held]
     var quarantine: Set<String>
 }
 
-/// The state table as a function of the world: written from the text of the table and its rules, without any of the engine's steps, stores or waiting.
+/// The state table of a migration in `Docs/Design.md` as a function: computes the expected result of an action.
+///
+/// It follows the text of the table and shares no code with the engine, so it cannot repeat the engine's mistakes.
 struct MigrationReference {
     private struct Refusal: Error {
         let code: String
@@ -66,7 +69,7 @@ struct MigrationReference {
 
     // MARK: The rows
 
-    /// "locked, unavailable | any | throw, change nothing"
+    /// Row of the state table: "locked, unavailable | any | throw, change nothing".
     private func requireDestination() throws {
         switch world.reach {
         case .open: return
@@ -95,11 +98,12 @@ struct MigrationReference {
         return isUsable ? try reconcile() : try fill()
     }
 
-    /// The destination holds nothing usable: the places in order, the key's own slot first.
+    /// Fills a destination without a usable value:
+    /// converts a number in its slot, or else tries the legacy locations in order.
     private mutating func fill() throws -> MigrationReport.State {
         if world.convertsInPlace, case .number(let number) = after.held {
             if world.keepsReplacedBytes { after.quarantine.insert("\(number)") }
-            // What the old shape replaced is replaced by the new one too.
+            // The converted record still names the copies that the old record superseded.
             after.held = .value("n\(number)")
             return .converted
         }
@@ -109,14 +113,14 @@ struct MigrationReference {
             switch held {
             case .absent: continue
             case .tombstone:
-                // It was removed there: nothing older counts. What stands damaged in the key's own place stays so.
+                // A tombstone hides all later legacy locations. Unreadable content of the destination stays unchanged.
                 if after.held == .absent { return .removed }
                 throw damage
             case .corrupt: throw Refusal(code: "corrupted")
             case .number, .alien: throw Refusal(code: "migrationFailed")
             case .value(let text):
                 if let old = after.held.text {
-                    // Newer than what it names, and of another shape.
+                    // The undecodable value of the destination superseded this copy, so the copy does not replace it.
                     if after.named[index] == text { throw damage }
                     after.quarantine.insert(old)
                 }
@@ -130,14 +134,15 @@ struct MigrationReference {
         throw damage
     }
 
-    /// The destination holds a value or a tombstone: copies go, everything else is a conflict.
+    /// Settles a destination with a value or a tombstone:
+    /// deletes superseded copies, and treats other legacy content as a conflict.
     private mutating func reconcile() throws -> MigrationReport.State {
         var state = after.held == .tombstone ? MigrationReport.State.removed : .unchanged
         for (index, place) in world.places.enumerated() where place.reach == .open {
             guard after.places[index].isRecord, let text = after.places[index].text else { continue }
             let isNamed = after.named[index] == text
             if place.isForeign, after.held == .tombstone {
-                // Whether it was written before the removal, nobody can tell.
+                // Another program's value has no revision, so it may be newer than the removal. It is quarantined.
                 after.quarantine.insert(text)
             } else if place.isForeign || !isNamed {
                 continue
@@ -154,13 +159,14 @@ struct MigrationReference {
                 continue
             }
             if place.isForeign, after.named[index] == text {
-                // The same content may have been written anew.
+                // The other program may have written the same content again.
+                // Quarantine the content before it is deleted.
                 after.quarantine.insert(text)
                 after.places[index] = .absent
                 return .resolved
             }
             try resolve(index, place, text)
-            // What further places hold is compared with what stands there now, by the next sweep.
+            // One sweep resolves one conflict. The next sweep compares further legacy locations with the new value.
             return .resolved
         }
         return state
@@ -205,7 +211,7 @@ struct MigrationReference {
         try requireReachOfWinners()
         if case .corrupt = after.held, let bytes = after.held.text { after.quarantine.insert(bytes) }
         guard world.hasMigration else {
-            // What the slot knows of older copies stays.
+            // Without a migration, a removal keeps an existing tombstone and the copies that it names.
             after.held = after.held == .tombstone ? .tombstone : .absent
             return
         }
@@ -224,14 +230,15 @@ struct MigrationReference {
         if remains { throw Refusal(code: "residueRemains", isApplied: true) }
     }
 
-    /// A place that wins conflicts must not be out of reach while the value is changed.
+    /// Refuses a change while a legacy location that wins conflicts cannot be read:
+    /// its value would later replace the change.
     private func requireReachOfWinners() throws {
         if world.policy == .sourceWins, world.places.contains(where: { $0.reach != .open }) { throw Refusal(code: "unavailable") }
     }
 
     // MARK: The rules
 
-    /// What a place holds; nil for one that is out of reach and may be passed over.
+    /// The content of a legacy location; nil if the location is unavailable and the migration may skip it.
     private func look(_ place: OlderPlace) throws -> Held? {
         switch place.reach {
         case .open: return place.held
@@ -246,7 +253,7 @@ struct MigrationReference {
         if place.isStrong, !world.isStrong, !place.allowsWeaker { throw Refusal(code: "weakerProtection") }
     }
 
-    /// A copy is only named where the destination protects at least as well.
+    /// Names a copy only if the destination protects at least as well, because a name can be a fingerprint of a secret.
     private func names(_ index: Int, _ text: String) -> [Int: String] {
         world.isStrong || !world.places[index].isStrong ? [index: text] : [:]
     }

@@ -1,18 +1,20 @@
 import LocalData
 import TestSupport
 
-/// What a slot holds, whether or not anybody can look at it. The values are short texts; what no key of the law can read are numbers and lists.
+/// The content of a slot, even if its store is locked or unavailable.
+///
+/// The keys of the laws have texts as values. Numbers and lists are contents that these keys cannot decode.
 enum Held: Hashable, Sendable {
     case absent
     case value(String)
-    /// A number: it does not decode as text, and does as the number that an in-place migration expects.
+    /// A number: it does not decode as a text, but a migration within the slot can convert it.
     case number(Int)
-    /// A list: neither text nor number.
+    /// A list: it decodes neither as a text nor as a number.
     case alien(Int)
     case tombstone
     case corrupt(Int)
 
-    /// The content as the law's own short text; nil where there is none.
+    /// The content as a short text; nil for an absent slot and for a tombstone.
     var text: String? {
         switch self {
         case .absent, .tombstone: nil
@@ -23,7 +25,7 @@ enum Held: Hashable, Sendable {
         }
     }
 
-    /// The content whose text this is.
+    /// Creates the content from its short text.
     init(text: String) {
         if let number = Int(text) {
             self = .number(number)
@@ -36,7 +38,7 @@ enum Held: Hashable, Sendable {
         }
     }
 
-    /// Gives what cannot be read a number of its own, so that it is never the same as another place's.
+    /// Gives undecodable or damaged content a number, so that no two slots have equal content of this kind.
     mutating func number(_ number: Int) {
         switch self {
         case .number: self = .number(number)
@@ -46,7 +48,7 @@ enum Held: Hashable, Sendable {
         }
     }
 
-    /// Whether there is a record with a payload, readable by its key or not.
+    /// Whether the slot has a record with a payload, even one that its key cannot decode.
     var isRecord: Bool {
         switch self {
         case .value, .number, .alien: true
@@ -55,52 +57,52 @@ enum Held: Hashable, Sendable {
     }
 }
 
-/// Whether a store can be looked at.
+/// Whether a store can be read.
 enum Reach: Hashable, Sendable { case open, locked, unavailable }
 
-/// What a destination's origin says of an older place: nothing, that it replaced what is there, or that it replaced an earlier record with the same content.
+/// The copy that the destination's origin names for a legacy location: none, the current record, or an earlier record.
 enum Naming: Hashable, Sendable { case none, current, former }
 
-/// An older place and the migration that leads from it.
+/// A legacy location and the options of the migration from it.
 struct OlderPlace: Hashable, Sendable {
     var held: Held
     var reach: Reach
     /// Whether it is in the keyring, which protects better than a property list.
     var isStrong: Bool
-    /// Whether another program wrote what is there: it has no revision to be known by.
+    /// Whether another program wrote the content. Such content has no revision that could identify it.
     var isForeign: Bool
     var naming: Naming
-    /// `whenSourceUnavailable: .skip`
+    /// Whether the migration has the option `whenSourceUnavailable: .skip`.
     var skips: Bool
     var allowsWeaker: Bool
 }
 
-/// The conflict policies, with closures that can be told apart.
+/// The conflict policies, with one case for each merge closure, so that they can be compared.
 enum Policy: Hashable, Sendable {
     case destinationWins, sourceWins
-    /// Joins both, keeps the destination's, removes, or throws.
+    /// Merge closures: join both values, keep the destination's value, remove the value, or throw.
     case join, keep, writeTombstone, refuse
 }
 
-/// What is done with the key.
+/// A call for the key.
 enum Action: Hashable, Sendable {
     case value, sweep, force, set(String), remove
 }
 
-/// A state of the world for one key.
+/// The settings of one key, the contents of its destination and legacy locations, and the states of their stores.
 struct World: Hashable, Sendable {
     var held: Held
     var reach: Reach
     var isStrong: Bool
     var policy: Policy
-    /// Whether the first migration turns a number in the key's own slot into a text.
+    /// Whether the first migration converts a number in the key's slot to a text.
     var convertsInPlace: Bool
     var keepsReplacedBytes: Bool
     var places: [OlderPlace]
 
     var hasMigration: Bool { convertsInPlace || !places.isEmpty }
 
-    /// Short enough to be read in a report.
+    /// A description for the report of a failure.
     var spelledOut: String {
         let places = places.map { place in
             "\(place.isStrong ? "strong" : "plain")\(place.isForeign ? " foreign" : "") \(place.held) \(place.reach) named: \(place.naming)\(place.skips ? " skips" : "")\(place.allowsWeaker ? " allowsWeaker" : "")"
@@ -109,7 +111,7 @@ struct World: Hashable, Sendable {
             "\(isStrong ? "strong" : "plain") \(held) \(reach), \(policy)\(convertsInPlace ? ", converts in place" : "")\(keepsReplacedBytes ? ", keeps" : ""); from [\(places.joined(separator: "; "))]"
     }
 
-    /// What the destination's record names: places by their index, with the text of the copy.
+    /// The copies that the destination's record names: the index of the legacy location and the text of the copy.
     var named: [Int: String] {
         guard held != .absent, held.text?.hasPrefix("!") != true else { return [:] }
         var named: [Int: String] = [:]
@@ -129,7 +131,7 @@ extension Arbitrary where Value == Reach {
 }
 
 extension Arbitrary where Value == Held {
-    /// What a slot may hold. Values repeat often; what cannot be read never does.
+    /// Generates contents of a slot. Texts repeat often, but undecodable or damaged contents have the given number.
     static func held(_ number: Int) -> Arbitrary {
         .one(
             of: [
@@ -145,7 +147,7 @@ extension Arbitrary where Value == OlderPlace {
             zip(Arbitrary<Held>.held(0), .reach), zip(Arbitrary<Bool>.flag, .flag, .flag, .flag),
             Arbitrary<Naming>.one(of: [.none, .current, .former])
         ).map { state, flags, naming in
-            // What another program writes is not encoded as the library would, but for a text.
+            // Only texts can be foreign: another program encodes a text as the library does, but not other contents.
             let isForeign = if case .value = state.0 { flags.3 && !flags.0 } else { false }
             return OlderPlace(
                 held: state.0, reach: state.1, isStrong: flags.0, isForeign: isForeign, naming: naming, skips: flags.1,
@@ -155,7 +157,7 @@ extension Arbitrary where Value == OlderPlace {
 }
 
 extension Arbitrary where Value == World {
-    /// Every state of the world for one key.
+    /// Generates any combination of settings, contents and states of stores for one key.
     static var world: Arbitrary {
         return zip(
             zip(Arbitrary<Held>.held(100), .reach), zip(Arbitrary<Bool>.flag, .flag, .flag),

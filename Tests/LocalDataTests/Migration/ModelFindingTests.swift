@@ -4,7 +4,7 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// What the model of the protocol (`Proof/Models/migration.pml`) found in the engine.
+/// Errors of the engine that the model of the migration protocol (`Proof/Models/migration.pml`) found.
 @Suite(.inTurn) struct ModelFindingTests {
     private let machine = TestMachine()
     private let place = StorageDomain.userDefaults(suite: "b")
@@ -17,20 +17,20 @@ import Testing
         machine.backends(of: place).reduce(0) { $0 + $1.log.count { $0.kind == .synchronize } }
     }
 
-    @Test func `a removal of what is removed already is answered when that is durable`() async throws {
+    @Test func `removing a removed value returns after the tombstone is durable`() async throws {
         let router = machine.launch()
         try await router.set("v", for: key)
         try await router.remove(key)
         let before = barriers()
         try await router.remove(key)
         #expect(barriers() == before + 1)
-        // Nobody knows whether the tombstone lasts: nobody is told that it does.
+        // If the flush fails, the tombstone may not be durable, so the call throws.
         for backend in machine.backends(of: place) { backend.inject(.unavailable, of: .synchronize) }
         await #expect(throws: StorageError.self) { try await router.remove(key) }
         try await router.remove(key)
     }
 
-    @Test func `a removal of what is not there, through a key without a migration, is answered when that is durable`() async throws {
+    @Test func `removing an absent value through a key without a migration returns after its absence is durable`() async throws {
         let router = machine.launch()
         try await router.set("v", for: bare)
         try await router.remove(bare)
@@ -42,13 +42,13 @@ import Testing
     @Test(arguments: [
         ConflictPolicy<String>.sourceWins, .merge { mine, theirs in [mine, theirs].compactMap(\.self).joined(separator: "+") },
     ])
-    func `a copy that could not be read at first is still a copy`(_ policy: ConflictPolicy<String>) async throws {
+    func `a copy that was locked at the first read is still a copy`(_ policy: ConflictPolicy<String>) async throws {
         let router = machine.launch()
         let key = key.resolvingConflicts(policy)
         try await router.set("first", for: source)
         try await router.set("second", for: key)
         #expect(try await router.value(for: source) == "first")
-        // Locked at the sweep's first look at the place, and within reach at the second.
+        // The legacy location is locked at the first read of the sweep, and open at the second.
         for backend in machine.backends(of: older) { backend.inject(.locked, of: .read) }
         _ = try await router.registerCatalog(TestCatalog([.key(key)]), migrateImmediately: true)
         #expect(try await router.value(for: key) == "second")
@@ -58,7 +58,7 @@ import Testing
         #expect(try await router.audit().quarantine.isEmpty)
     }
 
-    @Test func `where the older place wins, nothing is changed while it is out of reach`() async throws {
+    @Test func `with sourceWins, nothing changes while the legacy location cannot be read`() async throws {
         let router = machine.launch()
         let key = key.resolvingConflicts(.sourceWins)
         try await router.set("theirs", for: source)
@@ -67,7 +67,7 @@ import Testing
         await #expect(throws: StorageError.self) { try await router.remove(key) }
         await #expect(throws: StorageError.self) { try await router.batch { $0.set("mine", for: key) } }
         machine.makeAvailable(older)
-        // Out of reach at one look and back at the next: what it holds was still not named.
+        // The legacy location is locked for one read only. The set did not name its record, so it is refused.
         for backend in machine.backends(of: older) { backend.inject(.locked, of: .read) }
         await #expect(throws: StorageError.self) { try await router.set("mine", for: key) }
         #expect(try await router.value(for: key) == "theirs")

@@ -5,7 +5,8 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// An older program still runs, and writes the older place again: what it writes is new, whatever its content.
+/// An older program still runs and writes to the legacy location again.
+/// Each write is a new value, also with content that was moved before.
 @Suite(.inTurn) struct OlderWriterTests {
     enum Destination: String, CaseIterable, Sendable { case value, removal }
 
@@ -42,13 +43,13 @@ import Testing
         return texts.sorted()
     }
 
-    /// Moves "true", and then replaces or removes it.
+    /// Moves `true` to the destination, and then replaces or removes it.
     private func replace(_ router: StorageRouter, _ key: StorageKey<Bool>, _ destination: Destination) async throws {
         #expect(try await router.get(key))
         if destination == .value { try await router.set(false, for: key) } else { try await router.remove(key) }
     }
 
-    @Test(arguments: Case.all) func `a write with the content that was moved before is a new write`(_ test: Case) async throws {
+    @Test(arguments: Case.all) func `a rewrite of the moved content is a new value`(_ test: Case) async throws {
         let (before, now) = (machine.launch(), machine.launch())
         let key = key(test.policy)
         try await before.set(true, for: old)
@@ -65,7 +66,7 @@ import Testing
         #expect(try await !now.exists(old))
     }
 
-    @Test(arguments: Case.all) func `a foreign write with the content that was moved before is a new write, but not over a removal`(
+    @Test(arguments: Case.all) func `a rewrite of the moved content by another program is a new value, except over a tombstone`(
         _ test: Case
     ) async throws {
         let now = machine.launch()
@@ -86,14 +87,14 @@ import Testing
         #expect(try await !now.exists(old))
     }
 
-    @Test(arguments: Case.all) func `foreign content that may be a new write goes into quarantine, and is never deleted silently`(
+    @Test(arguments: Case.all) func `content of another program that may be a new value is quarantined before it is deleted`(
         _ test: Case
     ) async throws {
         let now = machine.launch()
         let key = key(test.policy)
         machine.seedUserDefaults(["old": .boolean(true)], suite: "a")
         _ = await now.status(of: old.domain)
-        // The copy stays: nobody can tell it from the same content that is written anew.
+        // The move cannot delete the copy. A later write of the same content cannot be distinguished from it.
         for backend in machine.backends(of: old.domain) { backend.inject(.unavailable, of: .apply, repeats: true) }
         #expect(try await now.get(key))
         if test.destination == .value { try await now.set(false, for: key) } else { _ = try? await now.remove(key) }
@@ -105,7 +106,7 @@ import Testing
         #expect(try await !now.exists(old))
     }
 
-    @Test func `a copy that stayed by accident goes without quarantine while the moved value stands`() async throws {
+    @Test func `a remaining copy is deleted without quarantine while the moved value is unchanged`() async throws {
         let now = machine.launch()
         let key = key(.sourceWins)
         machine.seedUserDefaults(["old": .boolean(true)], suite: "a")
@@ -119,9 +120,9 @@ import Testing
         #expect(try await !now.exists(old))
     }
 
-    @Test func `content that the source of a value had replaced is no content of that value`() async throws {
+    @Test func `a legacy location that was rewritten after the move is quarantined and does not win`() async throws {
         let (before, now) = (machine.launch(), machine.launch())
-        // A version between moves the value to a place of its own, and replaces it there.
+        // An intermediate version moves the value to its location and replaces it there.
         let oldest = textKey("oldest", .userDefaults(suite: "a"))
         let between = textKey("between", .userDefaults(suite: "b")).moved(from: oldest)
         let key = textKey("new", .keychain(service: "s")).moved(from: textKey("between", .userDefaults(suite: "b"))).moved(from: oldest)
@@ -137,7 +138,7 @@ import Testing
     }
 
     @Test(arguments: Case.all.filter { $0.destination == .value })
-    func `a set through a key without the migration keeps what the record names`(
+    func `a set through a key without the migration still supersedes the older copies`(
         _ test: Case
     ) async throws {
         let router = machine.launch()
@@ -150,7 +151,7 @@ import Testing
         #expect(try await !router.exists(old))
     }
 
-    @Test func `a set over the tombstone of a migrating key keeps what the tombstone names`() async throws {
+    @Test func `a set over a tombstone still supersedes the copies that the tombstone names`() async throws {
         let router = machine.launch()
         let key = key(.sourceWins)
         try await router.set(true, for: old)
@@ -162,7 +163,9 @@ import Testing
         #expect(try await router.get(key) == false)
     }
 
-    @Test(arguments: [false, true]) func `what equals a value that was replaced meanwhile is no copy`(isForeign: Bool) async throws {
+    @Test(arguments: [false, true]) func `a legacy value that equals a value replaced during the sweep is not a copy`(
+        isForeign: Bool
+    ) async throws {
         let (sweeping, other) = (machine.launch(), machine.launch())
         let key = key(.destinationWins)
         if isForeign {
@@ -173,7 +176,7 @@ import Testing
         }
         _ = await sweeping.status(of: old.domain)
         let gate = FaultGate()
-        // The sweep has read the value; its first look at the older place is held.
+        // The sweep has read the destination. Its first read of the legacy location waits at the gate.
         for backend in machine.backends(of: old.domain) { backend.inject(.hold(gate), of: .read) }
         async let report = sweeping.sweep(TestCatalog([.key(key)]))
         await gate.untilArrivals()
@@ -191,12 +194,12 @@ import Testing
         #expect(try await quarantine(free) == ["true"])
     }
 
-    @Test func `another program's value that wins conflicts is named once it lasts`() async throws {
+    @Test func `a value of another program that wins conflicts must be durable before a read or set`() async throws {
         let router = machine.launch()
         let key = key(.sourceWins)
         machine.seedUserDefaults(["old": .boolean(true)], suite: "a")
         _ = await router.status(of: old.domain)
-        // A power cut could bring back what the other program had written before, and that would win.
+        // Without a flush, a power cut could restore an earlier value of the other program, and that value would win.
         for backend in machine.backends(of: old.domain) { backend.inject(.unavailable, of: .synchronize, repeats: true) }
         await #expect(throws: StorageError.self) { try await router.get(key) }
         await #expect(throws: StorageError.self) { try await router.set(false, for: key) }
@@ -204,14 +207,14 @@ import Testing
         #expect(try await router.get(key))
     }
 
-    @Test func `each value that loses a conflict has a quarantine entry of its own`() async throws {
+    @Test func `each value that loses a conflict has a separate quarantine entry`() async throws {
         let stage = try Stage()
         let router = stage.launch()
         let keys = (0..<3).map { number in
             textKey("new \(number)", .userDefaults(suite: "b")).moved(from: textKey("old \(number)", .userDefaults(suite: "a")))
         }
         for key in keys { try await router.set("mine", for: key) }
-        // Another program's equal values have equal revisions, too: they are known by their content.
+        // Equal values of another program also have equal revisions, because these are derived from the content.
         try stage.writePropertyList(Dictionary(uniqueKeysWithValues: (0..<3).map { ("old \($0)", "theirs") }), suite: "a")
         try await router.sweep(TestCatalog(keys.map { .key($0) })).requireComplete()
         let kept = try await router.audit().quarantine

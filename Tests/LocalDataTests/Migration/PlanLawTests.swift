@@ -7,9 +7,9 @@ import Testing
 @testable import LocalData
 @testable import LocalDataPlans
 
-/// A plan is the sweep, rehearsed: what it says is what the sweep then does.
+/// A plan rehearses a sweep without writing: the sweep must then do what the plan reported.
 @Suite(.inTurn, .tags(.campaign)) struct PlanLawTests {
-    /// Rows without what depends on the time that a visit took.
+    /// The rows of a report without their durations.
     private func timeless(_ report: MigrationReport) -> [MigrationReport.Row] {
         report.rows.map { row in
             var row = row
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func `a plan of one key is what the sweep then does, in every state of the world, and changes nothing`() async {
+    @Test func `a plan of one key predicts the sweep and changes nothing, for any contents and states of the stores`() async {
         await forAll(Arbitrary<World>.world, count: 200, spelling: \.spelledOut) { world in
             let bench = try await MigrationBench(world)
             let before = try await bench.look()
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func `a plan of chains, shared places, collections and lists is what the sweep then does, row by row`() async {
+    @Test func `a plan of chains, shared locations, collections and lists predicts each row of the sweep`() async {
         let contents = Arbitrary<Planted>.one(of: Planted.allCases).list(23...23)
         let worlds = zip(contents, Arbitrary<Int>.one(of: Array(0..<6))).map { PlannedWorld(contents: $0, policy: $1) }
         await forAll(worlds, count: 20, spelling: \.spelledOut) { world in
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `a migration of the program's own that would run cannot be told, and is not run`() async throws {
+    @Test func `a plan reports a custom migration that would run as cannotTell, and does not run it`() async throws {
         var contents = [Planted](repeating: .nothing, count: 23)
         contents[9] = .first
         let world = PlannedWorld(contents: contents, policy: 0)
@@ -61,7 +61,7 @@ import Testing
         #expect(await router.sweep().rows.first { $0.key == "own" }?.state == .moved)
     }
 
-    @Test(arguments: PlanStoreTests.Pair.all) func `the plan of a policy is what its registration then does`(
+    @Test(arguments: PlanStoreTests.Pair.all) func `the plan of a migration policy predicts its registration`(
         pair: PlanStoreTests.Pair
     ) async throws {
         let machine = TestMachine()

@@ -6,7 +6,7 @@ import Testing
 
 /// A plan changes no file of real stores.
 @Suite(.inTurn) struct PlanOnDiskTests {
-    /// Every file below a folder with its content, without locks and what SQLite keeps beside a database.
+    /// The contents of all files below a folder, without lock files and SQLite's log and shared memory files.
     private func files(_ root: URL) throws -> [String: Data] {
         var found: [String: Data] = [:]
         for path in try FileManager.default.subpathsOfDirectory(atPath: root.path) {
@@ -64,12 +64,12 @@ import Testing
         try await router.shutdown()
     }
 
-    @Test func `a plan over property lists makes no file and no key, and is what the sweep then does`() async throws {
+    @Test func `a plan over property lists creates no file and no key, and predicts the sweep`() async throws {
         try await check(.userDefaults(suite: "strong"))
     }
 
     #if SQLite
-        @Test func `a plan over a database that is not there yet makes none, and is what the sweep then does`() async throws {
+        @Test func `a plan over a missing database does not create it, and predicts the sweep`() async throws {
             try await check(.encryptedSQLite(database: "main"))
         }
     #endif

@@ -6,12 +6,12 @@ import Testing
 
 @testable import LocalData
 
-/// What a slot of a planned world holds.
+/// The content of a slot in a `PlannedWorld`.
 enum Planted: Int, CaseIterable, Sendable {
     case nothing, first, second, removed, otherType, damaged, expired, later
 }
 
-/// A machine in memory with a catalog of every kind of migration, and anything in any of its slots.
+/// A machine in memory, with a catalog of every kind of migration and with the given contents in its slots.
 struct PlannedWorld {
     struct Refused: Error {}
 
@@ -25,7 +25,7 @@ struct PlannedWorld {
         var words: String
     }
 
-    /// The program's own code, which a plan does not run.
+    /// A custom migration. A plan does not run its code.
     struct Own: StorageMigration {
         let destinationKey: StorageKey<String>
         let source: StorageKey<String>
@@ -52,7 +52,7 @@ struct PlannedWorld {
 
     // MARK: The catalog
 
-    /// The slots that contents are planted in.
+    /// The slots that receive the contents.
     static let places: [(domain: StorageDomain, namespace: StorageNamespace, name: String)] =
         [
             (list, .values, "chain-1"), (ring, .values, "chain-2"), (base, .values, "chain-3"), (list, .values, "shared"),
@@ -152,7 +152,7 @@ struct PlannedWorld {
 
     // MARK: Looking
 
-    /// How often anything was changed, or made durable, in the stores of the catalog.
+    /// The number of changes and flushes in the stores of the catalog.
     var changes: Int {
         Self.domains.flatMap { machine.backends(of: $0) }.flatMap(\.log).count { $0.kind == .apply || $0.kind == .synchronize }
     }

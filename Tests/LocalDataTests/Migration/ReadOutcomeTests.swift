@@ -20,7 +20,7 @@ import Testing
         return (StorageRouter(configuration: configuration), try #require(stores[Self.place]))
     }
 
-    @Test func `a read that fails after it has moved the value says that something was changed`() async throws {
+    @Test func `a read that fails after it moved the value has the outcome applied`() async throws {
         let (first, store) = try launch()
         try await first.set("kept", for: old)
         #expect(try await first.get(key) == "kept")
@@ -38,7 +38,7 @@ import Testing
         #expect(try await second.get(key) == "kept")
     }
 
-    @Test func `a read that fails and has moved nothing says that nothing was changed`() async throws {
+    @Test func `a read that fails and moved nothing has the outcome notApplied`() async throws {
         let (router, faulty) = try launch()
         faulty.inject(.unavailable, of: .read, repeats: true)
         let error = await #expect(throws: StorageError.self) { try await router.get(key) }

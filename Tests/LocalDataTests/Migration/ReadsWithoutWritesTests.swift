@@ -7,14 +7,14 @@ import Testing
 
 @testable import LocalData
 
-/// A value that is there and can be read is read, whether or not it can be written to its place.
+/// Reads return a value from a legacy location, or of an older version, even when its destination cannot be written.
 @Suite(.inTurn) struct ReadsWithoutWritesTests {
     struct Note: Codable, Identifiable, Equatable {
         var id: String
         var text: String
     }
 
-    /// What keeps a store from being written and lets it be read.
+    /// The reason why a store refuses changes but allows reads.
     enum Refusal: CaseIterable, Sendable {
         case isFull, isReadOnly
 
@@ -42,7 +42,7 @@ import Testing
             .moved(from: testKey("list", Self.older, of: [Note].self)) { $0 }
     }
 
-    /// A machine with older values, and a router whose stores refuse every change.
+    /// Creates a machine with values to migrate, and a router whose stores refuse every change.
     private func stage(_ refusal: BackendError) async throws -> (TestMachine, StorageRouter) {
         let machine = TestMachine()
         let before = machine.launch()
@@ -62,7 +62,7 @@ import Testing
         return (machine, router)
     }
 
-    @Test(arguments: Refusal.allCases) func `every read answers while nothing can be written, and the values come to their places later`(
+    @Test(arguments: Refusal.allCases) func `reads return their values while stores refuse changes, and a later read moves them`(
         refusal: Refusal
     ) async throws {
         let (machine, router) = try await stage(refusal.error)
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(arguments: Refusal.allCases)
-    func `the body of an update sees the value, and what cannot be written is refused with nothing changed`(
+    func `the body of an update gets the legacy value, and a failed write changes nothing`(
         refusal: Refusal
     ) async throws {
         struct Seen: Error { let value: String? }
@@ -135,7 +135,7 @@ import Testing
     struct Book: Codable, Sendable { var author: StorageReference<Author> }
 
     @Test(arguments: Refusal.allCases)
-    func `a value whose referenced records could not be stored is not answered`(refusal: Refusal) async throws {
+    func `a read fails if the records that its value references cannot be stored`(refusal: Refusal) async throws {
         let machine = TestMachine()
         let chain = Evolution.from(OldBook.self).to { Book(author: StorageReference(Author(id: "a", name: $0.author))) }
         let key = testKey("book", Self.place, of: Book.self).evolving(chain)
@@ -164,7 +164,7 @@ import Testing
         var author: StorageReference<Author>
     }
 
-    @Test func `what cannot be read, and what may not be written, is refused as before`() async throws {
+    @Test func `a locked legacy location and a weaker destination are errors, also while stores refuse changes`() async throws {
         let (machine, router) = try await stage(Refusal.isFull.error)
         machine.lock(Self.older)
         await expectRefusal(StorageError.locked) { _ = try await router.get(key) }
@@ -174,7 +174,7 @@ import Testing
         await expectRefusal(StorageError.weakerProtection) { _ = try await router.get(weaker) }
     }
 
-    @Test func `after an unknown outcome the destination is read again, and any other failure is thrown`() async throws {
+    @Test func `a read returns its value if the disk is full, also with an unknown outcome, and throws after a timeout`() async throws {
         let (machine, router) = try await stage(BackendError(.noSpace, "There was no room left.", outcome: .unknown))
         #expect(try await router.get(key) == "secret")
         for backend in machine.backends(of: Self.place) {
@@ -184,7 +184,7 @@ import Testing
         await expectRefusal(StorageError.timedOut) { _ = try await router.get(key) }
     }
 
-    @Test func `a migration of the program's own is not rehearsed: its failure is thrown`() async throws {
+    @Test func `a read throws if a custom migration cannot write`() async throws {
         struct Own: StorageMigration {
             let destinationKey: StorageKey<String>
             func shouldMigrate(using router: StorageRouter, context: MigrationContext) async throws -> Bool { true }
@@ -199,7 +199,9 @@ import Testing
         await expectRefusal(StorageError.noSpace) { _ = try await router.get(key) }
     }
 
-    @Test(arguments: [ENOSPC, EROFS]) func `a property list on a full disk or in a read-only folder answers`(error: Int32) async throws {
+    @Test(arguments: [ENOSPC, EROFS]) func `reads of a property list on a full or read-only disk return their values`(
+        error: Int32
+    ) async throws {
         let stage = try Stage()
         let files = HookedFiles()
         try await stage.launch().set("secret", for: textKey("old-token", Self.older))

@@ -5,10 +5,13 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// Two releases of a program on one machine: the older one reads and writes the older place, the newer one keeps it up to date.
+/// Release windows: two releases of a program run on one machine, and version 1 uses the legacy location of a value.
+///
+/// Version 2 stores the value at its destination and writes a copy, the mirror, to the legacy location.
 @Suite struct ReleaseWindowTests {
-    @Test(arguments: WindowWorld.Way.allCases) func `both releases read and write the truth, in turns`(_ way: WindowWorld.Way) async throws
-    {
+    @Test(arguments: WindowWorld.Way.allCases) func `two releases that take turns always read the latest value`(
+        _ way: WindowWorld.Way
+    ) async throws {
         let world = WindowWorld(way)
         let (v1, v2) = (world.machine.launch(), world.machine.launch())
         try await v1.set("one", for: world.old)
@@ -38,7 +41,7 @@ import Testing
         #expect(try await world.quarantine(v2) == ["four!"])
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `a roll-back and a second upgrade lose nothing`(_ way: WindowWorld.Way) async throws {
+    @Test(arguments: WindowWorld.Way.allCases) func `a rollback and a second upgrade lose no value`(_ way: WindowWorld.Way) async throws {
         let world = WindowWorld(way)
         try await world.machine.launch().set("written by 1", for: world.old)
         let first = world.machine.launch()
@@ -57,8 +60,8 @@ import Testing
         #expect(try await world.quarantine(second) == [])
     }
 
-    /// The removal is brought over, and its own mirror does not come to the older place.
-    @Test(arguments: WindowWorld.Way.allCases) func `what an earlier release writes after its removal is a new write`(
+    /// Version 2 takes over the removal by version 1, but its own write to the legacy location fails.
+    @Test(arguments: WindowWorld.Way.allCases) func `a value that an earlier release sets after its removal is a new value`(
         _ way: WindowWorld.Way
     ) async throws {
         let world = WindowWorld(way)
@@ -77,8 +80,8 @@ import Testing
         #expect(try await world.quarantine(v2) == ["one"])
     }
 
-    /// A Boolean has two contents: nearly every write of an earlier release has one that was there before.
-    @Test(arguments: [true, false]) func `the content that was moved, written anew, is a new write`(isForeign: Bool) async throws {
+    /// A Boolean has only two values, so nearly every write of an earlier release repeats a value that was moved.
+    @Test(arguments: [true, false]) func `in a window, writing the moved content again is a new value`(isForeign: Bool) async throws {
         let machine = TestMachine()
         let old = testKey("flag", .userDefaults(suite: "old"), of: Bool.self)
         let key = testKey("new flag", .userDefaults(suite: "new"), of: Bool.self).moved(from: old, keeping: .untilReleased)
@@ -97,7 +100,7 @@ import Testing
         #expect(try await machine.quarantine(v2) == [])
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `a place out of reach is brought up to date by the next sweep`(
+    @Test(arguments: WindowWorld.Way.allCases) func `the next sweep updates a legacy location that was unavailable`(
         _ way: WindowWorld.Way
     ) async throws {
         let world = WindowWorld(way)
@@ -117,7 +120,7 @@ import Testing
         #expect(try await world.quarantine(v2) == [])
     }
 
-    @Test func `a locked older place is an error by its name`() async throws {
+    @Test func `a read fails while the legacy location is locked, and a set succeeds`() async throws {
         let world = WindowWorld(.keyringToKeyring)
         let v2 = world.machine.launch()
         try await v2.set("one", for: world.key)
@@ -130,14 +133,15 @@ import Testing
         #expect(try await world.machine.launch().get(world.old) == "two")
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `a late mirror does not overwrite the mirror of a later value`(
+    @Test(arguments: WindowWorld.Way.allCases) func `a delayed mirror does not overwrite the mirror of a later value`(
         _ way: WindowWorld.Way
     ) async throws {
         let world = WindowWorld(way)
         let (v1, late, v2) = (world.machine.launch(), world.machine.launch(), world.machine.launch())
         try await v1.set("one", for: world.old)
         _ = try await late.exists(world.old)
-        // The first program has moved the value, and looks at the older place once more before it writes the mirror there.
+        // The first router has moved the value.
+        // Its second read of the legacy location, before it writes the mirror, waits.
         let gate = FaultGate()
         let backend = try #require(world.machine.backends(of: way.old).last)
         backend.inject(.hold(gate), at: 2, of: .read)
@@ -153,7 +157,7 @@ import Testing
         #expect(try await v2.value(for: world.key) == nil)
     }
 
-    @Test(arguments: WindowWorld.Way.allCases, [true, false]) func `a read that waits between the two places answers with what both hold`(
+    @Test(arguments: WindowWorld.Way.allCases, [true, false]) func `a read that waits between its two slots returns the latest value`(
         _ way: WindowWorld.Way, ends: Bool
     ) async throws {
         let world = WindowWorld(way)
@@ -161,7 +165,7 @@ import Testing
         try await v2.set("one", for: world.key)
         _ = try await reader.exists(world.old)
         try await v1.set("two", for: world.old)
-        // It has read the key's own place, and is about to read the older one.
+        // The reader has read the destination, and waits before it reads the legacy location.
         let gate = FaultGate()
         try #require(world.machine.backends(of: way.old).dropLast().last).inject(.hold(gate), of: .read)
         async let value = reader.get(world.key)
@@ -171,14 +175,14 @@ import Testing
         #expect(try await value == "two")
     }
 
-    @Test(arguments: WindowWorld.Way.allCases, [true, false]) func `an update does not replace what it has not seen`(
+    @Test(arguments: WindowWorld.Way.allCases, [true, false]) func `an update does not overwrite a legacy value that it has not read`(
         _ way: WindowWorld.Way, removes: Bool
     ) async throws {
         let world = WindowWorld(way)
         let (v1, v2) = (world.machine.launch(), world.machine.launch())
         try await v2.set("one", for: world.key)
         _ = try await v2.get(world.key)
-        // It has looked at both places, and is about to look at the key's own once more.
+        // A first update counts the reads of the destination. The second update then waits before its last read of it.
         let gate = FaultGate()
         let backend = try #require(world.machine.backends(of: way.new).last)
         let before = backend.log.filter { $0.kind == .read }.count
@@ -196,7 +200,7 @@ import Testing
         gate.open()
         let seen = try await answer
         let value = try await v2.value(for: world.key)
-        // Either it came before what the earlier release wrote, or it was made of it.
+        // The update took effect before the write of version 1, or it used the value that version 1 wrote.
         #expect(seen == "two" ? value == (removes ? nil : "two!") : value == "two")
         #expect(try await v1.value(for: world.old) == value)
     }
@@ -217,8 +221,8 @@ import Testing
         }
     }
 
-    /// Version 2 sets a value that version 1 does not see, and version 1 writes.
-    @Test(arguments: Case.all) func `two changes that have not seen each other are decided by a sweep, and by no read`(
+    /// Version 2 sets a value but cannot write its mirror. Version 1 then writes without having read that value.
+    @Test(arguments: Case.all) func `a sweep resolves a conflict of two releases, and a read does not`(
         _ test: Case
     ) async throws {
         let world = WindowWorld(test.way, test.policy)
@@ -240,8 +244,9 @@ import Testing
         #expect(try await v2.row(of: world.key).state == .mirrored)
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `where the source wins, a set waits for the place`(_ way: WindowWorld.Way) async throws
-    {
+    @Test(arguments: WindowWorld.Way.allCases) func `with sourceWins, a set fails while the legacy location is unavailable`(
+        _ way: WindowWorld.Way
+    ) async throws {
         let world = WindowWorld(way, .sourceWins)
         let (v1, v2) = (world.machine.launch(), world.machine.launch())
         try await v1.set("one", for: world.old)
@@ -254,7 +259,7 @@ import Testing
 
     // MARK: Other verbs
 
-    @Test func `exists, storedValue, batches and observers follow the older place`() async throws {
+    @Test func `exists, storedValue, batches and observers follow changes by the earlier release`() async throws {
         let world = WindowWorld(.listToList)
         let other = textKey("other", world.way.new).moved(from: textKey("old other", world.way.old), keeping: .untilReleased)
         let (v1, v2) = (world.machine.launch(), world.machine.launch())
@@ -281,7 +286,7 @@ import Testing
         #expect(try await values.next() == "four")
     }
 
-    @Test func `a lifetime holds in both places`() async throws {
+    @Test func `a value with a lifetime expires in both slots`() async throws {
         let clock = TestClock()
         let world = WindowWorld(.listToList, .destinationWins, keeping: .untilReleased, clock)
         let (v1, v2) = (world.machine.launch(), world.machine.launch())
@@ -298,7 +303,7 @@ import Testing
         #expect(try await v2.get(world.key) == "again")
     }
 
-    @Test func `what another program wrote expires in both places at once`() async throws {
+    @Test func `a value of another program expires in both slots at the same time`() async throws {
         let clock = TestClock()
         let machine = TestMachine { $0.use(clock) }
         let old = textKey("code", .userDefaults(suite: "old"))
@@ -314,7 +319,7 @@ import Testing
         }
     }
 
-    @Test func `a place that cannot be made certain to last does not keep a value from being set`() async throws {
+    @Test func `a set succeeds while the legacy location can be neither flushed nor written`() async throws {
         let world = WindowWorld(.listToList)
         let (v1, v2) = (world.machine.launch(), world.machine.launch())
         try await v1.set("one", for: world.old)
@@ -330,7 +335,7 @@ import Testing
         #expect(try await v1.get(world.old) == "three")
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `damage in the older place decides nothing, and is kept`(
+    @Test(arguments: WindowWorld.Way.allCases) func `damaged bytes in the legacy location do not change the value and are quarantined`(
         _ way: WindowWorld.Way
     ) async throws {
         let world = WindowWorld(way)
@@ -343,7 +348,7 @@ import Testing
         #expect(try await world.quarantine(v2) == ["?!"])
     }
 
-    @Test func `without a window, nothing of it is looked at`() async throws {
+    @Test func `a read without an open window does not read the legacy location`() async throws {
         let world = WindowWorld(.listToList)
         let without = textKey("plain", world.way.new).moved(from: textKey("old plain", world.way.old))
         let router = world.machine.launch()
@@ -361,7 +366,8 @@ import Testing
         #expect(try await looks { _ = try await router.get(world.key) } == 0)
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `a plan of a window is what the sweep does`(_ way: WindowWorld.Way) async throws {
+    @Test(arguments: WindowWorld.Way.allCases) func `a plan predicts the sweep of a key with a window`(_ way: WindowWorld.Way) async throws
+    {
         let world = WindowWorld(way)
         let (v1, v2) = (world.machine.launch(), world.machine.launch())
         try await v2.registerCatalog(TestCatalog(.key(world.key)))

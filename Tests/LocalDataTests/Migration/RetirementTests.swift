@@ -6,7 +6,7 @@ import Testing
 
 @testable import LocalData
 
-/// What has to be known before a migration, or a key, is removed from a program.
+/// The evidence that a developer needs before deleting a migration or a key from a program.
 @Suite(.inTurn) struct RetirementTests {
     private let list = StorageDomain.userDefaults(suite: "list")
     private let ring = StorageDomain.keychain(service: "ring")
@@ -20,7 +20,7 @@ import Testing
         return router
     }
 
-    @Test func `a value at the first of three places keeps a migration from being safe to delete`() async throws {
+    @Test func `a migration is not safe to delete while the first location of its chain has a value`() async throws {
         let machine = TestMachine()
         machine.writeForeign(.string("old"), to: list, name: "first")
         let router = try await launch(machine, .key(third))
@@ -34,7 +34,7 @@ import Testing
         #expect(after.history?.successes == 1)
     }
 
-    @Test func `a damaged source counts, and one that cannot be read cannot be told`() async throws {
+    @Test func `a damaged legacy location counts as a copy, and a locked one gives no answer`() async throws {
         let machine = TestMachine()
         let router = try await launch(machine, .key(third))
         #expect(try await router.migrations().allSatisfy(\.isSafeToDelete))
@@ -47,7 +47,7 @@ import Testing
         #expect(!damaged.isSafeToDelete && damaged.evidence.answer == .some)
     }
 
-    @Test func `the program's own migration without declared sources is never proven to be done`() async throws {
+    @Test func `a custom migration without declared sources is never proven complete`() async throws {
         struct Own: StorageMigration {
             let destinationKey: StorageKey<String>
             func shouldMigrate(using router: StorageRouter, context: MigrationContext) async throws -> Bool { false }
@@ -61,7 +61,7 @@ import Testing
         #expect(try await router.migrations().map(\.evidence.answer) == [.cannotTell])
     }
 
-    @Test func `an audit proves, refutes, or says that it cannot tell that no older copy is left`() async throws {
+    @Test func `an audit reports older copies as absent, present or unknown`() async throws {
         let machine = TestMachine()
         let router = try await launch(machine, .key(third))
         func answer() async throws -> OlderCopies.Answer { try await router.audit().rows[0].olderCopies.answer }
@@ -76,7 +76,7 @@ import Testing
         #expect(row.olderCopies.holding == ["userDefaults(list)/first": 1])
     }
 
-    @Test func `the ledger says where a value came from, by which migration, when, and under which version`() async throws {
+    @Test func `the ledger records the source, the migration and the program version of a moved value`() async throws {
         let machine = TestMachine()
         machine.writeForeign(.string("old"), to: list, name: "old")
         let key = textKey("new", ring).moved(from: textKey("old", list), id: "2.0-token")
@@ -103,7 +103,7 @@ import Testing
         for _ in 0..<2 { #expect(await router.sweep().failed.count == 1) }
         let entry = try #require(try await router.history().migrations.first)
         #expect(entry.failures == 2 && entry.attempts == 2 && entry.lastError?.contains("migrationFailed") == true)
-        // A ledger that forgot everything.
+        // Delete every entry of the ledger.
         let ledger = try router.env.ledger.store.backend()
         for address in try await ledger.addresses(in: .values) { _ = try await ledger.apply(.delete(address)) }
         let next = try await launch(machine, .key(textKey("new", ring).moved(from: textKey("old", list), id: "move")))
@@ -111,7 +111,7 @@ import Testing
         #expect(try await next.history().migrations.map(\.successes) == [1])
     }
 
-    @Test func `failures of chains, conflicts and lists are counted, each under its migration`() async throws {
+    @Test func `failures of chains and conflicts are counted under their migrations`() async throws {
         struct Bad: Error {}
         let machine = TestMachine()
         let chained = testKey("chained", list, of: Int.self)
@@ -129,7 +129,7 @@ import Testing
         #expect(failures == ["chained:Evolution:1: 1", "compare: 1"])
     }
 
-    @Test func `what a retired key left is a row of its own, and nothing is removed`() async throws {
+    @Test func `a value left by a retired key has a report row and is not removed`() async throws {
         let machine = TestMachine()
         machine.writeForeign(.string("left"), to: list, name: "gone")
         var catalog = TestCatalog([.key(textKey("kept", list))])

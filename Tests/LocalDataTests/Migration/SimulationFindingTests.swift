@@ -7,7 +7,7 @@ import Testing
 
 @testable import LocalData
 
-/// What the simulation found, each as the life of a program. The runs that found it are in `Proof/Searches/Simulation/PastFailures`.
+/// Errors that the simulation found, each as a short program. The runs are in `Proof/Searches/Simulation/PastFailures`.
 @Suite(.inTurn) struct SimulationFindingTests {
     let machine = TestMachine()
 
@@ -16,7 +16,7 @@ import Testing
     private let old = textKey("old", Self.list)
     private let new = textKey("new", Self.otherList)
 
-    /// A migration as one would write it without further thought.
+    /// A naive custom migration: it sets the destination and removes the source without any precondition.
     private struct ByHand: StorageMigration {
         let destinationKey: StorageKey<String>
         let source: StorageKey<String>
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `a migration of one's own does not bring a removed value back`() async throws {
+    @Test func `a custom migration does not restore a removed value`() async throws {
         let router = machine.launch()
         let key = StorageKey<String>(
             name: "new", domain: Self.otherList, owner: "Tests", description: "A value",
@@ -50,13 +50,13 @@ import Testing
         #expect(report.isComplete)
         #expect(try await router.forceMigration(for: key).state == .removed)
         #expect(try await router.value(for: key) == nil)
-        // What could not be named stays somewhere.
+        // The tombstone could not name this value while its store was unavailable, so the value is quarantined.
         #expect(try await router.value(for: old) == nil)
         let kept = try #require(try await router.audit().quarantine.first)
         #expect(String(decoding: try await router.quarantine.data(of: kept), as: UTF8.self) == "removed")
     }
 
-    @Test(.timeLimit(.minutes(10))) func `who follows a value hears of a conflict that was resolved although its answer was lost`()
+    @Test(.timeLimit(.minutes(10))) func `observers receive a resolved conflict whose commit lost its answer`()
         async throws
     {
         let router = machine.launch()
@@ -70,7 +70,7 @@ import Testing
         #expect(try await values.next() == "theirs")
     }
 
-    @Test(.timeLimit(.minutes(10))) func `who follows a value hears of a conflict that was resolved although it could not be read back`()
+    @Test(.timeLimit(.minutes(10))) func `observers receive a resolved conflict whose commit could not be verified`()
         async throws
     {
         let router = machine.launch()
@@ -79,13 +79,13 @@ import Testing
         machine.seedUserDefaults(["old": .string("theirs")], suite: "a")
         var values = router.values(for: key).makeAsyncIterator()
         #expect(try await values.next() == "mine")
-        // The first look finds the conflict, the second would read back what was written.
+        // The first read finds the conflict. The second read, which verifies the write, fails.
         for backend in machine.backends(of: Self.otherList) { backend.inject(.unavailable, at: 2, of: .read) }
         await #expect(throws: StorageError.self) { try await router.forceMigration(for: key) }
         #expect(try await values.next() == "theirs")
     }
 
-    @Test func `a source that is emptied between two looks does not hide what it would take its value from`() async throws {
+    @Test func `a source that is emptied between two reads does not hide its legacy location`() async throws {
         let router = machine.launch()
         let middle = textKey("middle", Self.list).moved(from: textKey("oldest", .userDefaults(suite: "c")))
         let key = new.moved(from: middle)
@@ -94,7 +94,7 @@ import Testing
         _ = try await router.exists(middle)
         let gate = FaultGate()
         let backend = try #require(machine.backends(of: Self.list).first)
-        // The second look at the place between is held, and another program empties it meanwhile.
+        // The second read of the middle location waits at the gate while another router removes its value.
         backend.inject(.hold(gate), at: 2, of: .read)
         async let value = router.value(for: key)
         await gate.untilArrivals()
@@ -103,7 +103,7 @@ import Testing
         #expect(try await value == "oldest")
     }
 
-    @Test func `a sweep clears what the sources of a source hold beside a settled value`() async throws {
+    @Test func `a sweep quarantines a later value in the source of a source`() async throws {
         let router = machine.launch()
         let oldest = textKey("oldest", .userDefaults(suite: "c"))
         let middle = textKey("middle", Self.list).moved(from: oldest)
@@ -119,8 +119,7 @@ import Testing
     }
 
     @Test(arguments: [ConflictPolicy<String>.sourceWins, .merge { mine, theirs in "\(mine ?? "")|\(theirs)" }])
-    func `a copy that an older version moves from one older place to another is still a copy`(_ policy: ConflictPolicy<String>) async throws
-    {
+    func `a copy that an older version moves between two legacy locations is still a copy`(_ policy: ConflictPolicy<String>) async throws {
         let router = machine.launch()
         let better = textKey("better", .userDefaults(suite: "c"))
         let key = new.moved(from: better).moved(from: old).resolvingConflicts(policy)
@@ -130,7 +129,7 @@ import Testing
         for domain in [Self.list, better.domain] { machine.makeUnavailable(domain) }
         _ = await router.sweep(TestCatalog(.key(key)))
         for domain in [Self.list, better.domain] { machine.makeAvailable(domain) }
-        // The version before: it knows the two older places only, and moves one's value to the other.
+        // The previous version has only the two legacy locations, and moves the value of one to the other.
         try await router.remove(better)
         let before = machine.launch()
         #expect(try await before.get(better.moved(from: old)) == "second")
@@ -139,7 +138,7 @@ import Testing
         #expect(try await router.value(for: better) == nil)
     }
 
-    @Test func `an origin remembers what a place held before`() async throws {
+    @Test func `an origin names the last nine records of a legacy location`() async throws {
         let routes = machine.launch().env.routes
         func copy(_ text: String) throws -> SourceRecord {
             let route = try routes.slot(for: old).route
@@ -153,7 +152,7 @@ import Testing
             let one = try copy("\(number)")
             #expect(origin.match(one.record, at: one.route.place.text) == (number >= 3 ? .exact : .none), "\(number)")
         }
-        // What is named here is the latest, whatever is merged into it.
+        // After a merge, the origin still names its record, and also the latest record of the other origin.
         var newer = RecordOrigin()
         newer.add(try copy("newest"), destination: destination)
         newer.merge(origin)
@@ -162,7 +161,7 @@ import Testing
         #expect(newer.match(before.record, at: before.route.place.text) == .exact)
     }
 
-    @Test func `what was sealed in its place is told in the clear from quarantine`() async throws {
+    @Test func `the data of a quarantined sealed value is returned decrypted`() async throws {
         let router = machine.launch()
         let sealed = textKey("new", Self.otherList, .encrypted)
         let key = sealed.moved(from: old).resolvingConflicts(.sourceWins)
@@ -176,7 +175,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a record without a known start lets its older copy go after a start of the machine`(_ isRemoved: Bool) async throws {
+    func `an older copy of a record without a recorded boot is deleted after a reboot`(_ isRemoved: Bool) async throws {
         let medium = MemoryMedium()
         func launch(boot: String) -> StorageRouter {
             var configuration = machine.configuration

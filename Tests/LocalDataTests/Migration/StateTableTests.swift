@@ -5,8 +5,9 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// The state table of a migration, row by row, on a machine in memory: what stands at the destination, what at the source, and what a read and a
-/// sweep make of it.
+/// The state table of a migration in `Docs/Design.md`, row by row, on a machine in memory.
+///
+/// Each test sets the contents of the destination and the legacy location, and checks the results of a read or a sweep.
 @Suite(.inTurn) struct StateTableTests {
     let machine = TestMachine()
     let source = textKey("old", .userDefaults(suite: "a"))
@@ -19,7 +20,7 @@ import Testing
         return try #require(report.rows.first)
     }
 
-    @Test func `pending: a read moves the value, and a sweep does`() async throws {
+    @Test func `a sweep moves a pending value, and a second sweep changes nothing`() async throws {
         let router = machine.launch()
         try await router.set("v", for: source)
         #expect(try await sweep(router).state == .moved)
@@ -28,7 +29,7 @@ import Testing
         #expect(try await sweep(router).state == .unchanged)
     }
 
-    @Test func `superseded: what a set replaced is purged by the sweep`() async throws {
+    @Test func `a set leaves the legacy location unchanged, and a sweep purges the superseded copy`() async throws {
         let router = machine.launch()
         try await router.set("old value", for: source)
         try await router.set("new value", for: key)
@@ -40,7 +41,7 @@ import Testing
         #expect(try await router.audit().quarantine.isEmpty)
     }
 
-    @Test func `the same content written again by an old program is purged`() async throws {
+    @Test func `a legacy value that equals the current value is purged`() async throws {
         let router = machine.launch()
         try await router.set("v", for: source)
         _ = try await router.get(key)
@@ -49,7 +50,7 @@ import Testing
         #expect(try await router.audit().quarantine.isEmpty)
     }
 
-    @Test func `LD2 conflict: the destination wins and the loser is quarantined`() async throws {
+    @Test func `in a conflict the destination wins by default, and the legacy value is quarantined`() async throws {
         let router = machine.launch()
         try await router.set("v", for: source)
         _ = try await router.get(key)
@@ -68,7 +69,7 @@ import Testing
         #expect(try await router.audit().quarantine.isEmpty)
     }
 
-    @Test func `LD2 conflict: the source wins where the key says so, and the destination is quarantined`() async throws {
+    @Test func `in a conflict with sourceWins, the legacy value wins, and the replaced value is quarantined`() async throws {
         let router = machine.launch()
         let key = key.resolvingConflicts(.sourceWins)
         try await router.set("v", for: source)
@@ -80,7 +81,7 @@ import Testing
         #expect(try await router.audit().quarantine.count == 1)
     }
 
-    @Test func `LD2 conflict: a merging closure decides`() async throws {
+    @Test func `in a conflict with merge, the closure decides`() async throws {
         let router = machine.launch()
         let key = key.resolvingConflicts(.merge { mine, theirs in "\(mine ?? "-")+\(theirs)" })
         try await router.set("a", for: source)
@@ -91,7 +92,7 @@ import Testing
         #expect(try await router.value(for: source) == nil)
     }
 
-    @Test func `a merge that throws changes nothing`() async throws {
+    @Test func `a merge closure that throws changes nothing`() async throws {
         let router = machine.launch()
         let key = key.resolvingConflicts(.merge { _, _ in throw CocoaError(.formatting) })
         try await router.set("a", for: source)
@@ -102,7 +103,7 @@ import Testing
         #expect(try await router.get(source) == "b")
     }
 
-    @Test func `removed: a tombstone stays, and the copy it names is purged`() async throws {
+    @Test func `a sweep purges the copy that a tombstone names, and the value stays removed`() async throws {
         let router = machine.launch()
         try await router.set("v", for: source)
         for backend in machine.backends(of: source.domain) { backend.inject(.unavailable, of: .apply, repeats: true) }
@@ -114,7 +115,7 @@ import Testing
         #expect(try await router.audit().quarantine.isEmpty)
     }
 
-    @Test func `removed: the same content, written anew, is a conflict and no copy`() async throws {
+    @Test func `after a removal, the same content written again is a conflict and not a copy`() async throws {
         let router = machine.launch()
         try await router.set("v", for: source)
         try await router.remove(key)
@@ -126,7 +127,7 @@ import Testing
         #expect(try await router.audit().quarantine.count == 1)
     }
 
-    @Test func `LD2 after a removal, what an old program writes does not come back by itself`() async throws {
+    @Test func `after a removal, a new value of an old program is quarantined and does not return`() async throws {
         let router = machine.launch()
         try await router.set("v", for: source)
         _ = try await router.get(key)
@@ -138,7 +139,7 @@ import Testing
         #expect(try await router.audit().quarantine.count == 1)
     }
 
-    @Test func `torn: damaged bytes are quarantined before the value moves in`() async throws {
+    @Test func `damaged bytes at the destination are quarantined before a value replaces them`() async throws {
         let router = machine.launch()
         try await router.set("v", for: source)
         machine.corrupt(key.domain, name: "new", bytes: [1, 2, 3])
@@ -148,7 +149,7 @@ import Testing
         #expect(try await router.quarantine.data(of: try #require(kept.first)) == Data([1, 2, 3]))
     }
 
-    @Test func `torn: a record that does not decode is quarantined before the value moves in`() async throws {
+    @Test func `an undecodable record at the destination is quarantined before a value replaces it`() async throws {
         let router = machine.launch()
         try await router.set("v", for: source)
         machine.writeForeign(.integer(7), to: key.domain, name: "new")
@@ -156,7 +157,7 @@ import Testing
         #expect(try await router.audit().quarantine.count == 1)
     }
 
-    @Test func `damaged: without an older value the bytes stay and the read fails`() async throws {
+    @Test func `without a legacy value, unreadable content at the destination stays and the read fails`() async throws {
         let router = machine.launch()
         machine.corrupt(key.domain, name: "new", bytes: [1, 2, 3])
         await expectRefusal(StorageError.corrupted) { _ = try await router.get(key) }
@@ -167,7 +168,7 @@ import Testing
         #expect(try await router.get(number) == 7)
     }
 
-    @Test func `a new shape in place is transformed under its revision and nothing is deleted`() async throws {
+    @Test func `a value of an older type is converted in its slot, and nothing is quarantined`() async throws {
         let router = machine.launch()
         let before = testKey("size", .userDefaults(suite: "b"), of: Int.self)
         let after = testKey("size", .userDefaults(suite: "b"), of: [String: Int].self)
@@ -178,7 +179,7 @@ import Testing
         #expect(try await router.audit().quarantine.isEmpty)
     }
 
-    @Test func `old bytes of a new shape in place are kept where the migration asks for it`() async throws {
+    @Test func `with keepsReplacedBytes, a conversion quarantines the bytes that it replaces`() async throws {
         let router = machine.launch()
         let before = testKey("size", .userDefaults(suite: "b"), of: Int.self)
         let after = textKey("size", .userDefaults(suite: "b"))
@@ -188,7 +189,7 @@ import Testing
         #expect(try await router.audit().quarantine.count == 1)
     }
 
-    @Test func `unknown: a locked destination or source throws and changes nothing`() async throws {
+    @Test func `a read with a locked destination or legacy location throws and changes nothing`() async throws {
         let router = machine.launch()
         try await router.set("v", for: source)
         machine.lock(key.domain)
@@ -201,7 +202,7 @@ import Testing
         #expect(try await router.get(key) == "v")
     }
 
-    @Test func `a locked source is never passed over for a lower one`() async throws {
+    @Test func `a locked legacy location is never skipped for one of lower preference`() async throws {
         let router = machine.launch()
         let lower = textKey("older", .userDefaults(suite: "c"))
         let key = key.moved(from: lower)
@@ -213,7 +214,7 @@ import Testing
         #expect(try await router.get(key) == "right")
     }
 
-    @Test func `a source that is out of reach is passed over only where the migration says so`() async throws {
+    @Test func `an unavailable legacy location is skipped only with the option skip`() async throws {
         let router = machine.launch()
         let lower = textKey("older", .userDefaults(suite: "c"))
         try await router.set("lower", for: lower)
@@ -224,7 +225,7 @@ import Testing
         #expect(try await router.get(skipping) == "lower")
     }
 
-    @Test func `source and destination in one physical slot: nothing is deleted`() async throws {
+    @Test func `a migration from a slot to itself deletes nothing`() async throws {
         let router = machine.launch()
         let same = textKey("new", .userDefaults(suite: "b"))
         let key = textKey("new", .userDefaults(suite: "b")).moved(from: same)
@@ -235,7 +236,7 @@ import Testing
         #expect(try await router.get(key) == "v")
     }
 
-    @Test func `chains of versions: a value that is two moves behind arrives, and nothing is left on the way`() async throws {
+    @Test func `a value moves through a chain of two migrations, and no copy is left`() async throws {
         let router = machine.launch()
         let second = textKey("second", .userDefaults(suite: "c")).moved(from: source)
         let third = textKey("third", .keychain(service: "s")).moved(from: second)
@@ -247,7 +248,7 @@ import Testing
         #expect(try await sweep(router, third).state == .purged)
     }
 
-    @Test func `remove clears the whole chain, and no program of the chain brings the value back`() async throws {
+    @Test func `remove deletes the copies of the whole chain, and no key of the chain has a value`() async throws {
         let router = machine.launch()
         let second = textKey("second", .userDefaults(suite: "c")).moved(from: source)
         let third = textKey("third", .keychain(service: "s")).moved(from: second)
@@ -258,7 +259,7 @@ import Testing
         #expect(try await router.value(for: third) == nil)
     }
 
-    @Test func `remove reports what it could not clear, and repeating it finishes`() async throws {
+    @Test func `remove reports a copy that it could not delete, and a retry deletes it`() async throws {
         let router = machine.launch()
         try await router.set("v", for: source)
         machine.lock(source.domain)
@@ -272,7 +273,7 @@ import Testing
         #expect(try await router.value(for: key) == nil)
     }
 
-    @Test func `protection never decreases by itself, judged before anything is read`() async throws {
+    @Test func `a move to weaker protection is refused before anything is read, unless it is allowed`() async throws {
         let router = machine.launch()
         let secret = textKey("secret", .keychain(service: "s"))
         let plain = textKey("plain", .userDefaults(suite: "b"))
@@ -282,11 +283,11 @@ import Testing
         machine.unlock(secret.domain)
         let allowed = plain.moved(from: secret, options: MigrationOptions(allowsWeakerProtection: true))
         #expect(try await router.get(allowed) == "hidden")
-        // Nothing derived from the secret is stored beside the plain value.
+        // The audit has no rows, because no key is registered.
         #expect(try await router.audit().rows.isEmpty)
     }
 
-    @Test func `durability never decreases by itself`() async throws {
+    @Test func `a move to a store that keeps values for a shorter time is refused`() async throws {
         let router = machine.launch()
         let transient = textKey("t", .memory()).moved(from: source)
         try await router.set("v", for: source)
@@ -294,7 +295,7 @@ import Testing
         #expect(try await router.get(source) == "v")
     }
 
-    @Test func `a source that two keys share is purged only after both have what they need`() async throws {
+    @Test func `a legacy location that two keys share is deleted only after both have their values`() async throws {
         let router = machine.launch()
         let first = textKey("first", .userDefaults(suite: "b")).moved(
             from: source

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// LD3, LD5, LD8 and LD9 on real property lists.
+/// Migrations on real property lists: sealing, sweeps, concurrent reads, and catalogs.
 @Suite(.inTurn) struct SweepTests {
     func legacy(_ name: String) -> StorageKey<String> {
         StorageKey(name: name, domain: .userDefaults(suite: "legacy"), security: .none, owner: "Tests", description: "An older place")
@@ -16,7 +16,7 @@ import Testing
         StorageKey(name: name, domain: .userDefaults(suite: "modern"), owner: "Tests", description: "A value").moved(from: legacy(source))
     }
 
-    @Test func `LD3: what was plain is sealed, and the plaintext is in no file`() async throws {
+    @Test func `a value that a migration seals leaves its plaintext in no file`() async throws {
         let stage = try Stage()
         let router = stage.launch()
         let secret = "correct-horse-battery-staple"
@@ -28,7 +28,7 @@ import Testing
         #expect(try await stage.launch().get(sealed) == secret)
     }
 
-    @Test func `LD3: what was sealed under one key is sealed under another`() async throws {
+    @Test func `a migration seals a value again with another key`() async throws {
         let stage = try Stage()
         let router = stage.launch()
         let secret = "correct-horse-battery-staple"
@@ -49,7 +49,7 @@ import Testing
         #expect(try stage.traces(of: secret).isEmpty)
     }
 
-    @Test func `a policy is changed in place`() async throws {
+    @Test func `a migration can seal a value in its slot`() async throws {
         let stage = try Stage()
         let router = stage.launch()
         let plain = textKey("token", .userDefaults, .none)
@@ -60,7 +60,7 @@ import Testing
         await expectRefusal(StorageError.undecodable) { _ = try await router.get(plain) }
     }
 
-    @Test func `LD5: migrateImmediately moves every key, without it none, and a second run does nothing`() async throws {
+    @Test func `migrateImmediately moves every value, registering alone moves none, and a second sweep changes nothing`() async throws {
         let stage = try Stage()
         let router = stage.launch()
         for index in 0..<20 { try await router.set("v\(index)", for: legacy("old-\(index)")) }
@@ -81,7 +81,7 @@ import Testing
         #expect(try Data(contentsOf: URL(fileURLWithPath: stage.preferences + "/modern.plist")) == before)
     }
 
-    @Test func `LD5: one failing key is reported and stops no other`() async throws {
+    @Test func `a failing key is reported and does not stop other keys`() async throws {
         let stage = try Stage()
         let router = stage.launch()
         for name in ["a", "b", "c"] { try await router.set(name, for: legacy(name)) }
@@ -97,7 +97,7 @@ import Testing
         #expect(throws: StorageError.self) { try report.requireComplete() }
     }
 
-    @Test(.slow("10,000 keys")) func `LD5: 10,000 keys are swept with progress and none is lost`() async throws {
+    @Test(.slow("10,000 keys")) func `a sweep of 10,000 keys loses none and reports progress`() async throws {
         var lines: [String] = []
         for count in [100, 1_000, 10_000] {
             let stage = try Stage()
@@ -118,7 +118,7 @@ import Testing
         print("swept between two property lists: " + lines.joined(separator: ", "))
     }
 
-    @Test func `LD8: 50 concurrent gets of one unmigrated key make one migration`() async throws {
+    @Test func `50 concurrent gets of one key share one migration`() async throws {
         let stage = try Stage()
         let router = stage.launch()
         try await router.set("v", for: legacy("old"))
@@ -137,7 +137,7 @@ import Testing
         #expect(runs.withLock(\.self) == 1)
     }
 
-    @Test func `LD8: a cancelled caller leaves, and the migration goes on for the others`() async throws {
+    @Test func `cancelled callers return, and the migration continues for the others`() async throws {
         let stage = try Stage()
         let router = stage.launch()
         try await router.set("v", for: legacy("old"))
@@ -154,7 +154,7 @@ import Testing
         #expect(try await !router.exists(legacy("old")))
     }
 
-    @Test func `LD9: catalogs add up, and a faulty one registers nothing`() async throws {
+    @Test func `catalogs accumulate, and an invalid catalog registers no key`() async throws {
         let stage = try Stage()
         let router = stage.launch()
         try await router.registerCatalog(TestCatalog([.key(key("a", from: "a"))], id: "first"))

@@ -5,9 +5,13 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// The end of a release window: the older place is emptied, once, and a program that still keeps the window notices.
+/// The end of a release window, in which version 2 of a program writes its value to the legacy location for version 1.
+///
+/// At the end, the legacy location is emptied. A release that still keeps the window then stops writing to it.
 @Suite struct WindowEndTests {
-    /// What is left in the older place's store: values, tombstones and marks.
+    /// The slots left in the legacy store: values, tombstones and window marks.
+    ///
+    /// A window mark is a tombstone in the namespace `window:`. It names the record whose copy version 2 wrote.
     private func left(_ world: WindowWorld) async throws -> [String] {
         let v1 = world.machine.launch()
         _ = try await v1.exists(world.old)
@@ -20,7 +24,7 @@ import Testing
         return found.filter { !$0.contains("sealing") }
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `a call ends it, also for a program that still keeps it`(
+    @Test(arguments: WindowWorld.Way.allCases) func `a call ends the window, also for a release that still keeps it`(
         _ way: WindowWorld.Way
     ) async throws {
         let world = WindowWorld(way)
@@ -29,7 +33,7 @@ import Testing
         #expect(try await left(world) == ["values: token", "window:: token"])
         try await v2.endReleaseWindow(for: world.key)
         #expect(try await left(world) == [])
-        // An empty place is no removal by an earlier release any more.
+        // After the end, an empty legacy location no longer counts as a removal by version 1.
         #expect(try await other.get(world.key) == "one")
         try await other.set("two", for: world.key)
         #expect(try await world.settle(other).state == .unchanged)
@@ -38,7 +42,7 @@ import Testing
         #expect(try await world.quarantine(v2) == [])
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `what an earlier release wrote before the end is brought over by the end`(
+    @Test(arguments: WindowWorld.Way.allCases) func `ending the window moves the last value of the earlier release`(
         _ way: WindowWorld.Way
     ) async throws {
         let world = WindowWorld(way)
@@ -48,14 +52,14 @@ import Testing
         try await v2.endReleaseWindow(for: world.key)
         #expect(try await v2.get(world.key) == "two")
         #expect(try await left(world) == [])
-        // After the end it is a conflict, as without a window.
+        // After the end, a write of version 1 is a conflict, as for a key without a window.
         try await v1.set("three", for: world.old)
         #expect(try await v2.get(world.key) == "two")
         #expect(try await v2.row(of: world.key).state == .resolved)
         #expect(try await world.quarantine(v2) == ["three"])
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `a version ends it`(_ way: WindowWorld.Way) async throws {
+    @Test(arguments: WindowWorld.Way.allCases) func `a window ends with the version that it names`(_ way: WindowWorld.Way) async throws {
         let world = WindowWorld(way, keeping: .until(version: "3.0"))
         let v2 = world.machine.launch(version: "2.9.1")
         try await v2.set("one", for: world.key)
@@ -71,13 +75,13 @@ import Testing
         #expect(try await world.settle(v3).state == .unchanged)
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `a release whose window is over begins where the other releases are`(
+    @Test(arguments: WindowWorld.Way.allCases) func `a release whose window is over starts with the latest value of the other releases`(
         _ way: WindowWorld.Way
     ) async throws {
         let world = WindowWorld(way, keeping: .until(version: "3.0"))
         let (v1, v2, v3) = (world.machine.launch(), world.machine.launch(version: "2.0"), world.machine.launch(version: "3.0"))
         try await v1.set("one", for: world.old)
-        // A read only brings the value. What an earlier release does until a sweep has ended the window counts.
+        // A read moves the value but does not end the window. Changes of earlier releases count until a sweep ends it.
         #expect(try await v3.get(world.key) == "one")
         try await v1.set("two", for: world.old)
         #expect(try await v2.get(world.key) == "two")
@@ -88,7 +92,7 @@ import Testing
         #expect(try await left(world) == [])
         #expect(try await v2.get(world.key) == "three")
         #expect(try await world.settle(v2).state == .unchanged)
-        // The first program of all may be such a release.
+        // The first new release on a machine may be one whose window is already over.
         let fresh = WindowWorld(way, keeping: .until(version: "3.0"))
         try await fresh.machine.launch().set("one", for: fresh.old)
         #expect(try await fresh.machine.launch(version: "3.0").row(of: fresh.key).state == .moved)
@@ -96,7 +100,7 @@ import Testing
         #expect(try await fresh.machine.launch(version: "2.0").get(fresh.key) == "one")
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `damaged bytes in the older place are kept when the window ends`(
+    @Test(arguments: WindowWorld.Way.allCases) func `damaged bytes in the legacy location are quarantined when the window ends`(
         _ way: WindowWorld.Way
     ) async throws {
         let world = WindowWorld(way)
@@ -109,7 +113,7 @@ import Testing
         #expect(try await world.quarantine(v2) == ["?!"])
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `a release whose window is over says so before it empties the place`(
+    @Test(arguments: WindowWorld.Way.allCases) func `a set that races with the end of the window in another release is kept`(
         _ way: WindowWorld.Way
     ) async throws {
         let world = WindowWorld(way, .sourceWins, keeping: .until(version: "3.0"))
@@ -119,7 +123,8 @@ import Testing
         let (emptying, writing) = (FaultGate(), FaultGate())
         try #require(world.machine.backends(of: way.old).first).inject(.hold(emptying), of: .apply)
         try #require(world.machine.backends(of: way.new).last).inject(.hold(writing), of: .apply)
-        // It has replaced the removal by what the older place holds, and is about to empty that. The other release has looked there.
+        // Version 3 has moved the legacy value over the tombstone, and waits before it empties the legacy location.
+        // Version 2 has read the legacy location, and waits before it writes the destination.
         async let row = v3.row(of: world.key)
         await emptying.untilArrivals()
         async let change: Void = v2.set("two", for: world.key)
@@ -133,14 +138,14 @@ import Testing
         #expect(try await v3.get(world.key) == "two")
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `a sweep without a window does not take the mirror of a later value for a copy`(
+    @Test(arguments: WindowWorld.Way.allCases) func `a sweep without a window does not mistake the mirror of a later value for an old copy`(
         _ way: WindowWorld.Way
     ) async throws {
         let world = WindowWorld(way, .sourceWins)
         let (v2, v3) = (world.machine.launch(), world.machine.launch())
         try await removeUnseen(world, v3)
         let plain = textKey("modern token", way.new).moved(from: world.old).resolvingConflicts(.sourceWins)
-        // It has seen the removal, and is about to look at the older place.
+        // The sweep has read the tombstone, and waits before it reads the legacy location.
         let gate = FaultGate()
         try #require(world.machine.backends(of: way.old).first).inject(.hold(gate), of: .read)
         async let row = v3.row(of: plain)
@@ -153,13 +158,13 @@ import Testing
         #expect(try await v3.get(world.key) == "two")
     }
 
-    /// Leaves a removal that says nothing of a window, and beside it what version 1 has written since.
+    /// Leaves a tombstone without window metadata at the destination, and a later legacy value of version 1.
     private func removeUnseen(_ world: WindowWorld, _ router: StorageRouter) async throws {
         try await router.remove(textKey("modern token", world.way.new).moved(from: world.old))
         try await world.machine.launch().set("one", for: world.old)
     }
 
-    @Test func `days end it, a day after a sweep found them over`() async throws {
+    @Test func `a window with a number of days ends one day after a sweep finds it over`() async throws {
         let clock = TestClock()
         let world = WindowWorld(.listToList, .destinationWins, keeping: .for(days: 30), clock)
         let v2 = world.machine.launch()
@@ -169,7 +174,7 @@ import Testing
         #expect(try await world.settle(v2).state == .mirrored)
         clock.pass(.seconds(2 * 86_400))
         #expect(try await world.settle(v2).state == .mirrored)
-        // A clock that is wrong for an hour ends nothing.
+        // A clock that is wrong for an hour does not end the window.
         clock.pass(.seconds(3_600))
         #expect(try await world.settle(v2).state == .mirrored)
         clock.pass(.seconds(86_400))
@@ -178,7 +183,7 @@ import Testing
         #expect(try await v2.get(world.key) == "two")
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `a window that was dropped from the program ends with the next sweep`(
+    @Test(arguments: WindowWorld.Way.allCases) func `a window that the key no longer declares ends with the next sweep`(
         _ way: WindowWorld.Way
     ) async throws {
         let world = WindowWorld(way, .sourceWins)
@@ -191,7 +196,7 @@ import Testing
         try await v2.set("three", for: without)
         #expect(try await v2.row(of: without).state == .unchanged)
         #expect(try await v2.get(without) == "three")
-        // What an earlier release wrote since the last look is brought over first.
+        // The sweep first moves the value that version 1 wrote last.
         let again = WindowWorld(way)
         let (before, now) = (again.machine.launch(), again.machine.launch())
         try await now.set("one", for: again.key)
@@ -201,7 +206,7 @@ import Testing
         #expect(try await v1.value(for: world.old) == nil)
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `an end that is cut off goes on with the next sweep`(
+    @Test(arguments: WindowWorld.Way.allCases) func `an interrupted end of a window is completed by the next call`(
         _ way: WindowWorld.Way
     ) async throws {
         let faults: [StorageFault] = [.stop, .stopAfterwards, .loseAnswer]
@@ -221,7 +226,7 @@ import Testing
         }
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `after a removal, an end that is cut off goes on with the next sweep`(
+    @Test(arguments: WindowWorld.Way.allCases) func `after a removal, an interrupted end of a window is completed later`(
         _ way: WindowWorld.Way
     ) async throws {
         for number in 1...2 {
@@ -240,7 +245,7 @@ import Testing
         }
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `a value that was there before its window has an end too`(
+    @Test(arguments: WindowWorld.Way.allCases) func `a window also ends for a value or removal that is older than the window`(
         _ way: WindowWorld.Way
     ) async throws {
         for isRemoved in [false, true] {
@@ -256,7 +261,7 @@ import Testing
         }
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `a value that is still in its older place leaves it at the end`(
+    @Test(arguments: WindowWorld.Way.allCases) func `a value that was never moved is moved when the window ends`(
         _ way: WindowWorld.Way
     ) async throws {
         let world = WindowWorld(way)
@@ -269,7 +274,7 @@ import Testing
         #expect(try await left(world) == [])
     }
 
-    @Test func `a window begun after a move without one brings the older place back`() async throws {
+    @Test func `a window that begins after a plain move restores the value in the legacy location`() async throws {
         let world = WindowWorld(.listToList)
         let v2 = world.machine.launch()
         try await world.machine.launch().set("one", for: world.old)

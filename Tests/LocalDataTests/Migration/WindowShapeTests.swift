@@ -4,7 +4,7 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// Release windows between places of different shapes and stores.
+/// Release windows between values of different types, and between different stores.
 @Suite struct WindowShapeTests {
     private struct Account: Codable, Sendable, Equatable {
         var name: String
@@ -15,7 +15,7 @@ import Testing
     private let old = textKey("name", .userDefaults(suite: "old"))
     private let bare = testKey("account", .userDefaults(suite: "new"), of: Account.self)
 
-    @Test func `what the older shape does not tell is merged`() async throws {
+    @Test func `a merge keeps the fields that the older type does not have`() async throws {
         let key = bare.moved(
             from: old, keeping: .untilReleased, { Account(name: $0) }, down: { $0.name },
             merge: { older, newer in Account(name: older.name, visits: newer.visits) })
@@ -30,7 +30,7 @@ import Testing
         #expect(try await machine.quarantine(v2) == [])
     }
 
-    @Test func `without a merge, what the older shape does not tell is refused`() async throws {
+    @Test func `without a merge, a value that the older type cannot represent is refused`() async throws {
         let key = bare.moved(from: old, keeping: .untilReleased, { Account(name: $0) }, down: { $0.name })
         let (v1, v2) = (machine.launch(), machine.launch())
         try await v2.set(Account(name: "Ada"), for: key)
@@ -44,7 +44,7 @@ import Testing
         #expect(try await v1.get(old) == "Ada")
     }
 
-    @Test func `a failing backward step changes nothing`() async throws {
+    @Test func `a down closure that throws changes nothing`() async throws {
         struct Failure: Error {}
         let key = bare.moved(
             from: old, keeping: .untilReleased, { Account(name: $0) },
@@ -58,7 +58,7 @@ import Testing
         #expect(try await v2.get(key) == Account(name: "Ada"))
     }
 
-    @Test func `what cannot be read in the older place is an error, and changes nothing`() async throws {
+    @Test func `an undecodable legacy value is an error for reads, and a set replaces it`() async throws {
         let count = testKey("name", .userDefaults(suite: "old"), of: Int.self)
         let key = testKey("count", .userDefaults(suite: "new"), of: Int.self).moved(from: count, keeping: .untilReleased)
         let v2 = machine.launch()
@@ -73,7 +73,7 @@ import Testing
 
     // MARK: What is asked for by name
 
-    @Test func `a weaker copy is kept only where that is said, and every report names it`() async throws {
+    @Test func `a weaker copy needs keepsWeakerCopy, and every report names it`() async throws {
         let key = textKey("token", .keychain(service: "app"))
         let (v1, v2) = (machine.launch(), machine.launch(version: "2.0"))
         let unsaid = key.moved(from: old, keeping: .until(version: "3.0"))
@@ -97,7 +97,7 @@ import Testing
     }
 
     #if Keyring
-        @Test(.slow("goes through real files many times")) func `a keyring of bare texts is kept up to date where that is said`()
+        @Test(.slow("goes through real files many times")) func `a window with a keyring of bare texts needs comparesByContent`()
             async throws
         {
             let stage = try Stage(keyring: true)
@@ -126,7 +126,7 @@ import Testing
         }
     #endif
 
-    @Test func `a window that cannot be kept is refused by the catalog, with the reason`() async throws {
+    @Test func `the check of a catalog reports windows that cannot be kept or are over`() async throws {
         let v2 = machine.launch()
         func problems(_ keys: AnyStorageKey...) throws -> [CatalogProblem.Kind] { try v2.problems(of: TestCatalog(keys)).map(\.kind) }
         let key = textKey("new", .userDefaults(suite: "new"))
@@ -147,7 +147,7 @@ import Testing
     }
 
     @Test(arguments: [("2.9", true), ("2.10", true), ("3.0-beta", true), ("3", false), ("3.0.0", false), ("3.0.1", false), ("10", false)])
-    func `versions are compared by their numbers`(_ test: (version: String, isOpen: Bool)) async throws {
+    func `versions are compared number by number`(_ test: (version: String, isOpen: Bool)) async throws {
         let key = textKey("new", .userDefaults(suite: "new")).moved(from: old, keeping: .until(version: "3.0"))
         let problems = try machine.launch(version: test.version).problems(of: TestCatalog(.key(key)))
         #expect(problems.isEmpty == test.isOpen)

@@ -3,9 +3,12 @@ import Foundation
 import LocalData
 import LocalDataTesting
 
-/// A value that version 2 of a program keeps in a new place, while version 1 still uses the older one.
+/// A key with a release window:
+/// version 2 of a program stores the value at its destination, and version 1 uses the legacy location.
+///
+/// Version 2 also writes a copy of the value, the mirror, to the legacy location.
 struct WindowWorld: Sendable, CustomStringConvertible {
-    /// From where to where.
+    /// The stores of the legacy location and the destination.
     enum Way: String, CaseIterable, Sendable {
         case listToList, listToDatabase, databaseToKeyring, keyringToKeyring, keyringToDatabase
 
@@ -44,7 +47,7 @@ struct WindowWorld: Sendable, CustomStringConvertible {
 
     var description: String { way.rawValue }
 
-    /// Sweeps until nothing is left to do.
+    /// Sweeps three times, which completes every migration, and returns the last row.
     @discardableResult
     func settle(_ router: StorageRouter) async throws -> MigrationReport.Row {
         var row = try await router.row(of: key)
@@ -52,7 +55,7 @@ struct WindowWorld: Sendable, CustomStringConvertible {
         return row
     }
 
-    /// What is in quarantine.
+    /// The texts in quarantine, sorted.
     func quarantine(_ router: StorageRouter) async throws -> [String] { try await machine.quarantine(router) }
 }
 

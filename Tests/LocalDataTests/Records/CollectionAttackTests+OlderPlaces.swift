@@ -5,11 +5,11 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// Other types, lifetimes and older places; records that meet themselves.
+/// Other types, lifetimes and legacy locations of collections, and calls that run at the same time.
 extension CollectionAttackTests {
     // MARK: Types and lifetimes
 
-    @Test func `an expired record of an older type does not keep its id for ever`() async throws {
+    @Test func `an expired record of an older type does not block its id`() async throws {
         let router = machine.launch()
         try await router.set(Note(id: "a", text: "one"), in: notes(typeTag: "Old"), lifetime: .seconds(60))
         try await router.set(Note(id: "b", text: "two"), in: notes(typeTag: "Old"))
@@ -19,14 +19,14 @@ extension CollectionAttackTests {
         #expect(try await router.migration(from: "Old", to: notes()).isSafeToDelete)
         try await router.set(Note(id: "a", text: "three"), in: notes())
         #expect(try await router.get("a", in: notes()).text == "three")
-        // Nor without the call.
+        // A set can also replace the expired record without `migrateAll`.
         try await router.set(Note(id: "c", text: "one"), in: notes(typeTag: "Old"), lifetime: .seconds(60))
         clock.advance(by: .seconds(61))
         try await router.set(Note(id: "c", text: "three"), in: notes())
         #expect(try await router.get("c", in: notes()).text == "three")
     }
 
-    @Test func `a list that has expired is removed by a sweep`() async throws {
+    @Test func `a sweep removes a legacy list that has expired`() async throws {
         let list = key("list", [Note].self, Self.older)
         try await machine.launch().set([Note(id: "a", text: "one")], for: list, lifetime: .seconds(60))
         clock.advance(by: .seconds(61))
@@ -40,7 +40,7 @@ extension CollectionAttackTests {
         #expect(try await router.migrations().map(\.isSafeToDelete) == [true])
     }
 
-    @Test func `a removal, or a set, leaves another type's record in the older place`() async throws {
+    @Test func `a removal or set leaves the record of another type in the legacy collection`() async throws {
         for way in ["remove", "set", "batch"] {
             let machine = TestMachine()
             let theirs = notes("shared", Self.older, typeTag: "Theirs")
@@ -60,7 +60,7 @@ extension CollectionAttackTests {
 
     // MARK: Older places
 
-    @Test func `migrateAll brings also what the older collection would have brought`() async throws {
+    @Test func `migrateAll also moves records from the legacy locations of the older collection`() async throws {
         let oldest = notes("oldest", Self.older)
         let list = key("list", [Note].self, Self.older)
         try await machine.launch().set(Note(id: "a", text: "one"), in: oldest)
@@ -72,7 +72,7 @@ extension CollectionAttackTests {
         #expect(try await machine.launch().value("a", in: notes())?.text == "one")
     }
 
-    @Test func `two lists become one collection`() async throws {
+    @Test func `two legacy lists become one collection`() async throws {
         let first = key("first", [Note].self, Self.older)
         let second = key("second", [Note].self, Self.older)
         let notes = notes().moved(from: first) { $0 }.moved(from: second) { $0 }
@@ -85,10 +85,10 @@ extension CollectionAttackTests {
             #expect(try await router.count(in: notes) == 3)
             #expect(try await router.value("c", in: notes)?.text == "three")
             #expect(try await router.value("b", in: notes)?.text == "first")
-            // The lists disagree about one record: that is for a sweep to decide.
+            // The lists have different values for one record. Only a sweep resolves this conflict.
             #expect(try await (router.value(for: second) == nil) == sweeps)
             #expect(try await router.audit().quarantine.map(\.key) == (sweeps ? ["second"] : []))
-            // What was removed stays so, whichever list an old program writes again.
+            // A removed record stays removed when an old program writes a list again.
             try await router.remove("a", in: notes)
             try await machine.launch().set([Note(id: "a", text: "again")], for: first)
             try await router.registerCatalog(TestCatalog(.collection(notes)), migrateImmediately: true)
@@ -98,7 +98,7 @@ extension CollectionAttackTests {
         }
     }
 
-    @Test func `a list that holds a record twice becomes a collection by content`() async throws {
+    @Test func `a list with a duplicate record becomes a content-addressed collection`() async throws {
         let list = key("list", [Note].self, Self.older)
         try await machine.launch().set([Note(id: "a", text: "one"), Note(id: "a", text: "one")], for: list)
         let notes = StorageCollection<Note>.contentAddressed("notes", domain: Self.place, owner: "Tests", description: "Notes")
@@ -106,7 +106,7 @@ extension CollectionAttackTests {
         #expect(try await machine.launch().count(in: notes) == 1)
     }
 
-    @Test func `a merge that ends in nothing removes the record, from a list too`() async throws {
+    @Test func `a merge that returns nil removes the record, also for a list`() async throws {
         let list = key("list", [Note].self, Self.older)
         let notes = notes().resolvingConflicts(.merge { _, _ in nil }).moved(from: list) { $0 }
         try await machine.launch().set([Note(id: "a", text: "one"), Note(id: "b", text: "one")], for: list)
@@ -121,7 +121,7 @@ extension CollectionAttackTests {
 
     // MARK: More ways
 
-    /// A reference in every kind of container.
+    /// A value with references in an optional, a dictionary, an enum and a nested array.
     struct Holder: Codable {
         enum Choice: Codable {
             case none
@@ -133,7 +133,7 @@ extension CollectionAttackTests {
         var nested: [[StorageReference<Child>?]]
     }
 
-    @Test(arguments: Place.allCases) func `a reference is found in whatever holds it, in every form and place`(place: Place) async throws {
+    @Test(arguments: Place.allCases) func `a reference is found in every container, serializer and store`(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             try await Child.shelf.withValue(Self.children("children", domain)) {
                 for (index, key) in [
@@ -159,10 +159,11 @@ extension CollectionAttackTests {
         }
     }
 
-    @Test(arguments: Place.allCases) func `an id is kept byte by byte, or refused by name`(place: Place) async throws {
+    @Test(arguments: Place.allCases) func `an id is stored byte by byte, or refused as an invalid name`(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             let notes = notes("notes", domain)
-            // A property list cannot tell the two forms apart, and refuses one by name.
+            // A property list cannot distinguish the composed and the decomposed form.
+            // It refuses the decomposed one as an invalid name.
             let decomposed = place == .propertyList || place == .memory ? "cafe" : "cafe\u{301}"
             let good = [
                 "../x", "/", ".", "a/b", " ", "caf\u{E9}", decomposed, "\u{1F600}", "%00", "'; DROP TABLE slots; --", "\u{202E}x",
@@ -197,8 +198,7 @@ extension CollectionAttackTests {
         }
     }
 
-    @Test(arguments: Place.allCases) func `who removes a record while the others are brought over has removed it`(place: Place) async throws
-    {
+    @Test(arguments: Place.allCases) func `a record that is removed during a migration stays removed`(place: Place) async throws {
         for way in ["list", "collection"] {
             try await place.withLaunches { launch, domain in
                 let old = notes("old", place.olderDomain)
@@ -225,8 +225,7 @@ extension CollectionAttackTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `two lists whose records refer to each other are taken apart by two callers at once`() async throws
-    {
+    @Test(.timeLimit(.minutes(5))) func `two callers can split two lists whose records refer to each other`() async throws {
         struct List: Codable { var parents: [OldParent] }
         for _ in 0..<20 {
             let machine = TestMachine()
@@ -254,7 +253,7 @@ extension CollectionAttackTests {
         }
     }
 
-    @Test func `two states of one record within an older value are not decided unseen`() async throws {
+    @Test func `a legacy value with two different states of one record is quarantined`() async throws {
         struct OldPair: Codable {
             var first: Child
             var second: Child
@@ -279,7 +278,7 @@ extension CollectionAttackTests {
         }
     }
 
-    @Test func `a collection does not take its records from its own place`() async throws {
+    @Test func `a collection cannot be its own legacy location`() async throws {
         try await machine.launch().set(Note(id: "a", text: "one"), in: notes(typeTag: "Old"))
         let circular = notes().moved(from: notes(typeTag: "Old")) { Note(id: $0.id, text: "changed") }
         await #expect { try await machine.launch().migrateAll(from: notes(typeTag: "Old"), to: circular) } throws: {
@@ -290,7 +289,7 @@ extension CollectionAttackTests {
         #expect(try await machine.launch().value("a", in: notes(typeTag: "Old"))?.text == "one")
     }
 
-    @Test func `a cancelled caller leaves all of a change or nothing of it`() async throws {
+    @Test func `a cancelled change is applied completely or not at all`() async throws {
         try await Child.shelf.withValue(Self.children("children", Self.older)) {
             let router = machine.launch()
             let parents = StorageCollection<Parent>("parents", domain: Self.place, owner: "Tests", description: "Parents")

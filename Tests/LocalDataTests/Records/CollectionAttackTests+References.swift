@@ -5,11 +5,11 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// References between records, and lists that are taken apart with them.
+/// References between records, and lists whose records have references.
 extension CollectionAttackTests {
     // MARK: References
 
-    @Test func `ids that look alike, and names with a slash, are records of their own`() async throws {
+    @Test func `ids that look alike, and names with a slash, are separate records`() async throws {
         try await Child.shelf.withValue(Self.children("a")) {
             let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
             let parent = Parent(
@@ -26,13 +26,13 @@ extension CollectionAttackTests {
         }
     }
 
-    @Test func `a list with ids that look alike is taken apart`() async throws {
+    @Test func `a list with ids that look alike is split into separate records`() async throws {
         let list = key("list", [Note].self, Self.older)
         try await machine.launch().set([Note(id: "caf\u{E9}", text: "one"), Note(id: "cafe\u{301}", text: "two")], for: list)
         #expect(try await machine.launch().count(in: notes().moved(from: list) { $0 }) == 2)
     }
 
-    @Test func `a circle through two stores ends, and the value of the call counts`() async throws {
+    @Test func `a circle of references through two stores ends, and the value passed to the call is stored`() async throws {
         let router = machine.launch()
         let eve = Woman(id: "Eve", text: "new", husband: StorageReference(Man(id: "Adam", text: "as Eve knew him")))
         try await router.set(Man(id: "Adam", text: "old"), in: Man.collection)
@@ -42,7 +42,7 @@ extension CollectionAttackTests {
         }
         #expect(try await router.get("Adam", in: Man.collection).text == "new")
         #expect(try await router.resolve(try await router.get("Adam", in: Man.collection).wife)?.text == "new")
-        // Where the other store is out of reach, nothing is changed.
+        // If the other store is unavailable, nothing is changed.
         machine.makeUnavailable(Self.older)
         await #expect(throws: StorageError.self) {
             try await router.set(Man(id: "Adam", text: "newer", wife: StorageReference(eve)), in: Man.collection)
@@ -50,7 +50,7 @@ extension CollectionAttackTests {
         #expect(try await router.get("Adam", in: Man.collection).text == "new")
     }
 
-    @Test func `an older copy that differs only in the records within it does not go before they are stored`() async throws {
+    @Test func `a legacy copy with another child inside is deleted only after the child is stored`() async throws {
         try await Child.shelf.withValue(Self.children("children")) {
             for way in ["collection", "list"] {
                 let machine = TestMachine()
@@ -71,13 +71,14 @@ extension CollectionAttackTests {
                 }
                 try await write("first", "a")
                 #expect(try await machine.launch().get("p", in: moved).children.map(\.id) == ["a"])
-                // A program refers to a child that it does not have yet; an old one writes the parent with that child in its midst.
+                // A program refers to a child that is not stored yet.
+                // An old program then writes the parent with the child inside.
                 try await machine.launch().set(Parent(id: "p", children: [StorageReference(id: "b")]), in: moved)
                 try await write("held by the older copy", "b")
                 let report = try await machine.launch().registerCatalog(TestCatalog(.collection(moved)), migrateImmediately: true)
                 #expect(report.isComplete)
                 #expect(try await machine.launch().value("b", in: Child.collection)?.text == "held by the older copy", "\(way)")
-                // Another state than the one that stands is quarantined with what holds it.
+                // If the child inside differs from the stored child, the parent that contains it is quarantined.
                 try await write("another state", "b")
                 _ = try await machine.launch().registerCatalog(TestCatalog(.collection(moved)), migrateImmediately: true)
                 #expect(try await machine.launch().audit().quarantine.count == 1, "\(way)")
@@ -85,7 +86,7 @@ extension CollectionAttackTests {
         }
     }
 
-    @Test func `a value does not refer to what it was made of, and what goes`() async throws {
+    @Test func `a migrated record cannot refer to the legacy record that the migration deletes`() async throws {
         let old = Self.children("children", Self.older)
         try await Child.shelf.withValue(old) {
             try await machine.launch().set(Child(id: "a", text: "one"), in: old)
@@ -97,7 +98,7 @@ extension CollectionAttackTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `a long list of records with references is taken apart in good time`() async throws {
+    @Test(.timeLimit(.minutes(5))) func `a list of 1,500 records with references is split within the time limit`() async throws {
         try await Child.shelf.withValue(Self.children("children", .memory())) {
             let machine = TestMachine()
             let list = key("list", [OldParent].self, .memory())

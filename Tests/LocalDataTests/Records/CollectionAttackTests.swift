@@ -5,7 +5,9 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// What one way to write, move or remove a record does, and another must not forget.
+/// Collections: every call that writes, moves or removes records must do all of the same work.
+///
+/// For example, `batch` must quarantine damaged bytes as `set` does.
 @Suite(.inTurn) struct CollectionAttackTests {
     struct Note: Codable, Identifiable, Equatable {
         var id: String
@@ -25,7 +27,7 @@ import Testing
         static var collection: StorageCollection<Child> { shelf.get() }
     }
 
-    /// A child in a collection of another name.
+    /// A record in a collection whose name has a slash.
     struct Cousin: StoredEntity, Equatable {
         var id: String
         var text: String
@@ -39,7 +41,7 @@ import Testing
         var cousins: [StorageReference<Cousin>] = []
     }
 
-    /// Two kinds of record in two stores that refer to each other.
+    /// A record that refers to a record in another store, which refers back to it.
     struct Man: StoredEntity {
         var id: String
         var text: String
@@ -86,7 +88,7 @@ import Testing
 
     // MARK: Registration
 
-    @Test func `a collection is registered with its records, and one that is not is refused in every way`() async throws {
+    @Test func `every call for a registered collection works, and every call for another collection is refused`() async throws {
         let machine = TestMachine { $0.requiresRegistration = true }
         let router = machine.launch()
         try await router.registerCatalog(TestCatalog(.collection(notes())))
@@ -113,7 +115,7 @@ import Testing
 
     // MARK: Backups
 
-    @Test func `whatever removes a record removes what is kept of it`() async throws {
+    @Test func `every way to remove a record removes its backups`() async throws {
         for way in ["remove", "update", "batch", "expiry"] {
             let machine = TestMachine { [clock] in $0.use(clock) }
             try await machine.launch().set(
@@ -137,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func `backups are discarded also by a program that keeps none any more`() async throws {
+    @Test func `a program that no longer keeps backups still deletes existing ones`() async throws {
         let old = key("note", Note.self)
         let chain = Evolution.from(version: 1).decoding(Note.self).to { Longer(id: $0.id, text: $0.text, words: 1) }
         let keeping = key("note", Longer.self).evolving(chain.keepingBackup())
@@ -151,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func `restoring one type's records leaves those of another in the same place`() async throws {
+    @Test func `restoring the records of one type leaves those of another type in the same collection`() async throws {
         try await machine.launch().set(Note(id: "a", text: "one"), in: notes(typeTag: "A"))
         try await machine.launch().set(Note(id: "b", text: "two"), in: notes(typeTag: "B"))
         let router = machine.launch()
@@ -166,7 +168,7 @@ import Testing
 
     // MARK: Damage and doubt
 
-    @Test func `a batch replaces what is damaged as a set does, and it is kept`() async throws {
+    @Test func `every call that replaces or removes damaged bytes quarantines them`() async throws {
         try await Child.shelf.withValue(Self.children("children")) {
             let router = machine.launch()
             for way in ["set", "batch", "reference", "removal"] {
@@ -185,7 +187,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `who watches a record learns of a commit whose answer was lost`() async throws {
+    @Test(.timeLimit(.minutes(5))) func `observers of a record receive a commit whose answer was lost`() async throws {
         let router = machine.launch()
         try await router.set(Note(id: "a", text: "one"), in: notes())
         var values = router.values(for: notes().key("a")).makeAsyncIterator()
@@ -193,7 +195,8 @@ import Testing
         for backend in machine.backends(of: Self.place) { backend.inject(.loseAnswer, of: .apply) }
         await #expect(throws: StorageError.self) { try await router.set(Note(id: "a", text: "two"), in: notes()) }
         try await router.set(Note(id: "a", text: "three"), in: notes())
-        // A look or the change itself; without the look, what came in between might have been the last.
+        // The observer may receive "four" from the commit or from a re-read.
+        // Without the re-read, "three" could be the last value.
         for backend in machine.backends(of: Self.place) { backend.inject(.loseAnswer, of: .apply) }
         await #expect(throws: StorageError.self) { try await router.set(Note(id: "a", text: "four"), in: notes()) }
         var seen: [String] = []

@@ -5,11 +5,10 @@ import Testing
 
 @testable import LocalData
 
-/// Collections whose attributes are not indexed.
+/// Collections without an index of their attributes.
 @Suite(.inTurn) struct CollectionIndexTests {
     @Test(arguments: Place.allCases)
-    func `a collection without an index of attributes gives the same answers, and changes in either direction`(_ place: Place) async throws
-    {
+    func `a collection gives the same answers with and without an index, and can switch in both directions`(_ place: Place) async throws {
         try await place.withLaunches { launch, domain in
             let indexed = Note.collection(domain)
             let plain = indexed.withoutAttributeIndex()
@@ -30,7 +29,7 @@ import Testing
             }
             try await expectRight(plain)
             try await expectRight(indexed)
-            // Written again by the other program, each keeps its attributes and gets that program's choice.
+            // Writing every record again, with and without the index, keeps the attributes.
             for note in Note.many(6) { try await launch().set(note, in: indexed) }
             try await expectRight(plain)
             for note in Note.many(6) { try await launch().set(note, in: plain) }

@@ -5,10 +5,10 @@ import Testing
 
 @testable import LocalData
 
-/// What reads and sweeps of collections say and do: reads decide nothing, and sweeps hide nothing.
+/// Reads and sweeps of collections: reads resolve no conflict, and sweeps report every problem.
 @Suite(.inTurn) struct CollectionReadTests {
     @Test(arguments: Place.allCases, [0, 1, 2])
-    func `counting and enumerating move what is absent and decide no conflict`(_ place: Place, policy: Int) async throws {
+    func `counting and enumerating move absent records and resolve no conflict`(_ place: Place, policy: Int) async throws {
         try await place.withLaunches { launch, domain in
             let policies: [ConflictPolicy<Note>] = [
                 .destinationWins, .sourceWins, .merge { mine, other in Note(id: other.id, text: "\(mine?.text ?? "") \(other.text)") },
@@ -17,7 +17,7 @@ import Testing
             let notes = Note.collection(domain).moved(from: old).resolvingConflicts(policies[policy])
             try await launch().set(Note(id: "a", text: "first"), in: old)
             #expect(try await launch().count(in: notes) == 1)
-            // An older program stores the record again, and another one.
+            // An older program stores the record again, and also another record.
             try await launch().set(Note(id: "a", text: "older"), in: old)
             try await launch().set(Note(id: "b", text: "new"), in: old)
             let router = launch()
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `a record that was removed does not come back by counting`(_ place: Place) async throws {
+    func `counting does not restore a removed record`(_ place: Place) async throws {
         try await place.withLaunches { launch, domain in
             let old = Note.collection("old", place.olderDomain)
             let notes = Note.collection(domain).moved(from: old).resolvingConflicts(.sourceWins)
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases, [0, 1, 2])
-    func `a read that takes a list apart for the first time decides no conflict`(_ place: Place, policy: Int) async throws {
+    func `the first read that splits a list resolves no conflict`(_ place: Place, policy: Int) async throws {
         try await place.withLaunches { launch, domain in
             let policies: [ConflictPolicy<Note>] = [
                 .destinationWins, .sourceWins, .merge { mine, other in Note(id: other.id, text: "\(mine?.text ?? "") \(other.text)") },
@@ -57,7 +57,7 @@ import Testing
             let list = testKey("list", place.olderDomain, of: [Note].self)
             let notes = Note.collection(domain).moved(from: list) { $0 }.resolvingConflicts(policies[policy])
             try await launch().set([Note(id: "a", text: "older"), Note(id: "b", text: "second")], for: list)
-            // A program that does not know of the list.
+            // A program without the migration from the list stores a record.
             try await launch().set(Note(id: "a", text: "first"), in: Note.collection(domain))
             let router = launch()
             for _ in 0..<2 {
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `a sweep never calls a collection with an unreadable record unchanged`(_ place: Place) async throws {
+    func `a sweep reports a collection with an unreadable record as failed`(_ place: Place) async throws {
         try await place.withLaunches { launch, domain in
             let notes = Note.collection(domain)
             try await launch().set(Note(id: "a", text: "one"), in: notes)
@@ -91,7 +91,7 @@ import Testing
             #expect(row.state == .failed && row.errorCode == .undecodable)
             #expect(row.message?.contains("bad") == true)
             await #expect(throws: StorageError.self) { try await router.sweep().requireComplete() }
-            // The others are swept all the same.
+            // The sweep still settles the other records.
             let old = Note.collection("old", place.olderDomain)
             try await launch().set(Note(id: "b", text: "two"), in: old)
             let moving = try #require(try await launch().row(of: notes.moved(from: old)))
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `progress of a sweep comes with each record, and counts them`(_ place: Place) async throws {
+    func `a sweep reports its progress after each record`(_ place: Place) async throws {
         try await place.withLaunches { launch, domain in
             let old = Note.collection("old", place.olderDomain)
             let notes = Note.collection(domain).moved(from: old)
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `progress of a sweep tells the rate, and never less than is done`() {
+    @Test func `the progress of a sweep has a rate, and a total that is never below the finished records`() {
         let clock = ManualClock()
         let meter = RecordMeter(2, clock)
         #expect(meter.next() == MigrationProgress.Records(finished: 1, total: 2, perSecond: nil))

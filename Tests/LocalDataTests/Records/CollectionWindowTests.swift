@@ -5,9 +5,11 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// Release windows of collections: two releases of a program read and write the same records.
+/// Release windows of collections: version 1 of a program uses the legacy collection, and version 2 uses the new one.
+///
+/// Version 2 also writes a copy of each record, the mirror, to the legacy collection.
 @Suite struct CollectionWindowTests {
-    /// Two collections, the newer of which keeps the older one up to date.
+    /// A legacy collection, and a new collection with a window that writes mirrors to it.
     private struct World: Sendable {
         let way: WindowWorld.Way
         let machine: TestMachine
@@ -25,7 +27,7 @@ import Testing
                 .moved(from: old, keeping: window, options: MigrationOptions(keepsWeakerCopy: true)).resolvingConflicts(policy)
         }
 
-        /// The texts of a collection, by every way to read it.
+        /// The sorted texts of a collection. Checks that records, count and single values agree.
         func texts(_ collection: StorageCollection<Note>, _ router: StorageRouter) async throws -> [String] {
             var found: [String] = []
             for try await note in router.records(in: collection, onDamage: .skip) { found.append("\(note.id): \(note.text)") }
@@ -37,14 +39,16 @@ import Testing
             return found.sorted()
         }
 
-        /// Sweeps until nothing is left to do.
+        /// Sweeps three times, which completes every migration, and returns the last row.
         @discardableResult
         func settle(_ router: StorageRouter) async throws -> MigrationReport.Row {
             for _ in 0..<2 { _ = try await router.row(of: notes) }
             return try #require(try await router.row(of: notes))
         }
 
-        /// What is left in the older place's store: records, tombstones and marks of records.
+        /// The slots left in the legacy store: records, tombstones and window marks.
+        ///
+        /// A window mark is a tombstone in the namespace `window:`. It names the record whose mirror version 2 wrote.
         func left() async throws -> [String] {
             let v1 = machine.launch()
             _ = try await v1.value("none", in: old)
@@ -56,7 +60,7 @@ import Testing
             return found.sorted()
         }
 
-        /// The slots of the collection's own place, removed records included.
+        /// The number of slots of the new collection, including tombstones.
         func slots() async throws -> Int {
             try await machine.backends(of: way.new)[0].addresses(in: StorageNamespace("collection:notes")).count
         }
@@ -64,8 +68,9 @@ import Testing
 
     private static func note(_ id: String, _ text: String) -> Note { Note(id: id, text: text) }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `both releases read and write the truth, in turns`(_ way: WindowWorld.Way) async throws
-    {
+    @Test(arguments: WindowWorld.Way.allCases) func `two releases that take turns always read the latest records`(
+        _ way: WindowWorld.Way
+    ) async throws {
         let world = World(way)
         let (v1, v2) = (world.machine.launch(), world.machine.launch())
         for id in ["a", "b", "c"] { try await v1.set(Self.note(id, "one"), in: world.old) }
@@ -87,7 +92,7 @@ import Testing
         #expect(try await v1.value("d", in: world.old)?.text == "five")
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `a count and a page show what an earlier release did last`(
+    @Test(arguments: WindowWorld.Way.allCases) func `counts and pages include the last changes of an earlier release`(
         _ way: WindowWorld.Way
     ) async throws {
         let world = World(way)
@@ -101,7 +106,7 @@ import Testing
         #expect(try await v2.row(of: world.notes)?.state == .mirrored)
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `two changes that have not seen each other are decided by a sweep`(
+    @Test(arguments: WindowWorld.Way.allCases) func `a sweep resolves a conflict of two releases`(
         _ way: WindowWorld.Way
     ) async throws {
         for (policy, winner) in [(ConflictPolicy<Note>.destinationWins, "two"), (.sourceWins, "three")] {
@@ -109,7 +114,7 @@ import Testing
             let (v1, v2) = (world.machine.launch(), world.machine.launch())
             try await v1.set(Self.note("a", "one"), in: world.old)
             _ = try await v2.count(in: world.notes)
-            // The mirror of this value is lost, and version 1 writes over the one before.
+            // Version 2 cannot write the mirror of this value, and version 1 overwrites the previous mirror.
             let backend = try #require(world.machine.backends(of: way.old).last)
             backend.inject(.unavailable, of: .apply, repeats: true)
             try await v2.set(Self.note("a", "two"), in: world.notes)
@@ -124,7 +129,7 @@ import Testing
         }
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `an older place out of reach leaves a record pending, and a sweep writes it`(
+    @Test(arguments: WindowWorld.Way.allCases) func `a record is pending while its mirror cannot be written, and a later sweep writes it`(
         _ way: WindowWorld.Way
     ) async throws {
         let world = World(way)
@@ -143,7 +148,7 @@ import Testing
         #expect(try await world.texts(world.old, v1) == ["a: two"])
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `what a record has beside its content is in both places`(
+    @Test(arguments: WindowWorld.Way.allCases) func `attributes, sync status and creation date are in both collections`(
         _ way: WindowWorld.Way
     ) async throws {
         let world = World(way)
@@ -166,7 +171,7 @@ import Testing
     private enum End: CaseIterable { case call, request, version, dropped }
 
     @Test(arguments: WindowWorld.Way.allCases, End.allCases)
-    private func `the end empties the older collection, and begins no window for new records`(
+    private func `the end of the window empties the legacy collection, and new records have no window`(
         _ way: WindowWorld.Way, _ end: End
     ) async throws {
         let world = World(way, keeping: end == .version ? .until(version: "3.0") : .untilReleased)
@@ -190,7 +195,7 @@ import Testing
         #expect(try await world.left() == [])
         #expect(try await world.texts(world.notes, v3) == ["n0: text 0", "n2: of version 1"])
         if end == .dropped { return }
-        // A program that still keeps the window begins it for no record again.
+        // A program that still keeps the window starts it again for no record.
         try await v2.set(Self.note("n0", "changed"), in: world.notes)
         try await v2.set(Self.note("new", "record"), in: world.notes)
         _ = try await v2.row(of: world.notes)
@@ -199,7 +204,7 @@ import Testing
         #expect(try await world.machine.quarantine(v2) == [])
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `the window of all records ends at once, days after the first`(
+    @Test(arguments: WindowWorld.Way.allCases) func `a window of days ends for all records at once, counted from the first record`(
         _ way: WindowWorld.Way
     ) async throws {
         let clock = TestClock()
@@ -219,7 +224,7 @@ import Testing
     }
 
     @Test(.slow("goes through real files many times"), arguments: WindowWorld.Way.allCases)
-    func `an end that is cut off anywhere goes on with the next`(
+    func `an interrupted end of a window is completed by the next call`(
         _ way: WindowWorld.Way
     ) async throws {
         for place in [way.new, way.old] {
@@ -243,7 +248,7 @@ import Testing
 
     // MARK: Removed records
 
-    @Test func `tombstones stay in the window, and go after it`() async throws {
+    @Test func `tombstones stay during the window and are dropped after it`() async throws {
         for way in [WindowWorld.Way.listToList, .listToDatabase] {
             let world = World(way)
             let v2 = world.machine.launch()
@@ -257,7 +262,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [true, false]) func `a mirror that was stopped does not bring a record back whose tombstone went`(
+    @Test(arguments: [true, false]) func `a delayed mirror does not restore a record whose tombstone was dropped`(
         _ ends: Bool
     ) async throws {
         let world = World(.listToList)
@@ -288,7 +293,7 @@ import Testing
         var stars: Int
     }
 
-    @Test func `a type that tells more is merged with what an earlier release writes`() async throws {
+    @Test func `a merge keeps the fields that the type of the earlier release does not have`() async throws {
         let machine = TestMachine()
         let old = Note.collection("old", .userDefaults(suite: "old"))
         let titled = StorageCollection<Titled>("titled", domain: .encryptedSQLite(database: "new"), owner: "Tests", description: "Notes")
@@ -307,7 +312,7 @@ import Testing
         #expect(try await v2.value("a", in: titled)?.title == "changed")
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `a plan is what the sweep does, and names the copy that is kept`(
+    @Test(arguments: WindowWorld.Way.allCases) func `a plan predicts the sweep and names the copy that is kept`(
         _ way: WindowWorld.Way
     ) async throws {
         let world = World(way)
@@ -331,7 +336,7 @@ import Testing
         #expect(try await v2.audit().rows.first?.keeps != nil)
     }
 
-    @Test func `a window that cannot be kept is refused when the catalog is registered`() async throws {
+    @Test func `registering a catalog refuses a window that cannot be kept`() async throws {
         let router = TestMachine().launch()
         let old = Note.collection("old", .userDefaults(suite: "old"))
         let weaker = Note.collection(.encryptedSQLite(database: "new")).moved(from: old, keeping: .untilReleased)
@@ -343,7 +348,7 @@ import Testing
         }
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `a record of another type in the older collection stays as it is`(
+    @Test(arguments: WindowWorld.Way.allCases) func `a record of another type in the legacy collection stays unchanged`(
         _ way: WindowWorld.Way
     ) async throws {
         let world = World(way)
@@ -364,7 +369,7 @@ import Testing
         #expect(try await world.texts(others, v1) == ["a: another"])
     }
 
-    @Test func `a record whose writer did not know the end in time leaves the older collection with the next sweep`() async throws {
+    @Test func `a record that was set during the end of the window leaves the legacy collection with the next sweep`() async throws {
         let world = World(.listToList)
         let (slow, fast) = (world.machine.launch(), world.machine.launch())
         try await fast.set(Self.note("a", "one"), in: world.notes)
@@ -382,7 +387,9 @@ import Testing
         #expect(try await world.texts(world.notes, slow) == ["a: one", "b: two"])
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `a locked or damaged older record hides no other`(_ way: WindowWorld.Way) async throws {
+    @Test(arguments: WindowWorld.Way.allCases) func `a damaged legacy record does not hide others, and a locked store is an error`(
+        _ way: WindowWorld.Way
+    ) async throws {
         let world = World(way)
         let (v1, v2) = (world.machine.launch(), world.machine.launch())
         for id in ["a", "b"] { try await v1.set(Self.note(id, "one"), in: world.old) }

@@ -5,10 +5,10 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// One bad record does not block its collection.
+/// Damaged records: one damaged record does not block its collection.
 @Suite(.inTurn) struct DamagedRecordTests {
     @Test(arguments: Place.allCases)
-    func `an undecodable record of 100 is an entry of its own beside the other 99`(_ place: Place) async throws {
+    func `one undecodable record of 100 is reported as a separate entry`(_ place: Place) async throws {
         try await place.withLaunches { launch, domain in
             let notes = Note.collection(domain)
             for note in Note.many(100) where note.id != "n54" { try await launch().set(note, in: notes) }
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `a damaged record that was written anew is left alone`(_ place: Place) async throws {
+    func `a damaged record that was replaced since it was listed stays unchanged`(_ place: Place) async throws {
         try await place.withRouter { router, domain in
             let notes = Note.collection(domain)
             try await router.set(NoNote(broken: 1), in: NoNote.collection(domain, id: "a"))
@@ -67,7 +67,7 @@ import Testing
         #expect(try await router.audit().quarantine.isEmpty)
     }
 
-    @Test func `a handle is a text that means the same again, and other texts mean nothing`() async throws {
+    @Test func `a handle restores its damaged record, and other texts are no handles`() async throws {
         let machine = TestMachine()
         let domain = StorageDomain.userDefaults(suite: "a")
         machine.corrupt(domain, name: "caf\u{E9}", bytes: [1])
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `an unreadable record in an older collection does not block the newer one`(_ place: Place) async throws {
+    func `an unreadable record in a legacy collection does not block the new one`(_ place: Place) async throws {
         try await place.withLaunches { launch, domain in
             let old = Note.collection("old", place.olderDomain)
             try await launch().set(Note(id: "a", text: "one"), in: old)
@@ -91,7 +91,7 @@ import Testing
             let found = try await router.everything(in: notes)
             #expect(Set(found.records.map(\.id)) == ["a", "b"])
             #expect(found.damaged.map(\.name) == ["bad"] && found.damaged.first?.domain == place.olderDomain)
-            // What the newer place has is not asked of the older one.
+            // A record in the new collection hides a damaged legacy record with the same id.
             try await router.set(Note(id: "c", text: "three"), in: notes)
             try await launch().set(NoNote(broken: 1), in: NoNote.collection("old", place.olderDomain, id: "c"))
             #expect(try await launch().everything(in: notes).damaged.map(\.name) == ["bad"])
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `a record of a later version is an entry of its own`(_ place: Place) async throws {
+    func `a record of a later version is reported as a separate entry`(_ place: Place) async throws {
         try await place.withLaunches { launch, domain in
             let notes = Note.collection(domain)
             try await launch().set(Note(id: "a", text: "one"), in: notes)
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `a store that is out of reach is no damage`() async throws {
+    @Test func `an unavailable store is an error and not damage`() async throws {
         let machine = TestMachine()
         let (older, domain) = (StorageDomain.userDefaults(suite: "older"), StorageDomain.userDefaults(suite: "a"))
         let notes = Note.collection(domain).moved(from: Note.collection("old", older))
@@ -126,7 +126,7 @@ import Testing
 
     #if SQLite
         @Test(arguments: ["sealed", "slot"])
-        func `an overwritten row whose name is sealed is listed, kept and removed, and the others stay`(_ column: String) async throws {
+        func `an overwritten row can be listed, read and set aside, and other rows stay`(_ column: String) async throws {
             let stage = try Stage()
             let domain = StorageDomain.encryptedSQLite(database: "main")
             let notes = Note.collection(domain)
@@ -151,7 +151,7 @@ import Testing
             #expect(try await next.names(of: domain) == values)
             #expect(try await next.everything(in: notes).damaged.isEmpty)
             #expect(try await next.count(in: notes) == found.records.count)
-            // The place can be used again.
+            // The slot can be used again.
             try await next.set(Note.many(100), in: notes)
             #expect(try await next.everything(in: notes).records.count == 100)
             try await next.shutdown()

@@ -1,7 +1,7 @@
 import LocalData
 import Synchronization
 
-/// A record of the tests of collections.
+/// A record for tests of collections.
 struct Note: Codable, Identifiable, Equatable, Sendable {
     var id: String
     var text: String
@@ -16,7 +16,7 @@ struct Note: Codable, Identifiable, Equatable, Sendable {
     }
 }
 
-/// A record that no program reads as a note, though it claims to be one.
+/// A record with the type tag of `Note` that does not decode as a `Note`.
 struct NoNote: Codable, Sendable {
     var broken: Int
 
@@ -28,7 +28,7 @@ struct NoNote: Codable, Sendable {
 }
 
 extension StorageRouter {
-    /// The records of a collection, and what is damaged among them.
+    /// Reads all records of a collection, and its damaged records with the reason of each.
     nonisolated func everything<Record>(
         in collection: StorageCollection<Record>
     ) async throws -> (records: [Record], damaged: [DamagedRecord], reasons: [StorageError]) {
@@ -39,14 +39,14 @@ extension StorageRouter {
         return damage.withLock { (found, $0.map(\.record), $0.map(\.reason)) }
     }
 
-    /// The names in a domain, and the damaged values beside them.
+    /// Lists the names in a domain, and its damaged values.
     nonisolated func namesAndDamage(in domain: StorageDomain) async throws -> (names: [String], damaged: [DamagedRecord]) {
         let damaged = Mutex<[DamagedRecord]>([])
         let names = try await names(of: domain, onDamage: .report { record, _ in damaged.withLock { $0.append(record) } })
         return (names, damaged.withLock(\.self))
     }
 
-    /// What a sweep makes of one collection.
+    /// Registers a collection, sweeps it, and returns its row.
     nonisolated func row<Record>(of collection: StorageCollection<Record>) async throws -> MigrationReport.Row? {
         try await registerCatalog(TestCatalog(.collection(collection)))
         return await sweep().rows.first { $0.key == collection.name }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LocalData
 
-/// What the simulation of versions, collections and lifetimes found, each as the life of a program.
+/// Errors that the simulation of versions, collections and lifetimes found, each as a short program.
 @Suite(.inTurn) struct RecordFindingTests {
     struct Note: Codable, Sendable, Identifiable, Equatable {
         var id: String
@@ -32,7 +32,7 @@ import Testing
         StorageCollection(name, domain: Self.place, owner: "Tests", description: "Notes")
     }
 
-    @Test func `a sweep removes an expired value in an older place`() async throws {
+    @Test func `a sweep removes an expired value from its legacy location`() async throws {
         try await machine.launch().set("mortal", for: old)
         clock.advance(by: .seconds(61))
         let router = machine.launch()
@@ -44,7 +44,7 @@ import Testing
         #expect(try await router.storedValue(for: old) == nil)
     }
 
-    @Test func `a sweep removes expired records of an older collection`() async throws {
+    @Test func `a sweep removes expired records from a legacy collection`() async throws {
         try await machine.launch().set([Note(id: "a", text: "one"), Note(id: "b", text: "two")], in: oldNotes)
         clock.advance(by: .seconds(61))
         let router = machine.launch()
@@ -57,18 +57,18 @@ import Testing
         #expect(try await router.count(in: notes) == 0)
     }
 
-    @Test func `records of a list are durable before the mark of the list, also those that another program wrote`() async throws {
+    @Test func `the records of a list are durable before the mark that the list was split`() async throws {
         let list = StorageKey<[Note]>(name: "list", domain: Self.older, owner: "Tests", description: "Notes")
         let ring = StorageDomain.keychain(service: "notes")
         let notes = StorageCollection<Note>("notes", domain: ring, owner: "Tests", description: "Notes").moved(from: list) { $0 }
         try await machine.launch().set([Note(id: "a", text: "one"), Note(id: "b", text: "two")], for: list)
         #expect(try await machine.launch().count(in: notes) == 2)
         let changes = try #require(machine.backends(of: ring).last).log.map(\.kind).filter { [.apply, .synchronize].contains($0) }
-        // Two records, the flush, the mark.
+        // The commits of the two records, the flush, and the commit of the mark, which says that the list was split.
         #expect(changes.prefix(4) == [.apply, .apply, .synchronize, .apply])
     }
 
-    @Test func `removing an expired value destroys nothing that an old program wrote since`() async throws {
+    @Test func `purging an expired value quarantines a later value of an old program`() async throws {
         try await machine.launch().set("first", for: old)
         #expect(try await machine.launch().get(new) == "first")
         clock.advance(by: .seconds(61))
@@ -83,11 +83,11 @@ import Testing
         for entry in kept { #expect(String(decoding: try await router.quarantine.data(of: entry), as: UTF8.self) == "second") }
     }
 
-    @Test func `a record that was brought over, set and removed does not come back from a copy that remained`() async throws {
+    @Test func `a record that was moved, set and removed does not return from a remaining copy`() async throws {
         let oldNotes = StorageCollection<Note>("old", domain: Self.older, owner: "Tests", description: "Notes")
         try await machine.launch().set([Note(id: "a", text: "one"), Note(id: "b", text: "one")], in: oldNotes)
         let (router, notes) = (machine.launch(), notes())
-        #expect(try await router.count(in: oldNotes) == 2)  // opens the store, so that there is something to break
+        #expect(try await router.count(in: oldNotes) == 2)  // Opens the store, so that a fault can be injected.
         for backend in machine.backends(of: Self.older) { backend.inject(.unavailable, of: .apply, repeats: true) }
         try await router.migrateAll(from: oldNotes, to: notes)
         for backend in machine.backends(of: Self.older) { backend.removeFaults() }
@@ -102,13 +102,13 @@ import Testing
         #expect(try await router.count(in: oldNotes) == 0)
     }
 
-    @Test func `a list whose records are all there already, and whose mark cannot be written, is an error`() async throws {
+    @Test func `a list whose mark cannot be written is blocked, also if all of its records exist`() async throws {
         let list = testKey("list", Self.older, of: [Note].self)
         try await machine.launch().set([Note(id: "a", text: "one")], for: list)
         let notes = notes().moved(from: list) { $0 }
         let router = machine.launch()
         #expect(try await router.get("a", in: notes).text == "one")
-        // An old program writes the list once more; all of its records are known.
+        // An old program writes the list again. Each of its records already exists.
         try await machine.launch().set([Note(id: "a", text: "two")], for: list)
         for backend in machine.backends(of: Self.place) { backend.inject(.locked, of: .apply) }
         let report = try await router.registerCatalog(TestCatalog(.collection(notes)), migrateImmediately: true)

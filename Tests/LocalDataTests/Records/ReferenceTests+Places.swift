@@ -4,9 +4,9 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// References whose records are kept in another place than what refers to them.
+/// References to records that are stored in another domain than the values that refer to them.
 extension ReferenceTests {
-    @Test func `a record does not go where it would be protected less, or kept shorter, than within what held it`() async throws {
+    @Test func `a record inside a value is not moved to a domain with weaker protection`() async throws {
         let machine = TestMachine()
         let source = testKey("sam", .keychain, of: OldPerson.self)
         try await Person.place.withValue(.userDefaults(suite: "people")) {
@@ -18,7 +18,7 @@ extension ReferenceTests {
         }
     }
 
-    @Test func `killed at any change, the record is there as soon as what refers to it is`() async throws {
+    @Test func `after a crash at any commit, the record exists if the value that refers to it does`() async throws {
         let domain = StorageDomain.userDefaults(suite: "notes")
         let old = testKey("sam", domain, of: OldPerson.self)
         let stored = testKey("sam", domain, of: StoredDocument.self).version(2)
@@ -36,7 +36,7 @@ extension ReferenceTests {
                         do { _ = try await router.get(new) } catch { kills += 1 }
                         machine.cut()
                         let next = machine.launch()
-                        // In the old shape it is not what this key reads.
+                        // This key reads only version 2, so the result is nil while the value has version 1.
                         if (try? await next.value(for: stored)) != nil {
                             #expect(try await next.value("Nick", in: Person.collection) == nick, "\(fault) \(faulty) \(number)")
                         }

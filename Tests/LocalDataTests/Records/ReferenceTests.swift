@@ -4,9 +4,11 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// A reference that was made of a record: wherever the value that holds it is written, the record is stored, and no later than it.
+/// References that are created with a record: a call that writes the value with the reference also stores the record.
+///
+/// The record is stored before the value or in the same commit.
 @Suite(.inTurn) struct ReferenceTests {
-    /// A person as an older program stored them, with whom they know in their midst.
+    /// A person in the format of an older program, with the brother's record inside.
     struct OldPerson: Codable, Equatable, Identifiable {
         struct Inner: Codable, Equatable {
             var id: String
@@ -38,7 +40,7 @@ import Testing
         }
     }
 
-    /// A value of another kind that refers to a person.
+    /// A record of another type that refers to a person.
     struct Note: Codable, Equatable, Identifiable {
         var id: String
         var author: StorageReference<Person>?
@@ -75,7 +77,7 @@ import Testing
 
     // MARK: What a call writes
 
-    @Test(arguments: Place.allCases) func `update stores what the new value refers to`(place: Place) async throws {
+    @Test(arguments: Place.allCases) func `update stores the records that the new value refers to`(place: Place) async throws {
         try await withPeople(place) { launch, _ in
             try await launch().set(Person(id: "Sam", name: "Sam"), in: Person.collection)
             let answer = try await launch().update("Sam", in: Person.collection) { sam -> Int in
@@ -87,7 +89,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Place.allCases) func `a value under a key, and a batch, store what they refer to`(place: Place) async throws {
+    @Test(arguments: Place.allCases) func `set and batch store the records that their values refer to`(place: Place) async throws {
         try await withPeople(place) { launch, domain in
             let key = testKey("note", domain, of: Note.self)
             try await launch().set(Note(id: "1", author: nick), for: key)
@@ -100,7 +102,7 @@ import Testing
             }
             #expect(try await launch().resolve(try await router.get("3", in: notes(domain)).author)?.id == "Anna")
             #expect(try await launch().get("Otto", in: Person.collection).name == "Otto")
-            // What is said of a record in the same batch counts, and not the state in which something refers to it.
+            // A record that the batch sets takes precedence over the state of that record inside a reference.
             try await router.batch { batch in
                 batch.set(Note(id: "2", author: nick), for: key)
                 try batch.set(Person(id: "Nick", name: "Nicholas"), in: Person.collection)
@@ -109,8 +111,8 @@ import Testing
         }
     }
 
-    @Test func `a reference that is made when its holder is written stores the record as it is now`() async throws {
-        /// Holds the record itself, and is stored with its id.
+    @Test func `a reference that is created during encoding stores the current record`() async throws {
+        /// A value that has the record itself as a property, but encodes a reference to it.
         struct Team: Codable, Identifiable {
             var id: String
             var lead: Person
@@ -136,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func `a long row of records that refer to the next one is stored`() async throws {
+    @Test func `a chain of 2,000 records that refer to each other is stored`() async throws {
         try await Person.place.withValue(.userDefaults(suite: "people")) {
             var first = Person(id: "0", name: "0")
             for number in 1..<2_000 { first = Person(id: "\(number)", name: "\(number)", brother: first) }
@@ -147,7 +149,7 @@ import Testing
         }
     }
 
-    @Test func `a record in another store comes first, and without it nothing is written`() async throws {
+    @Test func `a record in another store is stored first, and if that fails, nothing is written`() async throws {
         let machine = TestMachine()
         let (domain, other) = (StorageDomain.userDefaults(suite: "notes"), StorageDomain.keychain)
         try await Person.place.withValue(other) {
@@ -163,7 +165,7 @@ import Testing
         }
     }
 
-    @Test func `an error says which records are stored although the value is not`() async throws {
+    @Test func `an error names the records that are stored although the value is not`() async throws {
         let machine = TestMachine()
         let (domain, other) = (StorageDomain.userDefaults(suite: "notes"), StorageDomain.keychain)
         try await Person.place.withValue(other) {
@@ -180,7 +182,7 @@ import Testing
         }
     }
 
-    @Test func `an update that refers to a new record begins again when somebody else was faster`() async throws {
+    @Test func `an update that creates a reference retries after a conflict`() async throws {
         let machine = TestMachine()
         try await Person.place.withValue(.userDefaults(suite: "people")) {
             let (one, other) = (machine.launch(), machine.launch())
@@ -206,7 +208,7 @@ import Testing
 
     // MARK: What a step or a migration makes
 
-    @Test(arguments: Place.allCases) func `a step that puts a record into a reference stores it, when read and when swept`(
+    @Test(arguments: Place.allCases) func `a migration step that creates a reference stores its record, in a read and in a sweep`(
         place: Place
     ) async throws {
         for sweeps in [false, true] {
@@ -223,7 +225,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `a value read in its older shape leads to the record within it, and does not put it over a newer one`(
+    func `a record inside an old value can be resolved and does not overwrite a newer record`(
         place: Place
     ) async throws {
         for isKnown in [false, true] {
@@ -243,7 +245,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Place.allCases) func `what a step put into a reference comes through later steps that look at documents`(
+    @Test(arguments: Place.allCases) func `a reference from one migration step survives later steps on documents`(
         place: Place
     ) async throws {
         struct Renamed: Codable, Equatable, Identifiable {
@@ -259,7 +261,7 @@ import Testing
                 .evolving(chain.decoding(Renamed.self))
             #expect(try await launch().get("Sam", in: typed).title == "Sam")
             #expect(try await launch().get("Nick", in: Person.collection) == nick)
-            // The same for who reads documents only.
+            // A key that reads the value as a document stores the record too.
             try await launch().remove("Nick", in: Person.collection)
             try await launch().set(OldPerson(id: "Tom", name: "Tom", brother: sam.brother), in: old)
             let document = testKey("Tom", domain, of: StoredDocument.self)
@@ -269,7 +271,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Place.allCases) func `a moved collection, a list and migrateAll store what their new records refer to`(
+    @Test(arguments: Place.allCases) func `migrations of collections and lists store the records that their results refer to`(
         place: Place
     ) async throws {
         for way in ["read", "swept", "all", "list"] {
@@ -298,22 +300,24 @@ import Testing
         }
     }
 
-    @Test(arguments: Place.allCases) func `a record that stands, or is yet to come, is not replaced by the state in which another held it`(
+    @Test(arguments: Place.allCases)
+    func `a record that exists or is still to be moved is not overwritten by its state inside another record`(
         place: Place
     ) async throws {
         try await withPeople(place, Self.chain) { launch, domain in
-            // It stands.
+            // The brother's record exists already.
             let evolving = Person.collection
             try await launch().set(Person(id: "Nick", name: "Nicholas"), in: evolving)
             try await launch().set(sam, in: people(domain))
             let router = launch()
             let found = try await router.get("Sam", in: evolving)
             #expect(try await router.resolve(found.brother)?.name == "Nicholas")
-            // What held the other state is kept.
+            // The old value, which contains another state of the brother, is quarantined.
             #expect(try await router.audit().quarantine.map(\.key) == ["Sam"])
         }
         try await withPeople(place) { launch, domain in
-            // It is yet to come, from the same older place: Sam comes before his brother, whose record is another one.
+            // The brother's record is still in the same legacy collection.
+            // Adam is moved first and contains another state of Nick.
             let older = StorageCollection<OldPerson>("people", domain: place.olderDomain, owner: "Tests", description: "People")
             let kin = [
                 OldPerson(id: "Adam", name: "Adam", brother: OldPerson.Inner(id: "Nick", name: "Nicky")),
@@ -340,12 +344,12 @@ import Testing
             for number in 0..<10 {
                 #expect(try await launch().get("\(number)", in: Person.collection).brother?.id == "\((number + 1) % 10)")
             }
-            // Each held its brother without a brother of his own, which is another state than his record has.
+            // The brother inside each legacy record has no brother, so he differs from his record in the collection.
             #expect(try await Set(launch().audit().quarantine.map(\.key)) == Set(kin.map(\.id)))
         }
     }
 
-    @Test func `what cannot store its record stays as it was`() async throws {
+    @Test func `a value whose referenced record cannot be stored stays unchanged`() async throws {
         let machine = TestMachine()
         let (domain, other) = (StorageDomain.userDefaults(suite: "notes"), StorageDomain.keychain)
         struct OldNote: Codable, Identifiable {

@@ -4,7 +4,7 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// Sweeps look at entries that have nothing to do a page at a time.
+/// Sweeps check many keys with one read for each store, and visit only the keys that need work.
 @Suite struct SettledEntriesTests {
     private static let (database, list) = (StorageDomain.encryptedSQLite(database: "modern"), StorageDomain.userDefaults(suite: "legacy"))
 
@@ -30,7 +30,7 @@ import Testing
         #expect(calls(machine, Self.list).dropFirst(before.1).map(\.kind) == [.read])
     }
 
-    @Test func `keys that have something to do are visited beside those that have not, in the order of the catalog`() async throws {
+    @Test func `a sweep reports settled and unsettled keys in the order of the catalog`() async throws {
         let machine = TestMachine()
         let router = machine.launch()
         let names = ["settled", "conflict", "absent", "removed", "waiting", "undecodable", "expired", "last"]
@@ -50,7 +50,7 @@ import Testing
         #expect(progress.all.sorted() == names.sorted())
     }
 
-    /// The program's own code, which counts how often it runs.
+    /// A custom migration that counts its runs.
     private struct Own: StorageMigration {
         let destinationKey: StorageKey<String>
         let runs: Shared<Int>
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `a migration of the program's own runs at every sweep`() async throws {
+    @Test func `a custom migration runs at every sweep`() async throws {
         let machine = TestMachine()
         let router = machine.launch()
         let runs = Shared(0)

@@ -7,12 +7,12 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Tombstones go once nothing can come back, and not before.
+/// Tombstones of collections are dropped once no removed record can return, and not before.
 @Suite(.slow("goes through real files many times"), .inTurn) struct TombstoneTests {
     private static let older = StorageDomain.userDefaults(suite: "older")
     private static let domain = StorageDomain.userDefaults(suite: "place")
 
-    /// Two programs over the same memory, one of which can be stopped before it writes.
+    /// Routers over the same stores in memory, whose writes can be stopped at a gate.
     private final class World: Sendable {
         let media = Mutex<[String: MemoryMedium]>([:])
 
@@ -25,7 +25,7 @@ import Testing
             }
         }
 
-        /// A program; its puts into a suite wait at a gate.
+        /// Creates a router. Its puts into the given suite wait at the gate.
         func launch(stoppedIn suite: String = "", at gate: Gate = Gate(isOpen: true)) -> StorageRouter {
             var configuration = StorageConfiguration.inMemory()
             configuration.useBackend(for: .userDefaults) { [self] scope in
@@ -49,7 +49,7 @@ import Testing
     private static let ways = ["get", "count", "sweep"]
 
     @Test(arguments: ways)
-    func `a mover that was stopped before its put does not bring a removed record back`(_ way: String) async throws {
+    func `a migration that was stopped before its put does not restore a removed record`(_ way: String) async throws {
         let world = World()
         let old = Note.collection("old", Self.older)
         let notes = Note.collection(Self.domain).moved(from: old)
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(arguments: ways)
-    func `a mover between two older collections does not bring a removed record back`(_ way: String) async throws {
+    func `a migration between two legacy collections does not restore a removed record`(_ way: String) async throws {
         let world = World()
         let oldest = Note.collection("oldest", .userDefaults(suite: "oldest"))
         let old = Note.collection("old", Self.older).moved(from: oldest)
@@ -102,7 +102,7 @@ import Testing
         #expect(try await world.launch().count(in: notes) == 0)
     }
 
-    @Test func `a tombstone stays while an older place holds something, cannot be read, or is a list`() async throws {
+    @Test func `a tombstone stays while the legacy location is damaged or is a list`() async throws {
         let world = World()
         let old = Note.collection("old", Self.older)
         let notes = Note.collection(Self.domain).moved(from: old)
@@ -137,7 +137,9 @@ import Testing
         #expect(try await InMemoryStore(medium: medium).addresses(in: StorageNamespace("collection:notes")).count == 1)
     }
 
-    @Test(arguments: [true, false]) func `a tombstone that had to stay goes once the source is retired`(_ isAtomic: Bool) async throws {
+    @Test(arguments: [true, false]) func `a remaining tombstone is dropped once the source is retired and empty`(
+        _ isAtomic: Bool
+    ) async throws {
         var configuration = StorageConfiguration.inMemory()
         let medium = MemoryMedium()
         configuration.useBackend(for: .userDefaults) { _ in
@@ -153,7 +155,7 @@ import Testing
         try await router.remove("a", in: notes.moved(from: list) { $0 })
         _ = try await router.row(of: notes.moved(from: list) { $0 })
         #expect(try await slots() == 1)
-        /// A later release, which has no migration any more.
+        /// Sweeps with a later release, whose collection has no migration.
         func sweep(retired: AnyStorageKey...) async throws {
             let later = StorageRouter(configuration: configuration)
             var catalog = TestCatalog(.collection(notes))
@@ -163,7 +165,7 @@ import Testing
         }
         try await sweep()
         #expect(try await slots() == 1)
-        // An older program may still move what it has written there.
+        // An older program writes the list again. It could still move the record, so the tombstone stays.
         try await router.set([Note(id: "a", text: "one")], for: list)
         try await sweep(retired: .key(list))
         #expect(try await slots() == 1)
@@ -184,11 +186,11 @@ import Testing
     }
 
     #if SQLite
-        /// The records that the test of sessions makes in all; a million in the longest search.
+        /// The total number of sessions; a million in the longest search.
         private static let sessions = max(400, Int(400 * LawSettings().factor))
 
         @Test(.timeLimit(.minutes(60)))
-        func `the rows of a store of sessions that come and go stay as many as there are sessions`() async throws {
+        func `a database whose sessions expire or are removed keeps no rows of them`() async throws {
             let stage = try Stage()
             let clock = TestClock()
             let domain = StorageDomain.encryptedSQLite(database: "sessions")
@@ -213,12 +215,12 @@ import Testing
                 try await router.batch { batch in for session in sessions.prefix(live / 4) { batch.remove(session.id, in: notes) } }
                 clock.advance(by: .seconds(61))
                 await router.sweep()
-                // What a sweep found expired is purged a day later.
+                // Values that a sweep found expired are purged a day later.
                 clock.pass(.seconds(86_401))
                 await router.sweep()
                 counts.append(try rows())
             }
-            // The mark of the collection, and nothing else: all have expired or were removed.
+            // Only the mark of the collection is left, because all records have expired or were removed.
             #expect(counts.allSatisfy { $0 == 1 }, "\(counts)")
             try await router.shutdown()
         }

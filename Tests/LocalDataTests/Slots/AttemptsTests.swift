@@ -8,7 +8,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A step that starts over because somebody else wrote in between.
+/// Calls that retry because another process wrote the slot between their read and their write.
 struct AttemptsTests {
     private static let number = StorageKey<Int>(name: "number", domain: .userDefaults, owner: "Tests", description: "A number")
     private static let older = StorageKey<Int>(name: "older", domain: .userDefaults, owner: "Tests", description: "Its older place")
@@ -22,7 +22,7 @@ struct AttemptsTests {
         ("batch", { router, key in try await router.batch { $0.set(1, for: key.moved(from: older)) } }),
     ]
 
-    @Test(arguments: verbs.indices) func `who waits is not kept from a value by one who writes in step with its reads`(
+    @Test(arguments: verbs.indices) func `a writer in step with the reads of a call does not starve the call, because retries wait`(
         _ index: Int
     ) async throws {
         let verb = Self.verbs[index]
@@ -33,28 +33,28 @@ struct AttemptsTests {
         #expect(clock.waits >= 1, "\(verb.name)")
     }
 
-    @Test(arguments: verbs.indices) func `who never gets the value to itself is told so`(_ index: Int) async throws {
+    @Test(arguments: verbs.indices) func `a call that loses every attempt throws conflict`(_ index: Int) async throws {
         let verb = Self.verbs[index]
         let clock = PassingClock()
         let store = InStepStore(clock) { _, _ in true }
         let error = await #expect(throws: StorageError.self) { try await verb.call(store.router(clock), Self.number) }
         #expect(error?.code == StorageError.conflict, "\(verb.name)")
-        // The first two attempts do not wait, and each of the others waits longer, by chance, up to 64 ms.
+        // The first two attempts do not wait. Each later attempt waits for a random time of at most 64 ms.
         #expect(clock.waits >= 62, "\(verb.name)")
         #expect(clock.longest <= .milliseconds(64), "\(verb.name)")
     }
 }
 
-/// A clock on which time passes at once whenever somebody waits for it.
+/// A clock that advances at once to the time that a task waits for.
 private final class PassingClock: RuntimeClock {
     private let state = Mutex((now: MonotonicInstant(nanoseconds: 0), waits: 0, longest: Duration.zero))
 
     var now: MonotonicInstant { state.withLock(\.now) }
     var wallSeconds: Double { 1_800_000_000 }
     var sinceBoot: Duration { .seconds(1) }
-    /// How often somebody waited.
+    /// The number of waits.
     var waits: Int { state.withLock(\.waits) }
-    /// The longest time that somebody waited.
+    /// The longest wait.
     var longest: Duration { state.withLock(\.longest) }
 
     func schedule(at instant: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
@@ -70,20 +70,22 @@ private final class PassingClock: RuntimeClock {
     func pause(_ duration: Duration) {}
 }
 
-/// A store in memory where another process writes a slot right after it was read.
+/// A store in memory in which another process can write a slot right after a read of it.
 private final class InStepStore: WrappingBackend {
     let base: any StorageBackend = InMemoryStore(medium: MemoryMedium())
     private let clock: PassingClock
     private let intrudes: @Sendable (_ waits: Int, _ waited: Int) -> Bool
     private let state = Mutex((waited: 0, intrusions: 0))
 
-    /// - Parameter intrudes: Whether the other process writes, by how often somebody has waited by now, and had before the read before.
+    /// Creates an empty store.
+    /// - Parameter intrudes: Returns whether the other process writes after a read.
+    ///   It gets the number of waits until this read, and the number of waits until the previous read.
     init(_ clock: PassingClock, intrudes: @escaping @Sendable (_ waits: Int, _ waited: Int) -> Bool) {
         self.clock = clock
         self.intrudes = intrudes
     }
 
-    /// How often the other process wrote.
+    /// The number of writes by the other process.
     var intrusions: Int { state.withLock(\.intrusions) }
 
     func router(_ clock: PassingClock) -> StorageRouter {

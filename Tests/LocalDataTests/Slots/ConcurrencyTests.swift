@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Callers, processes and migrations that race for a few keys.
+/// Concurrent calls of several routers, and migrations that call the router, on a few keys.
 @Suite(.slow("goes through real files many times"), .inTurn) struct ConcurrencyTests {
     // MARK: Linearizability
 
@@ -19,7 +19,7 @@ import Testing
         textKey("old-\(index)", Places.legacy)
     }
 
-    @Test(.timeLimit(.minutes(10))) func `LD8: racing calls in two processes are linearizable, and in the end all is in order`()
+    @Test(.timeLimit(.minutes(10))) func `racing calls of two routers are linearizable, and a final sweep finds nothing to move`()
         async throws
     {
         var calls = 0
@@ -28,13 +28,13 @@ import Testing
     }
 
     #if SQLite
-        @Test(.timeLimit(.minutes(10))) func `LD8: racing calls in two processes on one real database are linearizable`() async throws {
+        @Test(.timeLimit(.minutes(10))) func `racing calls of two routers on one real database are linearizable`() async throws {
             var calls = 0
             let domain = StorageDomain.encryptedSQLite(database: "raced")
             for seed in sample(0..<UInt64(1_000), 12) {
                 let stage = try Stage()
                 calls += try await race(JitterMachine(seed: seed, base: stage.configuration), domain, seed)
-                // The folder goes with the stage.
+                // Keep the stage alive, because its folder is deleted with it.
                 _ = stage.root
             }
             print("linearizable on a database: \(calls) calls")
@@ -85,7 +85,7 @@ import Testing
         return count
     }
 
-    /// One call; what came of it goes into the history.
+    /// Makes one call and adds its result to the history.
     private func call(
         _ kind: Int, _ router: StorageRouter, _ key: StorageKey<String>, _ keys: [StorageKey<String>], _ text: String,
         _ recorder: HistoryRecorder,
@@ -113,7 +113,7 @@ import Testing
                 }
                 recorder.add(key.name, .swap(seen, text), begin, recorder.tick())
             } catch {
-                // Cancelled while it was written: it may have happened.
+                // The call was cancelled during its write, so the change may have been applied.
                 let outcome = (error as? StorageError)?.outcome ?? .notApplied
                 if outcome != .notApplied { recorder.add(key.name, .write(text), begin, .max) }
             }
@@ -122,12 +122,12 @@ import Testing
         case 5: _ = await router.sweep(catalog)
         default:
             do { recorder.add(key.name, .read(try await router.value(for: key)), begin, recorder.tick()) } catch {
-                // Cancelled: nothing was read.
+                // The call was cancelled and read nothing.
             }
         }
     }
 
-    @Test func `the checker notices a lost write, a stale read and a value that came back`() {
+    @Test func `the checker detects a lost write, a stale read and a removed value that returns`() {
         func isLinearizable(_ calls: [(RegisterHistory.Action, Int, Int)]) -> Bool {
             var history = RegisterHistory()
             for call in calls { history.add(call.0, call.1, call.2) }
@@ -143,7 +143,7 @@ import Testing
 
     // MARK: Migrations that call back
 
-    /// A migration that asks the router for its own key before it writes it.
+    /// A migration that reads its destination key through the router before it writes the key.
     private struct CallingBack: StorageMigration {
         let destinationKey: StorageKey<String>
         func shouldMigrate(using router: StorageRouter, context: MigrationContext) async throws -> Bool { true }
@@ -157,7 +157,7 @@ import Testing
             _ = try await (one, other)
             return MigrationResult(success: true)
         }
-        /// The key as a program has it, with this very migration.
+        /// The key with this migration, as a program declares it.
         var key: StorageKey<String> {
             StorageKey(
                 name: "self", domain: Places.modern, owner: "Tests", description: "A value",
@@ -165,7 +165,9 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a migration that calls back for its own key does not wait for itself`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `a migration that reads and writes its destination through the router does not deadlock`()
+        async throws
+    {
         let router = TestMachine().launch()
         let key = CallingBack(destinationKey: Places.bare).key
         async let first = router.get(key)
@@ -173,7 +175,7 @@ import Testing
         #expect(try await [first, second] == ["nothing false!!", "nothing false!!"])
     }
 
-    /// A migration that takes its value from another key, whose migration takes its value from this one.
+    /// A migration that reads its value from another key, whose migration reads its value from this one.
     private struct Circular: StorageMigration {
         let destinationKey: StorageKey<String>
         func shouldMigrate(using router: StorageRouter, context: MigrationContext) async throws -> Bool { true }
@@ -189,7 +191,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(10))) func `two keys whose own migrations ask for each other end, with a value or a typed error`()
+    @Test(.timeLimit(.minutes(10))) func `reads of two keys whose custom migrations read each other end with a value or a typed error`()
         async throws
     {
         for seed in 0..<UInt64(100) {
@@ -197,12 +199,12 @@ import Testing
             async let left = ending { try await router.value(for: Circular.key("left")) }
             async let right = ending { try await router.value(for: Circular.key("right")) }
             for ending in await [left, right] { #expect([nil, StorageError.migrationFailed].contains(ending)) }
-            // Nothing stays taken.
+            // A later read still completes.
             #expect(try await router.value(for: Circular.key("left")) == nil)
         }
     }
 
-    /// Two keys that name each other as sources.
+    /// Creates one of two keys that name each other as sources.
     private static func mutual(_ name: String) -> StorageKey<String> {
         StorageKey(
             name: name, domain: .userDefaults(suite: name), owner: "Tests", description: "A value",
@@ -211,7 +213,9 @@ import Testing
             })
     }
 
-    @Test(.timeLimit(.minutes(10))) func `two keys that name each other as sources end, and the value is in one of them`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `reads of two keys that name each other as sources end, and both keys return the value`()
+        async throws
+    {
         for seed in 0..<UInt64(100) {
             let machine = JitterMachine(seed: seed)
             machine.medium(.userDefaults(suite: "left")).writeForeign(.native(.string("v")), at: StorageAddress("left"))
@@ -231,7 +235,7 @@ import Testing
         } catch { return (error as? StorageError)?.code ?? StorageError.Code("\(error)") }
     }
 
-    /// A migration that does several things at the same time.
+    /// A migration that runs several updates concurrently.
     private struct Parallel: StorageMigration {
         let destinationKey: StorageKey<String>
         func shouldMigrate(using router: StorageRouter, context: MigrationContext) async throws -> Bool { true }
@@ -246,7 +250,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a migration may do several things to one key at the same time`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `a migration can run several updates of one key concurrently`() async throws {
         let router = JitterMachine(seed: 1).launch()
         let key = StorageKey<String>(
             name: "sum", domain: Places.modern, owner: "Tests", description: "A sum",
@@ -256,7 +260,9 @@ import Testing
 
     // MARK: The shared router
 
-    @Test(.isolatedStorage, arguments: 0..<64) func `cases that run side by side never see each other`(number: Int) async throws {
+    @Test(.isolatedStorage, arguments: 0..<64) func `concurrent test cases with isolated storage never share values`(
+        number: Int
+    ) async throws {
         let key = testKey("number", .userDefaults, of: Int.self)
         let secret = testKey("number", .keychain, of: Int.self).moved(from: key)
         #expect(try await StorageRouter.shared.value(for: secret) == nil)
@@ -265,14 +271,14 @@ import Testing
         #expect(try await StorageRouter.shared.get(secret) == number)
     }
 
-    @Test func `in a test without the trait the shared router refuses, and names the trait`() async throws {
+    @Test func `in a test without the trait isolatedStorage, the shared router throws an error that names it`() async throws {
         let key = testKey("number", .userDefaults, of: Int.self)
         let error = try await #require(throws: StorageError.self) { try await StorageRouter.shared.set(1, for: key) }
         #expect(error.code == StorageError.unavailable)
         #expect(error.message.contains(".isolatedStorage"))
     }
 
-    @Test func `the shared router is set up once, and before its first use`() async {
+    @Test func `the shared router can be configured only once, and only before its first use`() async {
         await #expect(processExitsWith: .success) {
             try StorageRouter.bootstrap(.inMemory())
             let key = testKey("number", .userDefaults, of: Int.self)

@@ -2,7 +2,7 @@ import LocalData
 import LocalDataTesting
 import Testing
 
-/// What `TestMachine.cut()` leaves of a launch.
+/// The memory of a launch after `TestMachine.cut()`.
 @Suite struct CutTests {
     private struct WeakRouter: Sendable { weak let router: StorageRouter? }
 

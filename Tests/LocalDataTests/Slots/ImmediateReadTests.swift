@@ -5,14 +5,14 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Reads that wait for nothing are answered where they are called.
+/// Reads that need not wait return without leaving the actor of their caller.
 @Suite(.inTurn) struct ImmediateReadTests {
     private struct Window: Codable, Equatable, Sendable { var title = "a", width = 3 }
 
     private let text = textKey("text", .userDefaults)
     private let window = StorageKey<Window>(name: "window", domain: .userDefaults, owner: "Tests", description: "Two fields")
 
-    /// Reads on the main actor, and says whether something else ran there meanwhile.
+    /// Reads on the main actor, and returns whether another task ran there during the read.
     @MainActor private func isSuspended<Value: Equatable>(
         reading key: StorageKey<Value>, from router: StorageRouter, expecting value: Value
     ) async throws -> Bool {
@@ -25,8 +25,8 @@ import Testing
         return answer
     }
 
-    /// Reads 1,000 times, and expects that the answers come on the main actor.
-    /// - Parameter exceptions: How many answers may come from elsewhere.
+    /// Reads 1,000 times, and expects that the reads do not leave the main actor.
+    /// - Parameter exceptions: The number of reads that may leave it.
     private func expectAtOnce<Value: Equatable>(
         _ key: StorageKey<Value>, _ value: Value, _ router: StorageRouter, exceptions: Int = 0
     ) async throws {
@@ -35,11 +35,12 @@ import Testing
         #expect(suspended <= exceptions, "\(key.name)")
     }
 
-    @Test func `what is in its place is read without leaving the main actor`() async throws {
+    @Test func `values in a property list or in memory are read without leaving the main actor`() async throws {
         let router = try Stage().launch()
         try await router.set("v", for: text)
         try await router.set(Window(), for: window)
-        // The file is read after the write, and once more when its times show every later change.
+        // Two reads go to the file:
+        // one after the write, and one when the file times are old enough to show any later change.
         try await expectAtOnce(text, "v", router, exceptions: 2)
         try await expectAtOnce(window, Window(), router, exceptions: 2)
         let volatile = textKey("volatile", .memory())
@@ -56,7 +57,7 @@ import Testing
         }
     #endif
 
-    @Test func `a large value, and one with a serializer of the program's own, are decoded elsewhere`() async throws {
+    @Test func `a large value, and a value with a custom serializer, are decoded off the main actor`() async throws {
         let router = StorageRouter(configuration: .inMemory())
         let large = StorageKey<[String]>(name: "large", domain: .userDefaults, owner: "Tests", description: "Many texts")
         let texts = (0..<5_000).map { "text \($0)" }
@@ -74,7 +75,7 @@ import Testing
         #expect(try await isSuspended(reading: own, from: router, expecting: "own"))
     }
 
-    @Test func `a locked store, an expired value, and a reader that was cancelled are answered as ever`() async throws {
+    @Test func `a locked store, an expired value and a cancelled reader have their usual results`() async throws {
         let clock = TestClock()
         var configuration = StorageConfiguration.inMemory()
         configuration.use(clock)

@@ -5,9 +5,9 @@ import LocalData
 import TestSupport
 import Testing
 
-/// What a call waits for, and what it does not.
+/// The use of lanes by calls. A lane is a serial queue for work that may block.
 @Suite(.inTurn) struct LatencyTests {
-    @Test func `a hot get from a property list hops to no lane`() async throws {
+    @Test func `a repeated get from a property list uses no lane`() async throws {
         let stage = try Stage()
         let lane = TestLane()
         let router = stage.launch { $0.runtime.makeLane = { lane.named($0) } }
@@ -15,7 +15,8 @@ import Testing
         let moved = textKey("moved", .userDefaults).moved(from: key)
         try await router.set("v", for: key)
         #expect(lane.count > 0)
-        // The file's time stamp must be older than its granularity before memory is believed: the first looks go to the disk.
+        // The first reads go to the disk.
+        // The store reads from memory once the file's time stamp is older than its granularity.
         var quiet = 0
         var looks = 0
         while quiet < 1_000 {

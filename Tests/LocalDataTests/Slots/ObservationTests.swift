@@ -8,11 +8,11 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// CA6, and what else those who watch a value are told.
+/// The values and errors that observers of a value receive.
 @Suite(.inTurn) struct ObservationTests {
     let machine = TestMachine()
 
-    @Test(.timeLimit(.minutes(10))) func `CA6: set, set, remove are those events in that order`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `two sets and a removal are three events in that order`() async throws {
         let router = machine.launch()
         var values = router.values(for: Places.key).makeAsyncIterator()
         #expect(try await values.next() == .some(nil))
@@ -24,7 +24,7 @@ import Testing
         #expect(try await values.next() == .some(nil))
     }
 
-    @Test(.timeLimit(.minutes(10))) func `CA6: a migration is one event`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `a migration is one event`() async throws {
         let router = machine.launch()
         var values = router.values(for: Places.key).makeAsyncIterator()
         #expect(try await values.next() == .some(nil))
@@ -36,13 +36,13 @@ import Testing
         #expect(try await values.next() == "last")
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a walk begins with the value of today, wherever it was`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `an observation begins with the current value, also from a legacy location`() async throws {
         machine.seedUserDefaults(["old": .string("moved")], suite: "a")
         var values = machine.launch().values(for: Places.key).makeAsyncIterator()
         #expect(try await values.next() == "moved")
     }
 
-    @Test(.timeLimit(.minutes(10))) func `who does not listen finds the latest value, and no more than the bound before it`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `a slow observer receives the latest value, after at most 63 earlier ones`() async throws {
         let router = machine.launch()
         var values = router.values(for: Places.bare).makeAsyncIterator()
         _ = try await values.next()
@@ -53,7 +53,7 @@ import Testing
         #expect(seen.count <= 64)
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a read that fails ends the walk with its error`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `a failed read ends the observation with its error`() async throws {
         let router = machine.launch()
         var values = router.values(for: Places.bare).makeAsyncIterator()
         _ = try await values.next()
@@ -66,13 +66,13 @@ import Testing
         #expect(try await values.next() == nil)
     }
 
-    @Test(.timeLimit(.minutes(10))) func `changes of another process never put an older value after a newer one`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `changes by another router never deliver an older value after a newer one`() async throws {
         let (router, other) = (machine.launch(), machine.launch())
         var values = router.values(for: Places.bare).makeAsyncIterator()
         _ = try await values.next()
         for round in 0..<50 {
             try await other.set("\(round * 3)", for: Places.bare)
-            // Time for the news of it to arrive before the changes of this process.
+            // Give the notification of this change time to arrive before the next changes.
             for _ in 0..<200 { await Task.yield() }
             try await router.set("\(round * 3 + 1)", for: Places.bare)
             try await router.set("\(round * 3 + 2)", for: Places.bare)
@@ -84,7 +84,7 @@ import Testing
         #expect(Set(seen).count == seen.count, "\(seen)")
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a change of which nobody knows whether it happened is looked for`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `a change with an unknown outcome is re-read and delivered`() async throws {
         let router = machine.launch()
         var values = router.values(for: Places.bare).makeAsyncIterator()
         _ = try await values.next()
@@ -93,7 +93,7 @@ import Testing
         #expect(try await values.next() == "perhaps")
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a change of another router on one property list is noticed`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `observers receive changes of another router on the same property list`() async throws {
         let stage = try Stage()
         let key = textKey("watched", .userDefaults)
         let (router, other) = (stage.launch(), stage.launch())
@@ -106,7 +106,7 @@ import Testing
         #expect(try await values.next() == .some(nil))
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a store that can no longer be watched is watched again, and what was missed is looked for`()
+    @Test(.timeLimit(.minutes(10))) func `a store whose watch ended is watched again, and missed changes are delivered`()
         async throws
     {
         let clock = ManualClock()
@@ -123,12 +123,12 @@ import Testing
             await clock.untilScheduled(scheduled + 1)
             try await store.writeElsewhere("\(round)")
             #expect(store.watches == watches)
-            // Each pause is twice the last, as no watch told anything in between.
+            // Each pause is twice the previous one, because no watch reported a change in between.
             clock.advance(by: .seconds(1 << (round - 1)))
             #expect(try await values.next() == "\(round)")
             #expect(store.watches == watches + 1)
         }
-        // One that tells something begins with the shortest pause again.
+        // After a watch that reported a change, the next pause is the shortest one again.
         try await store.writeElsewhere("told")
         #expect(try await values.next() == "told")
         let scheduled = clock.scheduled
@@ -137,12 +137,12 @@ import Testing
         try await store.writeElsewhere("missed")
         clock.advance(by: .seconds(1))
         #expect(try await values.next() == "missed")
-        // Nobody watches any more.
+        // After the shutdown, no new watch is scheduled.
         try await router.shutdown()
         #expect(clock.pending == 0)
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a store that cannot be reached for a while does not end the walk`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `a temporarily unavailable store does not end the observation`() async throws {
         let clock = ManualClock()
         let store = DeafStore()
         var configuration = StorageConfiguration.inMemory()
@@ -167,13 +167,13 @@ import Testing
             let asked = store.statusCalls
             clock.advance(by: .seconds(1 << round))
             while store.statusCalls == asked { await Task.yield() }
-            // Time for a look to fail.
+            // Give the re-read time to fail.
             for _ in 0..<1_000 { await Task.yield() }
         }
         #expect(try await reader.value == "2")
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a shutdown ends every walk`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `a shutdown ends every observation`() async throws {
         let router = machine.launch()
         var values = router.values(for: Places.bare).makeAsyncIterator()
         _ = try await values.next()
@@ -182,7 +182,7 @@ import Testing
     }
 }
 
-/// A store in memory that stops telling of other processes' changes.
+/// A store in memory whose notifications about changes of other processes can end.
 private final class DeafStore: WrappingBackend, ObservableBackend {
     let base: any StorageBackend
     private let other: InMemoryStore
@@ -201,12 +201,12 @@ private final class DeafStore: WrappingBackend, ObservableBackend {
         other = InMemoryStore(medium: medium, runtime: .live)
     }
 
-    /// How many watches were begun.
+    /// The number of watches that were started.
     var watches: Int { state.withLock(\.watches) }
 
-    /// How often the store's state was asked for.
+    /// The number of calls of `status()`.
     var statusCalls: Int { state.withLock(\.statusCalls) }
-    /// Whether the store cannot be reached.
+    /// Whether the store is unavailable.
     var isAway: Bool {
         get { state.withLock(\.isAway) }
         set { state.withLock { $0.isAway = newValue } }

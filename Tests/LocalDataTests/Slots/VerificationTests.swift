@@ -7,9 +7,9 @@ import MemoryBackend
 import TestSupport
 import Testing
 
-/// A value is only removed from its older place when the new one was seen to hold it.
+/// A legacy copy is deleted only after the new value was read back from its destination.
 @Suite(.inTurn) struct VerificationTests {
-    /// What a store does that acknowledges changes and does not keep them.
+    /// The ways in which a store fails to keep a change that it acknowledged.
     enum Lie: CaseIterable {
         case losesIt, spoilsIt
 
@@ -29,14 +29,14 @@ import Testing
         }
     }
 
-    /// A store that claims to be durable, with a fault.
+    /// Creates a store with a fault that claims to be durable.
     private static func store(_ fault: FaultyStore.Fault, _ medium: MemoryMedium = MemoryMedium()) -> FaultyStore {
         var capabilities = InMemoryStore.ownCapabilities
         capabilities.durability = .durable
         return FaultyStore(store: InMemoryStore(medium: medium, capabilities: capabilities), fault: fault)
     }
 
-    @Test(arguments: Lie.allCases) func `a store that acknowledges and does not keep costs nothing`(
+    @Test(arguments: Lie.allCases) func `a store that does not keep an acknowledged value causes no loss`(
         lie: Lie
     ) async throws {
         let machine = TestMachine()
@@ -50,7 +50,9 @@ import Testing
         #expect(try await router.get(source) == "precious")
     }
 
-    /// A store that promises durability and, as a keyring whose folder is not known, cannot vouch for it before the machine was started again.
+    /// Creates a store whose changes are certain to survive a power cut only after a reboot.
+    ///
+    /// A keyring whose folder is unknown behaves like this.
     static func hesitantStore(_ medium: MemoryMedium) -> FaultyStore {
         var fault = FaultyStore.Fault.results { _, result in
             if case .applied(let revision, _) = result { .applied(revision, .untilPowerLoss) } else { result }
@@ -59,7 +61,7 @@ import Testing
         return store(fault, medium)
     }
 
-    @Test func `an older copy stays until the new value is known to survive a power cut`() async throws {
+    @Test func `a legacy copy stays until the new value is certain to survive a power cut`() async throws {
         let (machine, medium) = (TestMachine(), MemoryMedium())
         func launch(boot: String) -> StorageRouter {
             var configuration = machine.configuration
@@ -77,7 +79,7 @@ import Testing
         #expect(waiting.rows.first?.residue.count == 1)
         #expect(try await first.get(source) == "precious")
 
-        // The machine was started again, and the value is there.
+        // After a reboot, the value is still there.
         let second = launch(boot: "second")
         try await second.registerCatalog(TestCatalog([.key(key)]), migrateImmediately: true).requireComplete()
         #expect(try await second.get(key) == "precious")
@@ -91,7 +93,7 @@ import Testing
         let key = testKey("new", .userDefaults(suite: "b"), of: Int.self).moved(from: source)
         try await router.set(7, for: source)
         try await router.registerCatalog(TestCatalog([.key(key)]))
-        // The value is in its new place, and the deletion of the older copy is under way, when the caller is cancelled.
+        // The caller is cancelled after the value was written, while the deletion of the legacy copy waits.
         let gate = FaultGate()
         let backend = try #require(machine.backends(of: source.domain).first)
         backend.inject(.hold(gate), of: .apply)
