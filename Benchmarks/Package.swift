@@ -20,9 +20,9 @@ let package = Package(
             ]),
         .target(name: "CAllocations"),
         .systemLibrary(name: "CLMDB", providers: [.apt(["liblmdb-dev"])]),
-        // GObject's .pc file, not libsecret's, which brings -pthread.
+        // Use the .pc file of GObject: that of libsecret adds -pthread.
         .systemLibrary(name: "CSecret", pkgConfig: "gobject-2.0", providers: [.apt(["libsecret-1-dev"])]),
-        // Only the system's SQLite: neither GRDB nor LocalData is built for it.
+        // This target uses only the system's SQLite, and builds neither GRDB nor LocalData.
         .executableTarget(name: "layouts", dependencies: [.product(name: "GRDBSQLite", package: "GRDB.swift")]),
     ],
     swiftLanguageModes: [.v6]

@@ -1,7 +1,7 @@
 import Foundation
 import LocalData
 
-/// Sweeps and registrations of a catalog whose keys have a legacy location each.
+/// Sweeps and registrations of a catalog. Each of its keys has one legacy location.
 struct Catalogs {
     private struct Catalog: StorageKeyCatalog {
         let id: String
@@ -24,9 +24,11 @@ struct Catalogs {
         Catalog(id: id, allKeys: indices.map { .key(key($0, domain)) })
     }
 
-    /// From a property list into a database: durable, verified, the older copy removed.
+    /// A sweep from a property list into a database. Each value is written durably, verified, and removed from its
+    /// legacy location.
     ///
-    /// Another catalog is swept first: how many connections the database opens for readers differs from run to run.
+    /// Another catalog is swept before the measurement, because the number of connections that the database opens for
+    /// readers differs from run to run.
     func sweep() async throws {
         let (first, count) = (128, 384)
         let router = StorageRouter(configuration: configuration(folder))
@@ -37,7 +39,7 @@ struct Catalogs {
         try await router.shutdown()
     }
 
-    /// With nothing left to do.
+    /// A sweep with nothing left to do.
     func sweepIdle() async throws {
         let count = 1_000
         let router = StorageRouter(configuration: configuration(folder))

@@ -4,12 +4,15 @@ import Dispatch
 import Foundation
 import LocalData
 
-/// One operation of the library, many times, under callgrind: `Scripts/bench counts` runs it and reads what callgrind wrote.
+/// Runs one operation of the library many times under callgrind. `Scripts/bench counts` starts it and reads the output
+/// of callgrind.
 ///
-/// Prints how many operations the measured phase had and how many allocations. Callgrind counts the instructions of that phase on all threads.
+/// It prints the number of operations and the number of allocations in the measured phase. Callgrind counts the
+/// instructions of that phase on all threads.
 @main
 enum Counts {
-    /// Synchronous: an asynchronous `main` ends the main thread once the first task starts, and valgrind 3.19 crashes or hangs when it does.
+    /// `main` is synchronous. An asynchronous `main` ends the main thread once the first task starts, and valgrind 3.19
+    /// crashes or hangs then.
     static func main() {
         let words = CommandLine.arguments
         if words.dropFirst().elementsEqual(["--list"]) {
@@ -33,10 +36,10 @@ enum Counts {
     }
 }
 
-/// Counts what some work costs.
+/// Runs the measured phase, and prints the number of operations and of allocations.
 /// - Parameters:
-///   - count: How many operations the work consists of.
-///   - work: The measured phase.
+///   - count: The number of operations in the phase.
+///   - work: The operations.
 func measure(_ count: Int, _ work: () async throws -> Void) async rethrows {
     let before = bench_allocations()
     counts_start_collection()

@@ -1,7 +1,7 @@
 import Foundation
 import LocalData
 
-/// What is counted. Contents, names and sizes are fixed, so that a run repeats the one before it.
+/// The operations that are counted. Contents, names and sizes are fixed, so that every run does the same.
 enum Operation: String, CaseIterable {
     case getMemory = "get-memory"
     case getDefaults = "get-defaults"
@@ -31,8 +31,8 @@ enum Operation: String, CaseIterable {
         }
     }
 
-    /// Runs the operation once to warm up and then in the measured phase.
-    /// - Parameter folder: An empty folder. The length of its path is part of what is counted.
+    /// Runs the operation to warm up, and then in the measured phase.
+    /// - Parameter folder: An empty folder. The length of its path affects the counts.
     func run(in folder: URL) async throws {
         switch self {
         case .getMemory: try await Values(folder).getFromMemory()
@@ -50,11 +50,11 @@ enum Operation: String, CaseIterable {
     }
 }
 
-/// On disk under one folder, the sealing key in a file of it: no keyring is needed.
+/// Returns a configuration that stores everything in one folder, including the sealing key. So no keyring is needed.
 func configuration(_ folder: URL) -> StorageConfiguration {
     var configuration = StorageConfiguration(root: folder, applicationID: "counts")
     configuration.userDefaultsName = "counts"
-    // Valgrind runs one thread at a time, some fifty times slower.
+    // Valgrind runs one thread at a time, about fifty times slower.
     configuration.deadlines.files = .seconds(600)
     return configuration
 }

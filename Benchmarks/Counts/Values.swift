@@ -45,7 +45,8 @@ struct Values {
         let router = StorageRouter(configuration: configuration(folder))
         for number in 0..<10 { try await router.set("abc", for: text("text-\(number)")) }
         let key = text("text-3")
-        // A list is read again until it has been unchanged for a moment; then it is served from memory.
+        // A list is served from memory only after it has been unchanged for a moment. Until then, each get reads it
+        // again.
         for _ in 0..<10 {
             _ = try await router.get(key)
             try await Task.sleep(for: .milliseconds(50))

@@ -1,5 +1,6 @@
-// Callgrind's switch for the whole process. `CALLGRIND_TOGGLE_COLLECT` switches only the calling thread, and functions named on callgrind's command
-// line require instrumentation of everything before them.
+// Starts and stops callgrind's collection for the whole process. `CALLGRIND_TOGGLE_COLLECT` would affect only the
+// calling thread. Functions named on callgrind's command line would require instrumentation from the start of the
+// program.
 #include "collection.h"
 
 // A build without valgrind's header collects nothing; `Scripts/setup --counts` installs the header.

@@ -1,5 +1,6 @@
-// Counts allocations. These definitions take the place of the C library's for the whole process, the Swift run time included, and hand each call on.
-// Only for Linux with glibc, which exports its own under these names.
+// Counts allocations. These definitions replace those of the C library in the whole process, including the Swift
+// runtime, and forward each call. This works only on Linux with glibc, which exports its functions as `__libc_malloc`
+// and so on.
 #include "allocations.h"
 #include <stdatomic.h>
 #include <stddef.h>

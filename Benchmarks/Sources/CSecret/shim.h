@@ -1,7 +1,8 @@
 #pragma once
 #include <gio/gio.h>
 
-// The part of libsecret's interface that a small program uses, declared here: finding its own header would bring -pthread into the build. Layout of a schema: secret-schema.h.
+// The functions of libsecret that a small program uses. They are declared here, because finding libsecret's header
+// would add -pthread to the build. The layout of the schema is that of secret-schema.h.
 typedef struct {
     const gchar *name;
     int flags;
@@ -20,7 +21,7 @@ static const BenchSchema bench_schema = {"org.example.bench", 0, {{"service", 0}
 
 // Variadic functions are not imported into Swift.
 
-// Looks a password up as a small program in C does. Returns whether there is one, or -1 after an error.
+// Looks up a password like a small program in C. Returns 1 if it exists, 0 if not, and -1 after an error.
 static inline int bench_secret_lookup(const char *service, const char *account) {
     GError *error = NULL;
     gchar *password = secret_password_lookup_sync(&bench_schema, NULL, &error, "service", service, "account", account, NULL);
@@ -30,7 +31,7 @@ static inline int bench_secret_lookup(const char *service, const char *account) 
     return 1;
 }
 
-// Stores a password in the default collection. Returns whether that was done.
+// Stores a password in the default collection. Returns whether it succeeded.
 static inline int bench_secret_store(const char *service, const char *account, const char *password) {
     return secret_password_store_sync(
         &bench_schema, NULL, account, password, NULL, NULL, "service", service, "account", account, NULL);

@@ -1,9 +1,11 @@
 import Foundation
 import LocalData
 
-/// What the claims of the documentation rest on: ratios between things that were measured in one run, on one machine, with the same durability.
+/// Measures the ratios that the documentation claims. All figures of a ratio come from one run on one machine, with the
+/// same durability.
 ///
-/// Every figure is the median of several rounds. A row that is durable says so; rows of different durability are never compared.
+/// Most figures are the median of several rounds. The name of a figure says if its operations are durable. Operations
+/// of different durability are never compared.
 @main
 struct Bench {
     private static let parts = ["sweep": ["moves", "idle", "registration", "programs"]]

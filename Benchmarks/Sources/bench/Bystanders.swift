@@ -1,7 +1,7 @@
 import Foundation
 import LocalData
 
-/// How long an unrelated task waits for its turn while the library works.
+/// Measures how long an unrelated task waits to run while the library works.
 struct Bystanders {
     let root: URL
     let results: Results

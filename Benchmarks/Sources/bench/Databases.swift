@@ -3,7 +3,8 @@ import GRDB
 import GRDBSQLite
 import LocalData
 
-/// Sealed rows, against what they cannot do without: SQLite by itself, one keyed hash, one AEAD, one decode.
+/// Compares encrypted SQLite with the work that any such store must do: SQLite alone, one keyed hash, one AEAD
+/// operation, one decoding.
 struct Databases {
     let root: URL
     let results: Results
@@ -28,7 +29,7 @@ struct Databases {
         try await opening(sizes)
     }
 
-    /// What the disk takes for one flush.
+    /// Measures one flush to the disk.
     private func flush() throws -> Double {
         let path = root.appendingPathComponent("flush").path
         let descriptor = open(path, O_RDWR | O_CREAT, 0o600)

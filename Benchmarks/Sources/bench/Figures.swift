@@ -1,8 +1,8 @@
 import Foundation
 import LocalData
 
-/// A few figures of encrypted SQLite in microseconds, one a line, for `Scripts/bench against`: it runs the programs of two revisions in turn.
-/// Only what both revisions have is used here.
+/// Prints figures of encrypted SQLite in microseconds, one a line. `Scripts/bench against` runs this in the programs of
+/// two revisions in turn, so it uses only what both revisions have.
 struct Figures {
     let root: URL
 
@@ -52,8 +52,8 @@ struct Figures {
         }
     }
 
-    /// Prints, for each of the operations of a round, the time and the processor time of the best of several rounds: what else the machine does
-    /// only ever adds to them.
+    /// Prints the time and the processor time of one operation. Each is the minimum of several rounds, because other
+    /// work of the machine can only add time.
     private func figure(_ name: String, _ rounds: Int, _ count: Int, _ work: () async throws -> Void) async throws {
         var best: (time: Double, processor: Double)?
         for _ in 0..<rounds {
@@ -67,7 +67,7 @@ struct Figures {
         print("\(name)\t\(each(best.time))\t\(each(best.processor))")
     }
 
-    /// The processor time that the process has used, in seconds.
+    /// Returns the processor time that the process has used, in seconds.
     private func processorTime() -> Double {
         var time = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)

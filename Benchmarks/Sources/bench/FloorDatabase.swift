@@ -2,7 +2,7 @@ import Crypto
 import Foundation
 import GRDBSQLite
 
-/// The least a sealed store can do: a row by a keyed hash of its name, sealed with AES-256-GCM.
+/// The minimum that an encrypted store must do: find a row by a keyed hash of its name, sealed with AES-256-GCM.
 final class FloorDatabase {
     private let handle: OpaquePointer
     private let statement: OpaquePointer
@@ -76,14 +76,14 @@ final class FloorDatabase {
         return try opened(statement, 2)
     }
 
-    /// Opens the seal of every row.
+    /// Decrypts every row.
     func each(_ body: (Data) throws -> Void) throws {
         let all = Self.prepare(handle, "SELECT sealed FROM records ORDER BY id")
         defer { sqlite3_finalize(all) }
         while sqlite3_step(all) == SQLITE_ROW { try body(opened(all, 0)) }
     }
 
-    /// Replaces every row's content, durably, one update after another.
+    /// Replaces the content of every row with one update each, durably, in the given number of commits.
     func updateEach(commits: Int, _ body: (Data) throws -> Data) throws {
         var ids: [Int64] = []
         let all = Self.prepare(handle, "SELECT id FROM records ORDER BY id")

@@ -2,7 +2,7 @@ import CSecret
 import Foundation
 import LocalData
 
-/// The keyring of a private session, against libsecret's own calls on it.
+/// Compares the keyring of a private session with direct calls of libsecret.
 struct Keyrings {
     let root: URL
     let results: Results

@@ -1,7 +1,8 @@
 import CLMDB
 import Foundation
 
-/// LMDB, by its C interface: the limit of what a local store can do. Nothing is sealed, and readers notice other processes.
+/// LMDB through its C interface, as the limit of a local store. It encrypts nothing, and its readers notice changes of
+/// other processes.
 final class LightningTable {
     private var environment: OpaquePointer?
     private var table: MDB_dbi = 0
@@ -53,7 +54,7 @@ final class LightningTable {
         }
     }
 
-    /// The number of bytes of a value, in a transaction of its own.
+    /// Returns the number of bytes of a value. Each call is one transaction.
     func get(_ name: String) throws -> Int {
         var (name, count) = (name, 0)
         try transaction(MDB_RDONLY) { transaction in

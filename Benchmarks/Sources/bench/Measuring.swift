@@ -1,34 +1,35 @@
 import Foundation
 
-/// The seconds that some work takes.
+/// Returns the seconds that some work takes.
 func seconds(_ work: () async throws -> Void) async rethrows -> Double {
     let start = ContinuousClock.now
     try await work()
     return (ContinuousClock.now - start).seconds
 }
 
-/// The median of the seconds that some work takes.
+/// Returns the median of the seconds that several runs of some work report.
 func median(of rounds: Int, _ work: () async throws -> Double) async rethrows -> Double {
     var times: [Double] = []
     for _ in 0..<rounds { times.append(try await work()) }
     return times.middle
 }
 
-/// Several pieces of work that are measured in turn, so that what else the machine does is shared by all of them.
+/// Measures several pieces of work in turn, so that other work of the machine affects all of them alike.
 struct Contest {
     private let rounds: Int
     private var entries: [(name: String, prepare: () async throws -> Void, work: () async throws -> Void)] = []
 
     init(rounds: Int) { self.rounds = rounds }
 
-    /// - Parameter prepare: What comes before the work in each round and is not measured.
+    /// Adds a piece of work.
+    /// - Parameter prepare: Runs before the work in each round and is not measured.
     mutating func add(
         _ name: String, prepare: @escaping () async throws -> Void = {}, _ work: @escaping () async throws -> Void
     ) {
         entries.append((name, prepare, work))
     }
 
-    /// The median of the seconds that each took; the first round is not counted.
+    /// Returns the median of the seconds for each piece of work. The first round is not counted.
     func run() async throws -> [String: Double] {
         var times: [String: [Double]] = [:]
         for round in 0...rounds {
@@ -47,15 +48,14 @@ extension Duration {
 }
 
 extension [Double] {
-    /// The median.
     var middle: Double { sorted()[count / 2] }
 
-    /// What a part of the values does not exceed.
-    /// - Parameter part: 0.99 for the 99th percentile.
+    /// Returns the value that a share of the values does not exceed.
+    /// - Parameter part: The share, such as 0.99 for the 99th percentile.
     func percentile(_ part: Double) -> Double { sorted()[Swift.min(count - 1, Int(Double(count) * part))] }
 }
 
-/// The process's largest resident set so far, in KiB.
+/// Returns the largest resident set of the process so far, in KiB.
 func peakMemory() -> Int {
     let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
     let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") } ?? ""

@@ -2,8 +2,8 @@ import CAllocations
 import Foundation
 import LocalData
 
-/// Hot gets, against what they cannot do without (a `stat` of the file, a look into a dictionary, decoding) and against Foundation's `UserDefaults`.
-/// All are measured in turn.
+/// Compares hot gets with the work that they cannot avoid (a `stat` of the file, a lookup in a dictionary, decoding)
+/// and with Foundation's `UserDefaults`. All are measured in turn.
 struct Reading {
     let root: URL
     let results: Results
@@ -27,7 +27,7 @@ struct Reading {
         try await router.set(Window(), for: window)
         try await router.batch { batch in for number in 0..<10_000 { batch.set("abc", for: text("text-\(number)", suite: "large")) } }
         try await memory.set("abc", for: volatile)
-        // A file has to be seen unchanged for a moment before it is served from memory.
+        // A file is served from memory only after it has been unchanged for a moment.
         for key in [small, large] { _ = try await router.get(key) }
         try await Task.sleep(for: .milliseconds(200))
 
@@ -92,7 +92,7 @@ struct Reading {
         try await allocations([("memory", memory, volatile), ("user defaults", router, small)], sealed: router)
     }
 
-    /// How much memory is allocated for one get.
+    /// Measures the number of allocations of one get.
     private func allocations(_ texts: [(String, StorageRouter, StorageKey<String>)], sealed: StorageRouter) async throws {
         results.begin("Allocations of a hot get")
         let count = 1_000

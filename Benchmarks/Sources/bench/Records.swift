@@ -1,7 +1,8 @@
 import Foundation
 import LocalData
 
-/// A collection of many records through the router: stored, gone through, brought to a new shape and to a new type, and read and written one by one.
+/// Measures a large collection through the router: storing, enumerating, migrating to a new schema version and to a new
+/// type, and reading and writing single records.
 struct Records {
     let root: URL
     let results: Results
@@ -126,7 +127,7 @@ struct Records {
     }
 }
 
-/// A file somewhere below a folder.
+/// Returns the path of a file somewhere below a folder.
 func find(_ name: String, below folder: URL) throws -> String {
     let all = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
     guard let found = all.first(where: { $0.hasSuffix("/" + name) }) else { throw CocoaError(.fileNoSuchFile) }

@@ -1,9 +1,10 @@
 import Foundation
 import Synchronization
 
-/// What was measured: printed as it comes, and written to a file for `Benchmarks/RESULTS.md`.
+/// The results of a run. They are printed when they are added, and can be written to a file for
+/// `Benchmarks/RESULTS.md`.
 final class Results: Sendable {
-    /// What is to be reached.
+    /// The limit that a value should reach.
     struct Goal: Codable {
         var value: Double
         var isLeast: Bool
@@ -12,7 +13,7 @@ final class Results: Sendable {
         static func atLeast(_ value: Double) -> Self { Goal(value: value, isLeast: true) }
     }
 
-    /// A figure divided by that of a peer, which was measured in turn with it.
+    /// A figure divided by that of a peer, measured in turn with it.
     struct Ratio: Codable {
         var peer: String
         var value: Double
@@ -38,17 +39,18 @@ final class Results: Sendable {
 
     private let state = Mutex((group: "", document: Document()))
 
-    /// Begins the rows of one subject. What is durable says so here or in the name of a row.
+    /// Begins the rows of one subject. If they are durable, its name or the name of the row says so.
     func begin(_ group: String) {
         state.withLock { $0.group = group }
         print(group)
     }
 
-    /// A duration.
+    /// Adds the duration of one operation.
     /// - Parameters:
-    ///   - count: How many operations took the time.
-    ///   - size: Where on a plot of cost against size the row belongs.
-    ///   - goal: In microseconds.
+    ///   - seconds: The time of all operations.
+    ///   - count: The number of operations that took this time.
+    ///   - size: The position of the row on a plot of cost against size.
+    ///   - goal: The limit in microseconds.
     func time(_ name: String, _ seconds: Double, each count: Int = 1, size: Int? = nil, goal: Goal? = nil, _ ratios: Ratio...) {
         let micros = seconds / Double(count) * 1e6
         let (unit, scale) = micros < 1e3 ? ("µs", 1.0) : micros < 1e6 ? ("ms", 1e3) : ("s", 1e6)
@@ -56,17 +58,17 @@ final class Results: Sendable {
         add(Row(name: name, value: micros / scale, unit: unit, size: size, goal: scaled, ratios: ratios))
     }
 
-    /// How many things are done in a second.
+    /// Adds the number of operations in a second.
     func rate(_ name: String, _ count: Int, in seconds: Double, size: Int? = nil, goal: Goal? = nil, _ ratios: Ratio...) {
         add(Row(name: name, value: Double(count) / seconds, unit: "/s", size: size, goal: goal, ratios: ratios))
     }
 
-    /// A number of things.
+    /// Adds a number with a unit.
     func number(_ name: String, _ value: Double, _ unit: String, goal: Goal? = nil) {
         add(Row(name: name, value: value, unit: unit, goal: goal, ratios: []))
     }
 
-    /// Single durations, in seconds, for a histogram.
+    /// Adds single durations, in seconds, for a histogram.
     func histogram(_ name: String, _ times: [Double]) {
         state.withLock { $0.document.histograms[name] = times.map { $0 * 1e6 } }
     }
@@ -90,7 +92,7 @@ final class Results: Sendable {
         return String(format: goal.isLeast ? " (goal: at least %g)" : " (goal: at most %g)", goal.value)
     }
 
-    /// Writes all of it as JSON.
+    /// Writes all results as JSON.
     func write(to path: String) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted]

@@ -1,7 +1,8 @@
 import Foundation
 import GRDBSQLite
 
-/// The rows of a database, to be written once more by SQLite alone, in commits of a given size: what a store that keeps these rows cannot do without.
+/// The rows of a database in memory. SQLite alone can write them again in a given number of commits, which is the
+/// minimum for any store that keeps these rows.
 struct RowCopy {
     private enum Cell {
         case integer(Int64)
@@ -20,7 +21,7 @@ struct RowCopy {
     private let statements: [String]
     private let tables: [Table]
 
-    /// How many rows there are, in all tables.
+    /// The number of rows in all tables.
     var count: Int { tables.reduce(0) { $0 + $1.rows.count } }
 
     /// Reads all rows of a database into memory.
@@ -53,7 +54,7 @@ struct RowCopy {
     }
 
     /// Writes the rows into a new database, durably.
-    /// - Parameter commits: How many commits the rows of each table are spread over.
+    /// - Parameter commits: The number of commits for the rows of each table.
     func write(to path: String, commits: Int) throws {
         let target = try RawConnection(path)
         for statement in statements { try target.run(statement) }
@@ -76,7 +77,7 @@ struct RowCopy {
     }
 
     private static func bind(_ cell: Cell, to statement: OpaquePointer, _ index: Int32) {
-        // The bytes outlive the step: SQLite need not copy them.
+        // SQLite must copy texts and blobs, because their pointers are valid only inside the closure.
         switch cell {
         case .integer(let value): sqlite3_bind_int64(statement, index, value)
         case .real(let value): sqlite3_bind_double(statement, index, value)
@@ -96,7 +97,7 @@ struct RowCopy {
     }
 }
 
-/// A connection of SQLite's C interface, with a write-ahead log and full durability.
+/// A connection through SQLite's C interface, with a write-ahead log and full durability.
 final class RawConnection {
     let handle: OpaquePointer
 

@@ -3,7 +3,8 @@ import GRDB
 import LocalData
 import LocalDataTesting
 
-/// A store of sessions that come, are removed or expire, and are purged by sweeps: what it costs must not depend on how many there have been.
+/// A store of sessions that are added, are removed or expire, and are purged by sweeps. The cost must not depend on the
+/// number of earlier sessions.
 struct Sessions {
     let root: URL
     let results: Results
@@ -18,7 +19,7 @@ struct Sessions {
         let allKeys: [AnyStorageKey]
     }
 
-    /// How many sessions come between two sweeps.
+    /// The number of sessions that are added between two sweeps.
     private static let round = 1_000
 
     func run() async throws {

@@ -1,7 +1,8 @@
 import Foundation
 import LocalData
 
-/// Sweeps of a catalog of single values: from one store into another, durably and verified, and with nothing left to do.
+/// Sweeps of a catalog of single values: durable and verified moves from one store into another, and sweeps with
+/// nothing left to do.
 struct Sweeping {
     let root: URL
     let results: Results

@@ -1,13 +1,13 @@
 import Foundation
 import LocalData
 
-/// Two processes that sweep the same catalog at once, against one alone.
+/// Compares two processes that sweep the same catalog at the same time with a single process.
 struct TwoPrograms {
     let root: URL
     let results: Results
     let rounds: Int
 
-    /// How many keys the catalog has.
+    /// The number of keys in the catalog.
     static let count = 302
 
     private struct Catalog: StorageKeyCatalog {
@@ -24,14 +24,15 @@ struct TwoPrograms {
         }
     }
 
-    /// What each process does: waits for its standard input to end, sweeps, and prints the seconds.
+    /// The work of each process: reports that it is ready, waits until its standard input ends, sweeps, and prints the
+    /// seconds.
     static func work(in folder: URL) async throws {
         let router = StorageRouter(configuration: configuration(folder))
         try await router.registerCatalog(Catalog())
         FileHandle.standardOutput.write(Data("ready\n".utf8))
         _ = readLine()
         let time = try await seconds {
-            // Records that the other program is moving may have to wait for another visit.
+            // A key that the other process is moving may need another sweep.
             while try await !router.registerCatalog(Catalog(), migrateImmediately: true).isComplete {}
         }
         print(time)

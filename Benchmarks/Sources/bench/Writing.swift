@@ -1,7 +1,8 @@
 import Foundation
 import LocalData
 
-/// Durable sets in a property list, against a bare durable rewrite of a file of the same size; and a list that another program has changed.
+/// Compares durable sets in a property list with a durable rewrite of a file of the same size. Also measures a get from
+/// a list that another program has changed.
 struct Writing {
     let root: URL
     let results: Results
@@ -57,7 +58,7 @@ struct Writing {
         guard fsync(directory) == 0 else { throw CocoaError(.fileWriteUnknown) }
     }
 
-    /// A get after another program has rewritten a large list.
+    /// Measures a get after another program has rewritten a large list.
     private func foreignChange() async throws {
         let (count, suite) = (isQuick ? 10_000 : 50_000, "foreign")
         let router = StorageRouter(configuration: configuration(root))

@@ -1,11 +1,11 @@
 import GRDBSQLite
 
-/// What SQLite answered where something else was needed.
+/// A result of SQLite that differs from the expected one.
 struct Failure: Error, CustomStringConvertible {
     let description: String
 }
 
-/// A connection to one database file: WAL, every commit synced, and no checkpoint but those that are asked for.
+/// A connection to one database file. It uses WAL, flushes every commit, and runs checkpoints only on request.
 final class Connection {
     private let handle: OpaquePointer
 
@@ -37,7 +37,8 @@ final class Connection {
         return Statement(statement, of: self)
     }
 
-    /// Moves the log into the database file. The log is kept, to be written over, unless it is to be cut to nothing.
+    /// Writes the log back into the database file. Without `truncating`, the log keeps its length and is overwritten
+    /// later.
     func checkpoint(truncating: Bool = false) throws {
         let mode = truncating ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_RESTART
         guard sqlite3_wal_checkpoint_v2(handle, nil, mode, nil, nil) == SQLITE_OK else { throw failure("checkpoint") }
@@ -48,7 +49,7 @@ final class Connection {
     }
 }
 
-/// A prepared statement. Blobs are bound without a copy: they must stay where they are until the next `reset`.
+/// A prepared statement. It binds blobs without copying them, so their bytes must stay valid until the next `reset`.
 final class Statement {
     private let statement: OpaquePointer
     private let connection: Connection
@@ -65,7 +66,7 @@ final class Statement {
         sqlite3_bind_blob(statement, index, blob.baseAddress, Int32(blob.count), nil)
     }
 
-    /// The next row, if there is one.
+    /// Steps to the next row. Returns false after the last row.
     func step() throws -> Bool {
         switch sqlite3_step(statement) {
         case SQLITE_ROW: return true
@@ -76,7 +77,7 @@ final class Statement {
 
     func reset() { sqlite3_reset(statement) }
 
-    /// Carries out a statement that has no rows.
+    /// Runs a statement that returns no rows.
     func run() throws {
         defer { reset() }
         guard try !step() else { throw Failure(description: "\(String(cString: sqlite3_sql(statement))): a row too many") }
@@ -84,7 +85,7 @@ final class Statement {
 
     func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(statement, column) }
 
-    /// The bytes of a column, until the next `step` or `reset`.
+    /// Returns the bytes of a column. They are valid until the next `step` or `reset`.
     func blob(_ column: Int32) -> UnsafeRawBufferPointer {
         let start = sqlite3_column_blob(statement, column)
         return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, column)))

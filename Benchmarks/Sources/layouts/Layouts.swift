@@ -1,10 +1,11 @@
 import Foundation
 import GRDBSQLite
 
-/// What three layouts of a sealed row cost in SQLite. Run it with `Scripts/bench layouts`; it takes about a minute, and prints Markdown.
+/// Measures the cost of three layouts of an encrypted row in SQLite. Run it with `Scripts/bench layouts`. It takes
+/// about a minute and prints Markdown.
 ///
-/// The layouts take turns within every round, and a figure is the median of the rounds, so that what disturbs one disturbs all.
-/// Compare only within one run.
+/// The layouts are measured in turn within each round, and a figure is the median of the rounds. So a disturbance
+/// affects all layouts alike. Compare figures of one run only.
 @main
 struct Layouts {
     static let usage = """
@@ -46,7 +47,7 @@ struct Layouts {
         print("\n4 KiB written in place + fdatasync, median between the puts:\n\n\(syncs.joined(separator: "\n"))")
     }
 
-    /// C is only comparable if it finds rows whose numbers collide.
+    /// Checks that layout C finds rows whose ids collide. Otherwise its figures are not comparable.
     private static func checkWalk(_ root: URL) throws {
         let table = try Table(.c, path: root.path + "/walk.sqlite")
         let slots = [UInt8](repeating: 7, count: 15).withUnsafeBytes { shared in (0..<3).map { [UInt8](shared) + [UInt8($0)] } }

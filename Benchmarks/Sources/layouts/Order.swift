@@ -1,10 +1,11 @@
 import Foundation
 
-/// How much of the order in which rows were inserted can be read from a database without any key.
+/// The share of the insertion order of rows that a database reveals without any key.
 struct Order {
-    /// From the order of the layout's key.
+    /// The share that the order of the layout's key reveals.
     let byKey: Double
-    /// From where the rows stand in the file: by page, and within a page from its end, where SQLite begins to fill it.
+    /// The share that the positions in the file reveal: by page, and within a page from its end, which SQLite fills
+    /// first.
     let byPlace: Double
 
     init(of table: Table, count: Int) throws {
@@ -13,11 +14,12 @@ struct Order {
         byKey = try Self.neighboursInOrder(keys, count: count)
 
         let places = try table.contents().withUnsafeBytes(Self.places)
-        // A page that was split keeps the bytes that went elsewhere until they are written over: a row may be found more than once.
+        // After a page is split, it keeps the bytes that moved elsewhere until they are overwritten. So a row may be
+        // found more than once.
         byPlace = try Self.neighboursInOrder(places, count: nil)
     }
 
-    /// The rows in the order of their pages and, within a page, from its end.
+    /// Returns the rows in the order of their pages and, within a page, from its end.
     private static func places(in contents: UnsafeRawBufferPointer) -> [Int] {
         var places: [(page: Int, fromEnd: Int, row: Int)] = []
         let prefix = Rows.prefix.withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }
@@ -32,7 +34,8 @@ struct Order {
         return places.map(\.row)
     }
 
-    /// The share of neighbours of which the first was inserted first: 1 shows the whole order, 0.5 is what chance gives.
+    /// Returns the share of neighbours whose first row was inserted first. A share of 1 reveals the whole order, and
+    /// 0.5 is chance.
     private static func neighboursInOrder(_ rows: [Int], count: Int?) throws -> Double {
         guard count.map({ $0 == rows.count }) ?? (rows.count > 1) else { throw Failure(description: "\(rows.count) rows were found") }
         return Double(zip(rows, rows.dropFirst()).count { $0 < $1 }) / Double(rows.count - 1)

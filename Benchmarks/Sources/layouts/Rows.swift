@@ -1,12 +1,12 @@
-/// Slots and sealed rows that look like the store's: the same ones, in the same order, for every layout.
+/// Slots and encrypted rows that look like those of the store. Every layout gets the same rows in the same order.
 final class Rows {
-    /// The format's first byte and a data key's id: the same in every sealed row.
+    /// The bytes with which every encrypted row begins: the format and the id of the data key.
     static let prefix: [UInt8] = [1, 0x8F, 0x3A, 0xD1, 0x5C, 0x77, 0xE2, 0x09, 0xB4]
 
-    /// The size of a sealed row: the padded plaintext, and 49 bytes of format, key id, nonce and tag.
+    /// Returns the size of an encrypted row: the padded plaintext, and 49 bytes for format, key id, nonce and tag.
     ///
-    /// The plaintext holds a length (4 bytes), about 100 bytes of kind, name and metadata, and the value. Its size class is the next
-    /// multiple of max(128, 2^(⌊log2⌋ - 3)).
+    /// The plaintext has a length (4 bytes), about 100 bytes for kind, name and metadata, and the value. It is padded
+    /// to a multiple of max(128, 2^(⌊log2 length⌋ - 3)).
     static func sealedSize(value: Int) -> Int {
         let length = 4 + 100 + value
         let step = max(128, 1 << (Int.bitWidth - 1 - length.leadingZeroBitCount - 3))
@@ -17,9 +17,10 @@ final class Rows {
     private let blob: UnsafeMutableRawBufferPointer
     private(set) var versions: [Int64]
 
+    /// Creates the slots and first versions of the rows.
     /// - Parameters:
-    ///   - count: how many rows there will ever be.
-    ///   - sealedSize: the bytes of each sealed row.
+    ///   - count: The number of rows, including those that are inserted later.
+    ///   - sealedSize: The number of bytes of each encrypted row.
     init(count: Int, sealedSize: Int) {
         var random = SplitMix(state: 62)
         slots = .allocate(byteCount: count * 16, alignment: 16)
@@ -35,10 +36,11 @@ final class Rows {
 
     func slot(_ index: Int) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: slots[index * 16..<index * 16 + 16]) }
 
-    /// Makes a row's next version: SQLite does not write a page for bytes that are there already.
+    /// Increments the version of a row, because SQLite does not write a page whose bytes are unchanged.
     func change(_ index: Int) { versions[index] += 1 }
 
-    /// The bytes of a row's version, until the next call. The first of the nonce name the row, so that it can be recognised in the file.
+    /// Returns the bytes of the row's current version, valid until the next call. The first bytes of the nonce contain
+    /// the row's index, so that the row can be recognised in the file.
     func seal(_ index: Int) -> UnsafeRawBufferPointer {
         var random = SplitMix(state: UInt64(index) << 20 ^ UInt64(truncatingIfNeeded: versions[index]))
         for offset in stride(from: 0, to: blob.count - 7, by: 8) {
@@ -50,7 +52,7 @@ final class Rows {
     }
 }
 
-/// The generator of Steele, Lea and Flood (2014): fast, and the same numbers in every run.
+/// The random number generator of Steele, Lea and Flood (2014). It is fast, and gives the same numbers in every run.
 struct SplitMix: RandomNumberGenerator {
     var state: UInt64
 

@@ -1,12 +1,12 @@
 import Foundation
 
-/// Where a row's 16-byte slot (its blind index) stands.
+/// The location of a row's 16-byte slot (its blind index).
 enum Layout: String, CaseIterable {
-    /// The slot is the primary key, and there is no rowid.
+    /// The slot is the primary key of a table without a rowid.
     case a = "A"
-    /// SQLite numbers the rows; a unique index holds the slots.
+    /// SQLite numbers the rows, and a unique index contains the slots.
     case b = "B"
-    /// The number of a row is the first 62 bits of its slot, or the next free one above.
+    /// The id of a row is the first 62 bits of its slot, or the next free id above.
     case c = "C"
 
     var title: String {
@@ -25,7 +25,7 @@ enum Layout: String, CaseIterable {
         }
     }
 
-    /// Finds by slot in A and B, by number in C. The first column is what `update` finds the row by.
+    /// Finds a row by its slot in A and B, and by its id in C. The first column is the key that `update` uses.
     fileprivate var find: String {
         switch self {
         case .a: "SELECT slot, version, sealed FROM records WHERE slot = ?"
@@ -43,7 +43,8 @@ enum Layout: String, CaseIterable {
     }
 }
 
-/// The records of one database in one of the layouts. A put looks for the row first, as the store must to judge a precondition.
+/// The records of one database in one of the layouts. A put reads the row first, because the store must do so to check
+/// a precondition.
 final class Table {
     private let connection: Connection
     private let layout: Layout
@@ -66,7 +67,7 @@ final class Table {
 
     deinit { copy.deallocate() }
 
-    /// The version of a row, whose sealed bytes are copied out; nil if there is no such row.
+    /// Returns the version of a row and copies its sealed bytes; nil if there is no such row.
     func get(_ slot: UnsafeRawBufferPointer) throws -> Int64? {
         defer { find.reset() }
         guard try seek(slot).found else { return nil }
@@ -74,7 +75,7 @@ final class Table {
         return find.integer(1)
     }
 
-    /// Replaces a row, or inserts it, in a transaction that is open.
+    /// Replaces or inserts a row. The caller has begun a transaction.
     func write(_ slot: UnsafeRawBufferPointer, version: Int64, sealed: UnsafeRawBufferPointer) throws {
         let place = try seek(slot)
         let id = layout == .b && place.found ? find.integer(0) : place.id
@@ -87,20 +88,20 @@ final class Table {
         try statement.run()
     }
 
-    /// A durable transaction.
+    /// Runs a durable transaction.
     func transaction(_ body: () throws -> Void) throws {
         try begin.run()
         try body()
         try commit.run()
     }
 
-    /// Every row, in the order of the layout's key.
+    /// Calls a closure for every row, in the order of the layout's key.
     func forEach(_ body: (_ slot: UnsafeRawBufferPointer, _ version: Int64, _ sealed: UnsafeRawBufferPointer) -> Void) throws {
         defer { all.reset() }
         while try all.step() { body(all.blob(0), all.integer(1), all.blob(2)) }
     }
 
-    /// Copies every row out, and counts them.
+    /// Copies every row, and returns the number of rows.
     func enumerate() throws -> Int {
         var count = 0
         try forEach { _, _, sealed in
@@ -112,13 +113,13 @@ final class Table {
 
     func checkpoint() throws { try connection.checkpoint() }
 
-    /// The database file, with nothing left in the log.
+    /// Returns the database file after its log was emptied.
     func contents() throws -> Data {
         try connection.checkpoint(truncating: true)
         return try Data(contentsOf: URL(fileURLWithPath: path), options: .alwaysMapped)
     }
 
-    /// Puts `find` on the row of a slot. If there is none, the number is the one that a new row gets in C.
+    /// Steps `find` to the row of a slot. If there is none, `id` is the one that a new row gets in C.
     private func seek(_ slot: UnsafeRawBufferPointer) throws -> (found: Bool, id: Int64) {
         guard layout == .c else {
             find.bind(slot, at: 1)

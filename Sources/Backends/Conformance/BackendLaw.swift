@@ -1,38 +1,39 @@
 public import BackendContract
 
-/// A law that every backend with certain capabilities must keep, and its check.
+/// A law that every backend with certain capabilities must keep, and the check of it.
 ///
 /// ```swift
 /// for law in BackendLaw.all where law.applies(to: bench) { try await law.verify(on: bench) }
 /// ```
 public struct BackendLaw: Sendable, CustomStringConvertible {
-    /// What a law needs its bench to be able to do.
+    /// An ability of the bench that a law needs.
     public enum Need: Hashable, Sendable {
-        /// ``LawBench/reopen``
+        /// The bench has ``LawBench/reopen``.
         case reopening
-        /// ``LawBench/writeForeign``
+        /// The bench has ``LawBench/writeForeign``.
         case foreignWriter
-        /// ``LawBench/changeBehindMetadata``
+        /// The bench has ``LawBench/changeBehindMetadata``.
         case strandedMetadata
-        /// ``LawBench/corrupt``
+        /// The bench has ``LawBench/corrupt``.
         case damage
     }
 
     /// The law, as a sentence.
     public let name: String
-    /// What the bench must be able to do for the law to be checked.
+    /// The abilities of the bench that the check of the law needs.
     public let needs: Set<Need>
-    /// Whether the law binds a backend with these capabilities.
+    /// Returns whether the law binds a backend with these capabilities.
     public let requires: @Sendable (BackendCapabilities) -> Bool
-    /// Throws if the law is broken; ``verify(on:)`` adds the name of the law to the error.
+    /// Throws if the law is broken. ``verify(on:)`` adds the name of the law to the error.
     public let check: @Sendable (LawBench) async throws -> Void
 
     /// Creates a law.
     /// - Parameters:
     ///   - name: The law, as a sentence.
-    ///   - needs: What the bench must be able to do.
-    ///   - requires: Whether the law binds a backend with these capabilities; by default it binds every backend.
-    ///   - check: Throws ``LawViolation`` where the law is broken.
+    ///   - needs: The abilities of the bench that the check needs.
+    ///   - requires: Returns whether the law binds a backend with these capabilities. By default it binds every
+    ///     backend.
+    ///   - check: Throws ``LawViolation`` if the law is broken.
     public init(
         _ name: String, needs: Set<Need> = [], requires: @escaping @Sendable (BackendCapabilities) -> Bool = { _ in true },
         check: @escaping @Sendable (LawBench) async throws -> Void
@@ -46,11 +47,11 @@ public struct BackendLaw: Sendable, CustomStringConvertible {
     /// The law, as a sentence.
     public var description: String { name }
 
-    /// Whether the law binds the backend of a bench and the bench can check it.
+    /// Returns whether the law binds the backend of a bench, and the bench has the abilities to check it.
     public func applies(to bench: LawBench) -> Bool { requires(bench.capabilities) && needs.isSubset(of: bench.abilities) }
 
     /// Checks the law.
-    /// - Throws: ``LawViolation`` when it is broken, also when a call failed that the law says must succeed.
+    /// - Throws: ``LawViolation`` if the law is broken, or if a call failed that must succeed.
     public func verify(on bench: LawBench) async throws {
         do {
             try await check(bench)

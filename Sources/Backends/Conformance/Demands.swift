@@ -1,18 +1,19 @@
 import BackendContract
 
-/// Fails the law unless a condition holds.
+/// Throws a ``LawViolation`` unless a condition holds.
 func demand(_ condition: Bool, _ expected: @autoclosure () -> String, found: @autoclosure () -> String) throws {
     if !condition { throw LawViolation(expected: expected(), found: found()) }
 }
 
-/// The bytes of a text, as a payload.
+/// Returns the bytes of a text as a payload.
 func bytes(_ text: String) -> StoragePayload { .bytes(Array(text.utf8)) }
 
 extension StoragePayload {
-    /// Whether two payloads are the same to the last bit: even if `==` treats two spellings of a text, or 0 and -0, as equal.
+    /// Returns whether two payloads are equal to the last bit. In contrast, `==` may treat two spellings of a text, or
+    /// 0 and -0, as equal.
     func isExactly(_ other: StoragePayload) -> Bool { canonicalBytes == other.canonicalBytes }
 
-    /// The payload's kind and size, none of its content.
+    /// The kind and size of the payload, without its content.
     var outline: String {
         switch self {
         case .bytes(let bytes): "\(bytes.count) bytes"
@@ -30,10 +31,10 @@ extension StoragePayload {
 }
 
 extension StorageMetadata {
-    /// Whether two descriptions are the same to the last bit.
+    /// Returns whether two values of metadata are equal to the last bit.
     func isExactly(_ other: StorageMetadata) -> Bool { RecordCodec.encodeMetadata(self) == RecordCodec.encodeMetadata(other) }
 
-    /// The names of the fields that differ.
+    /// Returns the names of the fields that differ.
     func differences(from other: StorageMetadata) -> String {
         func differs(_ keep: (inout StorageMetadata, StorageMetadata) -> Void) -> Bool {
             var (mine, theirs) = (StorageMetadata(), StorageMetadata())
@@ -57,7 +58,7 @@ extension StorageMetadata {
 }
 
 extension StorageProbe {
-    /// The state that the probe saw, without any content.
+    /// The state that the probe found, without any content.
     var outline: String {
         switch self {
         case .value(let record): (record.isForeign ? "a foreign value: " : "a value: ") + record.payload.outline
@@ -73,7 +74,7 @@ extension StorageProbe {
     var isTombstone: Bool { if case .tombstone = self { true } else { false } }
     var corruption: StorageCorruption? { if case .corrupt(let corruption) = self { corruption } else { nil } }
 
-    /// Whether two probes saw the same state of a slot, to the last bit.
+    /// Returns whether two probes found the same state of a slot, to the last bit.
     func isExactly(_ other: StorageProbe) -> Bool {
         switch (self, other) {
         case (.value(let left), .value(let right)):
@@ -103,7 +104,7 @@ extension MutationResult {
 }
 
 extension StorageDurability {
-    /// The order of how long things last.
+    /// The position in the order of durability, which begins with the shortest.
     var rank: Int {
         switch self {
         case .process: 0
@@ -114,7 +115,7 @@ extension StorageDurability {
 }
 
 extension StorageBackend {
-    /// Makes a mutation that must succeed and leave a state with a revision.
+    /// Applies a mutation that must succeed and leave a state with a revision.
     func hold(_ mutation: StorageMutation) async throws -> StorageRevision {
         let result = try await apply(mutation)
         guard case .applied(let revision?, _) = result else {
@@ -136,7 +137,7 @@ extension StorageBackend {
         try await hold(.tombstone(metadata, at: address))
     }
 
-    /// Deletes a slot, which must succeed and leave no revision.
+    /// Deletes a slot. The deletion must succeed and leave no revision.
     func empty(_ address: StorageAddress, if precondition: StorageMutation.Precondition = .none) async throws {
         let result = try await apply(.delete(address, if: precondition))
         guard case .applied(nil, _) = result else {
@@ -144,7 +145,7 @@ extension StorageBackend {
         }
     }
 
-    /// Reads a slot both ways and demands a value of ours.
+    /// Reads a slot with both kinds of freshness, and demands a value that was put through this library.
     @discardableResult
     func demandValue(_ payload: StoragePayload, at address: StorageAddress, _ why: String = "") async throws -> StorageRecord {
         var last: StorageRecord?
@@ -161,7 +162,7 @@ extension StorageBackend {
         return last
     }
 
-    /// Reads a slot both ways and demands that it is empty.
+    /// Reads a slot with both kinds of freshness, and demands that it is absent.
     func demandAbsent(_ address: StorageAddress, _ why: String) async throws {
         for freshness in [ReadFreshness.validated, .fresh] {
             let probe = try await read(address, freshness)
@@ -170,7 +171,8 @@ extension StorageBackend {
         }
     }
 
-    /// Demands of a store that tells at once what a slot holds, if it does, that a read finds the same. Nobody changes the slot meanwhile.
+    /// If the store answers immediate probes, demands that such a probe finds the same state as a read. The slot must
+    /// not change during this call.
     func demandTheSameAtOnce(_ address: StorageAddress) async throws {
         guard let store = self as? any ImmediateBackend, (try? address.validate()) != nil,
             let probe = store.immediateProbe(of: address)

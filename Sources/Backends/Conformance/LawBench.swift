@@ -1,27 +1,33 @@
 public import BackendContract
 
-/// The setup for checking the laws: how to make a backend, and how to change its store as another program or a fault would.
+/// The setup for checking the laws: how to create a backend, and how to change its store as another program or a fault
+/// would.
 public struct LawBench: Sendable, CustomStringConvertible {
-    /// The backend's name, for reports.
+    /// The name of the backend, for reports.
     public var name: String
-    /// What the backends made here claim.
+    /// The capabilities that the backends of this bench claim.
     public var capabilities: BackendCapabilities
-    /// How much the laws do, 1 being the usual: 0.2 suits a store that takes tens of milliseconds a write.
+    /// The amount of work in the laws; 1 is the usual amount. Use 0.2 for a store that takes tens of milliseconds for a
+    /// write.
     public var scale: Double
-    /// Makes a backend over a fresh, empty store.
+    /// Creates a backend over a new, empty store.
     public var makeStore: @Sendable () async throws -> any StorageBackend
-    /// Makes another backend over the store of a given one, as a new process would. Nil if the store does not outlive its backend.
+    /// Creates another backend over the store of a given one, as a new process would. Nil if the store does not outlive
+    /// its backend.
     public var reopen: (@Sendable (any StorageBackend) async throws -> any StorageBackend)?
-    /// Writes a text into a slot as a program would that knows nothing of this package. Nil if no other program writes to the store.
+    /// Writes a text into a slot like a program that does not use this package. Nil if no other program writes to the
+    /// store.
     public var writeForeign: (@Sendable (any StorageBackend, StorageAddress, String) async throws -> Void)?
-    /// Changes the value of a slot to a text, leaving in the store whatever metadata was kept for the old one.
+    /// Changes the value of a slot to a text, and leaves the metadata of the old value in the store. Nil if that cannot
+    /// be done.
     public var changeBehindMetadata: (@Sendable (any StorageBackend, StorageAddress, String) async throws -> Void)?
     /// Damages a slot that holds a value, so that its bytes are not a record. Nil if that cannot be done.
     public var corrupt: (@Sendable (any StorageBackend, StorageAddress) async throws -> Void)?
-    /// Looks for traces of names outside the store: files beside its folder, for instance. Returns a description of a trace, nil if there is none.
+    /// Searches for traces of names outside the store, for instance in files beside its folder. Returns a description
+    /// of a trace, or nil if there is none.
     public var findStrayTraces: (@Sendable (any StorageBackend) async throws -> String?)?
 
-    /// Creates a bench. Laws that need an action that is not given do not apply.
+    /// Creates a bench. Laws that need an omitted action do not apply.
     public init(
         name: String, capabilities: BackendCapabilities, scale: Double = 1,
         makeStore: @escaping @Sendable () async throws -> any StorageBackend,
@@ -42,10 +48,10 @@ public struct LawBench: Sendable, CustomStringConvertible {
         self.findStrayTraces = findStrayTraces
     }
 
-    /// The backend's name.
+    /// The name of the backend.
     public var description: String { name }
 
-    /// The needs of laws that this bench can meet.
+    /// The abilities that this bench has.
     public var abilities: Set<BackendLaw.Need> {
         var abilities: Set<BackendLaw.Need> = []
         if reopen != nil { abilities.insert(.reopening) }
@@ -55,12 +61,12 @@ public struct LawBench: Sendable, CustomStringConvertible {
         return abilities
     }
 
-    /// A number of repetitions fit for the store: the usual number times ``scale``, but never fewer than a least one.
+    /// Returns a number of repetitions that suits the store: the usual number times ``scale``, but at least `least`.
     public func count(_ usual: Int, atLeast least: Int = 2) -> Int { max(least, Int(Double(usual) * scale)) }
 }
 
 extension LawBench {
-    /// Another backend over the same store, for laws that declare ``BackendLaw/Need/reopening``.
+    /// Returns another backend over the same store, for laws that need ``BackendLaw/Need/reopening``.
     func reopened(_ store: any StorageBackend) async throws -> any StorageBackend {
         guard let reopen else { throw LawViolation(expected: "a bench that can reopen a store", found: "one that cannot") }
         return try await reopen(store)

@@ -1,19 +1,19 @@
-/// A law that a backend broke. It never contains a value or a part of one, only kinds and sizes.
+/// The error of a backend that breaks a law. It never contains a value or a part of one, only kinds and sizes.
 public struct LawViolation: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The law's name.
+    /// The name of the law.
     public var law: String
-    /// What the law demands.
+    /// The expected behaviour.
     public var expected: String
-    /// What happened instead.
+    /// The observed behaviour.
     public var found: String
 
-    /// Creates a violation; the law that is being checked fills in its own name.
+    /// Creates a violation. ``BackendLaw/verify(on:)`` sets the name of the law.
     public init(law: String = "", expected: String, found: String) {
         self.law = law
         self.expected = expected
         self.found = found
     }
 
-    /// The law, what it demands and what happened, in one sentence.
+    /// The law, the expected behaviour and the observed behaviour in one sentence.
     public var description: String { "The law \"\(law)\" is broken: expected \(expected); found \(found)." }
 }

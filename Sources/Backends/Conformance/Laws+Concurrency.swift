@@ -47,7 +47,8 @@ extension BackendLaw {
                 task.cancel()
                 _ = await task.result
                 var present = try await store.read(addresses, .fresh).filter { $0.record != nil }.count
-                // A read of several slots is no snapshot: a batch that goes on after its caller left may be committed between two of them. Then all of it is there.
+                // A read of several slots is no snapshot. A batch whose caller has left may be committed between the
+                // reads of two slots. In that case a second read finds the whole batch.
                 if present != 0 { present = try await store.read(addresses, .fresh).filter { $0.record != nil }.count }
                 try demand(present == 0 || present == 3, "none or all of 3", found: "\(present)")
             }
@@ -128,7 +129,7 @@ extension BackendLaw {
         },
     ]
 
-    /// Mutations that a store with these capabilities refuses, each for another reason.
+    /// Returns mutations that a store with these capabilities refuses, each for another reason.
     private static func refusals(_ capabilities: BackendCapabilities) -> [StorageMutation] {
         var mutations = [
             StorageMutation.put(bytes("x"), at: StorageAddress("refused"), if: .revision(StorageRevision([1]))),

@@ -69,7 +69,8 @@ extension BackendLaw {
                 let listed = try await store.addresses(in: .values)
                 try demand(listed.contains(address), "a damaged slot to be listed", found: "\(listed.count) names without it")
             } catch let error as BackendError {
-                // Where the whole store is damaged, or its names are sealed, the slot cannot be named; then there is no list.
+                // If the whole store is damaged, or its names are encrypted, the slot has no readable name. Then the
+                // store must refuse to list.
                 try demand(
                     error.code == .corrupted && (damaged.revision == nil || bench.capabilities.sealsNames),
                     "a list, or an error with the code corrupted", found: "\(error)")
@@ -93,7 +94,8 @@ extension BackendLaw {
         },
     ]
 
-    /// Reads a slot both ways and demands a foreign value; a text may come back as a text or as its bytes.
+    /// Reads a slot with both kinds of freshness, and demands a foreign value. A text may be returned as a text or as
+    /// its bytes.
     private static func demandForeign(
         _ text: String, at address: StorageAddress, in store: any StorageBackend
     ) async throws -> StorageRevision {

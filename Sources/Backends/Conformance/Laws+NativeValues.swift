@@ -52,7 +52,7 @@ extension BackendLaw {
         ]
     }
 
-    /// Values that text formats, bridging or canonical equivalence are known to change.
+    /// Values that text formats, bridging or canonical equivalence often change.
     private static var hardKinds: [NativeValue] {
         [
             .real(.nan), .real(.infinity), .real(-.infinity), .real(-0.0), .real(3), .integer(1), .unsigned(1), .date(0.25), .date(1e18),

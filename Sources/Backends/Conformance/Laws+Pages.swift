@@ -12,7 +12,7 @@ extension BackendLaw {
                 try await store.empty(addresses[1])
                 for limit in [3, 1_000] { try await demandPages(StorageQuery(namespace), Set(addresses[2...]), of: store, limit: limit) }
             }
-            // A namespace without a slot has one empty page, beside others that have some.
+            // A namespace without slots has one empty page, even if other namespaces have slots.
             try await demandPages(StorageQuery(StorageNamespace("unused")), [], of: store)
         },
         BackendLaw("a page holds each value as a read finds it, and no more of them than its limit") { bench in
@@ -84,7 +84,7 @@ extension BackendLaw {
                 let page = try await store.page(StorageQuery(shelf, [.typeTag("note")]), after: cursor, limit: 3)
                 seen += page.entries.map(\.address)
                 cursor = page.next
-                // First delete some values, then add others: a cursor that counts positions fails both ways.
+                // First delete some values, then add others. A cursor that counts positions fails in both cases.
                 if round < 3 {
                     for address in going[(2 * round)..<(2 * round + 2)] { try await store.empty(address) }
                 } else if round < 6 {
@@ -129,7 +129,7 @@ extension BackendLaw {
 
     private static let shelf = StorageNamespace("shelf")
 
-    /// Metadata that the conditions distinguish, one for each kind.
+    /// Metadata that the queries below distinguish.
     private static let shelved = [
         StorageMetadata(typeTag: "note", modifiedAt: 1_700_000_000.5, attributes: ["colour": "red", "size": "1"]),
         StorageMetadata(typeTag: "note", modifiedAt: 1_700_090_000, attributes: ["colour": "r\u{E9}d"]),
@@ -148,7 +148,7 @@ extension BackendLaw {
         [.attribute("colour", "red"), .attribute("size", "2")],
     ]
 
-    /// Goes through the pages of a query, and counts.
+    /// Reads all pages of a query, demands the wanted values on them, and compares the count of the query.
     private static func demandPages(
         _ query: StorageQuery, _ wanted: Set<StorageAddress>, of store: any StorageBackend, limit: Int = 100
     ) async throws {

@@ -149,7 +149,7 @@ extension BackendLaw {
         },
     ]
 
-    /// Applies a mutation that must conflict with exactly the current state of the slot, and change nothing.
+    /// Applies a mutation that must conflict with the current state of the slot, and must not change it.
     private static func refuses(_ store: any StorageBackend, _ mutation: StorageMutation, _ why: String) async throws {
         let before = try await store.read(mutation.address, .fresh)
         let result = try await store.apply(mutation)

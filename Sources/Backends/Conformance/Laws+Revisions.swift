@@ -28,7 +28,7 @@ extension BackendLaw {
         },
     ]
 
-    /// Puts, marks as removed and deletes repeatedly, with equal contents, and demands that every revision is new.
+    /// Repeatedly puts equal values, writes tombstones and deletes slots, and demands that every revision is new.
     @discardableResult
     private static func collect(
         from store: any StorageBackend, rounds: Int, into old: Set<StorageRevision>

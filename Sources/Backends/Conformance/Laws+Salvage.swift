@@ -1,6 +1,6 @@
 import BackendContract
 
-/// The laws of stores that keep names sealed: damage costs the name of one slot, and nothing else.
+/// The laws of stores that encrypt names. A damaged slot loses its name, and no other slot is affected.
 extension BackendLaw {
     static let salvage: [BackendLaw] = [
         BackendLaw(

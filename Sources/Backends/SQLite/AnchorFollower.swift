@@ -4,25 +4,28 @@
     import Sealing
     import Synchronization
 
-    /// Keeps a database's freshness anchor up with its commits, and compares the two when the database is opened.
+    /// Updates a database's freshness anchor after its commits, and compares the two when the database is opened. The
+    /// anchor records the latest state outside the database, so that an older file is detected. It stores a mark: the
+    /// id of the database, the number of its commits and a digest of its state.
     ///
-    /// The anchor is written by a task of its own: at once after a commit, and then at most once in ``interval``, so no change waits for it. A
-    /// write that failed is repeated with the next commit, with `synchronize` and when the store is closed.
+    /// A separate task writes the anchor: at once after a commit, and then at most once in ``interval``. So no change
+    /// waits for it. A failed write is repeated with the next commit, with `synchronize`, and when the store is closed.
     final class AnchorFollower: Sendable {
-        /// The least time between two writes of the anchor: how far it may be behind the commits, beside the time that a write takes.
+        /// The minimum time between two writes of the anchor. The anchor may be behind the commits by this time, plus
+        /// the time of a write.
         static let interval = Duration.seconds(1)
 
         private struct State {
-            /// The last commit that the anchor may not have.
+            /// The last commit that the anchor may not have yet.
             var latest: FreshnessMark?
-            /// What the anchor held when it was last read or written.
+            /// The mark that the anchor had when it was last read or written.
             var held: FreshnessMark?
             var isFollowing = false
-            /// Whether ``accept(_:)`` is running: it writes the anchor itself, so following waits for its end.
+            /// Whether ``accept(_:)`` is running. It writes the anchor itself, so following waits for its end.
             var isPaused = false
-            /// When the next write may begin.
+            /// The earliest time of the next write.
             var next = MonotonicInstant(nanoseconds: .min)
-            /// Why the database is not used any more.
+            /// The reason why the database must not be used any more.
             var refusal: BackendError?
         }
 
@@ -35,23 +38,24 @@
             self.runtime = runtime
         }
 
-        /// Why the database is not used any more; nil as long as it may be.
+        /// The reason why the database must not be used any more; nil as long as it may be used.
         var refusal: BackendError? { state.withLock(\.refusal) }
 
-        /// The anchor's mark. It is read before the database is: then a commit in between makes the database later, and never earlier.
+        /// Returns the anchor's mark. It must be read before the database. Then a commit in between makes the database
+        /// later, and never earlier.
         func expected() async throws(BackendError) -> FreshnessMark? { try await anchor.load() }
 
         func unlock() async throws(BackendError) { try await anchor.unlock() }
 
         // MARK: Comparing
 
-        /// Checks that a database is at least as late as the anchor.
+        /// Checks that a database is not older than its anchor.
         /// - Parameters:
-        ///   - expected: The mark, read before the database was.
-        ///   - database: The database's id.
-        ///   - mark: The mark of its state; nil where the state is missing or does not open.
+        ///   - expected: The anchor's mark, read before the database.
+        ///   - database: The id of the database.
+        ///   - mark: The mark of the database's state; nil if the state is missing or does not open.
         ///   - isAnchored: Whether the state says that there was an anchor.
-        /// - Throws: ``BackendError`` with `rolledBack`, naming both.
+        /// - Throws: ``BackendError`` with `rolledBack`. The message compares the database with the anchor.
         func check(
             _ expected: FreshnessMark?, database: [UInt8], mark: FreshnessMark?, isAnchored: Bool
         ) throws(BackendError) {
@@ -59,7 +63,7 @@
                 if isAnchored {
                     throw refused("\(anchor.name) holds nothing, although it held the mark of the database. It was lost or removed")
                 }
-                // The first use of the anchor.
+                // This is the first use of the anchor.
                 if let mark { note(mark) }
                 return
             }
@@ -75,7 +79,7 @@
             }
             try compare(mark, expected)
             state.withLock { $0.held = expected }
-            // A process was killed between its commit and the anchor, or does not use the anchor.
+            // A process was killed between its commit and the write of the anchor, or does not use the anchor.
             if mark != expected { note(mark) }
         }
 
@@ -92,7 +96,7 @@
             }
         }
 
-        /// The error of a database that is missing although the anchor knows it.
+        /// Returns the error for a missing database of which the anchor has a mark.
         func missing(_ expected: FreshnessMark) -> BackendError {
             refused(
                 "\(anchor.name) knows a database with \(expected.commits) commits, and there is none. Removed values could return with an empty one"
@@ -106,7 +110,7 @@
             )
         }
 
-        /// The error of an open database whose state has gone back.
+        /// Returns the error for an open database whose state has become older.
         static func wentBack(from latest: Int64, to found: Int64) -> BackendError {
             BackendError(
                 .rolledBack,
@@ -116,7 +120,7 @@
 
         // MARK: Following
 
-        /// Takes note of a commit, and begins to write the anchor.
+        /// Records a commit, and starts to write it to the anchor.
         func note(_ mark: FreshnessMark) {
             let mustStart = state.withLock { state in
                 if let latest = state.latest, latest.database == mark.database, latest.commits >= mark.commits { return false }
@@ -145,8 +149,9 @@
             }
         }
 
-        /// Writes the last commit now, unless the anchor has it.
-        /// - Throws: ``BackendError``: what the anchor throws; `rolledBack` when it knows another database.
+        /// Writes the last commit to the anchor now, unless the anchor has it.
+        /// - Throws: ``BackendError`` of the anchor; `rolledBack` if the anchor has the mark of another database or of
+        ///   other commits.
         func flush() async throws(BackendError) {
             if let mark = state.withLock(\.latest) { try await write(mark) }
         }
@@ -159,7 +164,7 @@
             state.withLock { if $0.latest == mark { $0.latest = nil } }
         }
 
-        /// Moves the anchor forward, or leaves it where another process has moved it.
+        /// Advances the anchor to a mark. Keeps a later mark that another process has written.
         private func advance(to mark: FreshnessMark) async throws(BackendError) {
             var known = state.withLock(\.held)
             for _ in 0..<Self.attempts {
@@ -185,8 +190,9 @@
 
         // MARK: Accepting
 
-        /// Accepts an older file: `work` commits to the database with a number above the anchor's, and the anchor takes that commit over.
-        /// - Parameter work: Is given the anchor's mark, commits to the database, and returns the database's own.
+        /// Accepts an older file. `work` commits to the database with a number above the anchor's, and the anchor gets
+        /// the mark of that commit.
+        /// - Parameter work: Receives the anchor's mark, commits to the database, and returns the mark of the commit.
         func accept(
             _ work: (FreshnessMark?) async throws(BackendError) -> FreshnessMark
         ) async throws(BackendError) {

@@ -3,7 +3,8 @@
     import BackendRuntime
     package import Sealing
 
-    /// Checks a database in a backup without a disk: its header opens with one of the keys, and each row.
+    /// Checks a database in a backup without writing to the disk. One of the keys must open the header, and each row is
+    /// opened.
     package final class DatabaseBackupCheck: KeyedBackupCheck {
         private let keys: [SealingKey]
         private var small: Connection?
@@ -15,7 +16,8 @@
         private var rows = CountedSum()
         private var state: CommitState?
 
-        /// - Parameter keys: Those of the backup.
+        /// Creates a check.
+        /// - Parameter keys: The keys in the backup.
         package init(keys: [SealingKey]) { self.keys = keys }
 
         package func take(_ part: [UInt8]) throws(BackendError) {
@@ -48,7 +50,7 @@
             }
         }
 
-        /// The number of the table of rows; those before it are the header and the keys.
+        /// The number of the table of rows. The tables before it contain the header and the keys.
         private static let recordsTable = DatabaseFormat.schema.firstIndex { $0.hasPrefix("CREATE TABLE records ") } ?? 0
 
         private func check(_ row: DatabaseParts.Row, _ keyset: Keyset) throws(BackendError) {

@@ -3,7 +3,8 @@
     package import BackendRuntime
     package import Sealing
 
-    /// A database that a backup copies: one state of it, in a read transaction that waits for no writer and that no writer waits for.
+    /// A database to back up. The copy has one state of it, read in a transaction that neither waits for a writer nor
+    /// delays one.
     package struct DatabaseBackup: KeyedBackupStore {
         private let path: String
         private let lock: String
@@ -13,7 +14,7 @@
         package var backupLock: String? { lock }
         package var neighborLock: String? { DatabaseFile.neighborLock(of: path) }
 
-        /// Names the database; nothing is opened.
+        /// Names the database. Opens nothing.
         package init(path: String, lock: String, deadline: Duration, runtime: Runtime) {
             (self.path, self.lock, self.deadline, self.runtime) = (runtime.files.resolve(path), lock, deadline, runtime)
         }
@@ -47,8 +48,9 @@
             }
         }
 
-        /// What changes with each commit: the files, as the folder shows them. A log without content may come and go, and SQLite sets the
-        /// owner of a log that it opens, which changes the time of its attributes.
+        /// Returns the status of the files, which changes with each commit. An empty log is ignored, because it may
+        /// appear and disappear. The time of the last status change is ignored, because SQLite sets the owner of a log
+        /// that it opens.
         private static func state(of path: String, _ runtime: Runtime) throws(BackendError) -> [FileStatus?] {
             var states: [FileStatus?] = []
             do throws(FileError) { states = [try runtime.files.status(path), try runtime.files.status(path + "-wal")] } catch {
@@ -63,7 +65,7 @@
         }
     }
 
-    /// One state of a database.
+    /// A copy of one state of a database.
     ///
     /// `@unchecked Sendable`: connection, statement and position are used on the lane only, by one call at a time.
     final class DatabaseCopy: KeyedBackupCopy, @unchecked Sendable {
@@ -75,17 +77,17 @@
         private let runtime: Runtime
         private let isChanged: @Sendable () throws(BackendError) -> Bool
         private let path: String
-        /// What SQLite numbered the state with.
+        /// SQLite's `data_version` of the state that is copied.
         private let version: Int
-        /// The table whose rows are read; nil before the part with the statements.
+        /// The number of the table whose rows are being read; nil before the part with the statements.
         private var table: Int?
         private var rows: DatabaseRows?
-        /// Why no further row can be read; the rows before are in parts of their own.
+        /// The error that prevents reading further rows. The rows before it are in separate parts.
         private var damage: BackendError?
-        /// The pages, where rows cannot be read.
+        /// The copied pages, if rows cannot be read.
         private var image: DatabaseImage?
 
-        /// The statement that gives another number once another connection has committed something.
+        /// The statement whose result changes when another connection has committed something.
         static let versionQuery = "PRAGMA data_version"
 
         init(
@@ -95,7 +97,7 @@
             self.connection = connection
             (self.path, self.version) = (path, version)
             self.header = header
-            // The tables that tell how the others are opened come first.
+            // The basic tables come first, because their content is needed to open the other rows.
             statements = DatabaseFormat.schema + schema.filter { !DatabaseFormat.schema.contains($0) }
             (self.lane, self.deadline, self.runtime, self.isChanged) = (lane, deadline, runtime, isChanged)
         }
@@ -116,7 +118,7 @@
 
         private enum Step: Sendable {
             case part([UInt8])
-            /// Something was done, within the deadline, that gave no part yet.
+            /// Some work was done within the deadline, but it has produced no part yet.
             case more
             case end
         }
@@ -131,7 +133,8 @@
                 return .part(DatabaseParts.schema(statements))
             }
             do throws(BackendError) { return try rowsPart().map { .part($0) } ?? .end } catch {
-                // Copy the file as it is: somebody may repair it and read the rows that SQLite cannot read now. Without them, their values would count as absent.
+                // Copy the whole file. A later repair may recover rows that SQLite cannot read now. Without the file,
+                // the values of these rows would be reported as absent.
                 guard error.code == .corrupted else { throw error }
                 rows?.end()
                 rows = nil
@@ -140,8 +143,8 @@
             }
         }
 
-        /// The next rows; nil after the last. Those before a damaged one come first: the header and the keys are among them, and whoever
-        /// checks the backup needs them.
+        /// Returns the next rows; nil after the last ones. The rows before a damaged one come first. They include the
+        /// header and the keys, which a check of the backup needs.
         private func rowsPart() throws(BackendError) -> [UInt8]? {
             if let damage { throw damage }
             var writer = ByteWriter()
@@ -154,7 +157,8 @@
             return writer.bytes.isEmpty ? nil : writer.bytes
         }
 
-        /// - Parameter whole: How many bytes are whole rows.
+        /// Appends rows until the part is full.
+        /// - Parameter whole: Set to the number of bytes of complete rows.
         private func appendRows(to writer: inout ByteWriter, _ whole: inout Int) throws(BackendError) {
             while let table, table < statements.count, writer.bytes.count < BackupPart.size {
                 let rows: DatabaseRows
@@ -175,13 +179,15 @@
 
         func isDamaged() async -> Bool { (try? await onLane { [self] () throws(BackendError) in image != nil }) ?? false }
 
-        /// No two connections number their states alike: this one, which has read the state, is asked again.
+        /// Returns whether the database is still in the copied state. `data_version` differs between connections, so
+        /// the connection that read the state must be asked.
         func isPresent() async throws(BackendError) -> Bool {
             if try isChanged() { return false }
             return try await onLane { [self] () throws(BackendError) in
                 rows?.end()
                 rows = nil
-                // Where a page was damaged, SQLite refuses to commit even a transaction that has only read.
+                // After a damaged page, SQLite refuses to commit even a transaction that has only read, so roll it
+                // back.
                 do throws(SQLiteFault) { try connection.execute("ROLLBACK") } catch { throw error.backendError() }
                 return try connection.number(Self.versionQuery) == version
             }

@@ -3,7 +3,7 @@
     package import BackendRuntime
     package import Sealing
 
-    /// A database that is restored: one file, written beside the place that it will have. It holds no plaintext.
+    /// A database that is being restored: one file beside its final path. It contains no plaintext.
     ///
     /// `@unchecked Sendable`: the connection is used on the lane only, by one call at a time.
     package final class DatabaseDraft: RestoreDraft, @unchecked Sendable {
@@ -15,14 +15,15 @@
         private let deadline: Duration
         private var connection: Connection?
         private var inserter: RowInserter?
-        /// Whether the backup has the database's file as it is.
+        /// Whether the backup contains the database file unchanged.
         private var isFile = false
 
-        /// Begins a new file; what an earlier attempt left there is removed.
+        /// Creates an empty draft. Removes the files of an earlier attempt.
         /// - Parameters:
-        ///   - path: The draft's path.
-        ///   - keys: Those of the backup, of which one opens the database.
-        ///   - own: Who the database is given to; where that one is a recipient already, nothing in it changes.
+        ///   - path: The path of the draft.
+        ///   - keys: The keys of the backup. One of them opens the database.
+        ///   - own: The key that the data keys are wrapped for. If it is already a recipient, nothing in the database
+        ///     changes.
         package init(
             path: String, keys: [SealingKey], own: RestoredKey, deadline: Duration, runtime: Runtime
         ) async throws(BackendError) {
@@ -42,7 +43,7 @@
             }
         }
 
-        /// An empty file.
+        /// Replaces the draft with an empty file.
         private func beginAnew() throws(BackendError) {
             connection?.close()
             (connection, inserter) = (nil, nil)
@@ -81,7 +82,7 @@
                 try connection.checkFormat()
                 try giveToOwn(connection)
                 do throws(SQLiteFault) { try connection.execute("COMMIT; PRAGMA journal_mode = WAL") } catch { throw error.backendError() }
-                // A draft is one file.
+                // A draft must be a single file, so empty its log.
                 guard connection.checkpoint(isEmptied: true) else { throw BackendError(.failed, "The draft \(path) could not be written.") }
                 connection.close()
                 self.connection = nil
@@ -89,7 +90,7 @@
             }
         }
 
-        /// Wraps the data keys for the key of the database's source here, unless it is a recipient.
+        /// Wraps the data keys for the key of this database's local source, unless that key is already a recipient.
         private func giveToOwn(_ connection: Connection) throws(BackendError) {
             let header = try DatabaseHeader(reading: connection)
             if header.keys.recipients.contains(where: { $0.id == own.key.id && $0.source == own.source }) { return }

@@ -1,25 +1,26 @@
 #if SQLite
     import BackendContract
 
-    /// Something in a database beyond the tables that every one has, by name. It says who may do what without knowing it, so that a later
-    /// version can add to the format without another one.
+    /// An extension of the database format with tables beyond the basic ones. It states what a program that does not
+    /// support it may still do. So a later version can extend the format without a new format number.
     struct DatabaseFeature: Hashable, Sendable {
-        /// Who has to know a feature.
+        /// The programs that must support a feature.
         enum Need: UInt8, Sendable {
-            /// Whoever reads, and so whoever writes: without it, what is read would be wrong.
+            /// Readers and writers must support the feature. Without support, a reader would return wrong results.
             case reading = 1
-            /// Whoever writes: a program that does not know it may read.
+            /// Writers must support the feature. Other programs may only read.
             case writing = 2
-            /// Nobody: a program that does not know it reads and writes, and leaves the feature's tables as they are.
+            /// No program must support the feature. Other programs may read and write; they leave its tables unchanged.
             case nothing = 3
         }
 
         let name: String
         let need: Need
-        /// The statements that make the feature's tables.
+        /// The statements that create the feature's tables.
         let tables: [String]
 
-        /// Labels: values outside the namespace of values can be found by what they have in common.
+        /// An index over values outside the namespace `.values`. Queries use it to find values by type, attribute and
+        /// day of change.
         static let labels = DatabaseFeature(
             name: "labels", need: .writing,
             tables: [
@@ -27,16 +28,16 @@
                 "CREATE TABLE counts (label BLOB PRIMARY KEY NOT NULL, sealed BLOB NOT NULL) WITHOUT ROWID",
             ])
 
-        /// Those that this version of the library knows.
+        /// The features that this version of the library supports.
         static let known = [labels]
 
-        /// Whether this version of the library knows the feature.
+        /// Whether this version of the library supports the feature.
         var isKnown: Bool { Self.known.contains(self) }
 
-        /// The error of a change of a database that has the feature.
+        /// The error for a change of a database with this feature, which writers must support.
         var writingRefused: BackendError { refused("can be read, but not changed, because it uses") }
 
-        /// The error of a database that has the feature.
+        /// The error for opening a database with this feature, which readers must support.
         var readingRefused: BackendError { refused("uses") }
 
         private func refused(_ how: String) -> BackendError {
@@ -48,8 +49,10 @@
 
         // MARK: As bytes
 
-        /// Features as the header holds them: of each, in the order of the names, the counted name, one byte that says who has to know it,
-        /// the number of its tables, and their counted statements.
+        /// Encodes features for the header. The caller sorts them by name.
+        ///
+        /// Each feature has its counted name, one byte for its ``Need``, the number of its tables (4 bytes), and their
+        /// counted statements. A counted field is preceded by its length in 4 bytes.
         static func bytes(of features: [DatabaseFeature]) -> [UInt8] {
             var writer = ByteWriter()
             for feature in features {
@@ -61,8 +64,9 @@
             return writer.bytes
         }
 
-        /// Reads ``bytes(of:)``.
-        /// - Throws: ``RecordDamage``: also for a known feature with another need or other tables, and for a statement that makes no table.
+        /// Decodes ``bytes(of:)``.
+        /// - Throws: ``RecordDamage`` for malformed bytes, for a known feature with another need or other tables, and
+        ///   for a statement that does not create a table.
         static func features(_ bytes: [UInt8]) throws(RecordDamage) -> [DatabaseFeature] {
             var reader = ByteReader(bytes[...])
             var features: [DatabaseFeature] = []

@@ -3,36 +3,38 @@
     import BackendRuntime
     import Sealing
 
-    /// A call that waits to be carried out, with the keys it was made for.
+    /// A call that waits for its commit, with the session that it was made for.
     struct CommitRequest: Sendable {
         let session: DatabaseSession
         let mutations: [StorageMutation]
 
-        /// Whether the call was made for this header of this file.
+        /// Returns whether the call was made for this header of this file.
         func isFor(_ file: DatabaseFile.FileID, _ header: DatabaseHeader) -> Bool { session.file == file && session.header == header }
     }
 
     /// The result of a call.
     enum CommitResponse: Sendable {
         case results([MutationResult])
-        /// The file or its keys have changed since the call was made. Nothing was changed; the call is repeated with a new session.
+        /// The file or its keys have changed since the call was made. Nothing was changed, and the caller repeats the
+        /// call with a new session.
         case outdated
     }
 
-    /// Writing, group by group.
+    /// Group commit.
     extension DatabaseFile {
-        /// Carries out calls in one transaction with one flush, under the lock. Each call is one atomic batch; later ones see earlier ones.
+        /// Carries out calls in one transaction with one flush, under the lock. Each call is one atomic batch, and
+        /// later calls see the changes of earlier ones.
         /// - Parameters:
-        ///   - deadline: Until when other processes are waited for.
-        ///   - progressed: Called while the work goes on.
+        ///   - deadline: When to stop waiting for other processes.
+        ///   - progressed: Called while the work continues.
         func commit(
             _ requests: [CommitRequest], deadline: MonotonicInstant, progressed: () -> Void
         ) -> [Result<CommitResponse, BackendError>] {
             do throws(BackendError) {
                 guard let writer = try writer(deadline: deadline) else { return requests.map { _ in .success(.outdated) } }
                 let responses = try commit(requests, writer, deadline: deadline, progressed)
-                // Remove deleted bytes from the log too before the caller is answered, unless a reader keeps an older state for longer
-                // than this.
+                // Remove deleted bytes from the log too before the callers get their results. Do not wait longer than
+                // this limit for a reader of an older state.
                 writer.scrubIfNeeded(deadline: min(deadline, clock.now.advanced(by: Self.scrubLimit)))
                 if writer.isLogLong { lane.enqueue { self.checkpoint() } }
                 return responses.map { .success($0) }
@@ -47,7 +49,8 @@
             _ requests: [CommitRequest], _ writer: DatabaseWriter, deadline: MonotonicInstant, _ progressed: () -> Void
         ) throws(BackendError) -> [CommitResponse] {
             var steps = 0
-            // To tell every caller of a large group takes as long as a step itself.
+            // Reporting progress to every caller of a large group takes as long as a step, so it is reported every 64
+            // steps.
             func stepped() {
                 if steps % 64 == 0 { progressed() }
                 steps += 1
@@ -57,14 +60,15 @@
             try writer.transaction(deadline: deadline) { header in
                 requests.first { $0.isFor(writer.file, header) }?.session.keyset
             } _: { (rows) throws(BackendError) in
-                // A call may add a feature to it.
+                // A call may add a feature to the header, so compare the requests with the header before the first
+                // call.
                 let header = rows.header
                 for request in requests {
                     guard !isLocked, request.isFor(writer.file, header) else {
                         responses.append(.outdated)
                         continue
                     }
-                    // A call that is alone is undone with its transaction.
+                    // A single call needs no savepoint, because it is undone with its transaction.
                     let outcome = requests.count == 1 ? evaluate(request, rows, stepped) : try rows.one { evaluate(request, rows, stepped) }
                     responses.append(.results(outcome.results))
                     isChanged = isChanged || outcome.isChanged
@@ -75,7 +79,7 @@
             return responses.isEmpty ? requests.map { _ in .outdated } : responses
         }
 
-        /// Checks that the commit went to the file that is at the path.
+        /// Checks that the file at the path is the one that the commit was written to.
         func confirm(_ file: FileID) throws(BackendError) {
             let current: FileID?
             do throws(BackendError) { current = try fileAtPath() } catch {
@@ -92,9 +96,9 @@
 
         /// Carries out one call inside the transaction.
         /// - Parameters:
-        ///   - stepped: Called before each mutation is looked at, and before it is carried out.
+        ///   - stepped: Called before each mutation is checked, and before it is carried out.
         private func evaluate(_ request: CommitRequest, _ rows: DatabaseWriter.Rows, _ stepped: () -> Void) -> CallOutcome {
-            // An address occurs only once in a call, so all conditions can be checked before anything is changed.
+            // An address occurs only once in a call, so all preconditions can be checked before anything is changed.
             let moves = rows.moves
             var found: [RowFinder.Found?] = []
             for (index, mutation) in request.mutations.enumerated() {
@@ -109,7 +113,7 @@
             var results: [MutationResult] = []
             for (index, (mutation, known)) in zip(request.mutations, found).enumerated() {
                 stepped()
-                // A row that was deleted before in this call may have made another move to its place.
+                // If this call has deleted a row, other rows may have moved to another id. Then find the row again.
                 let row = known == nil || rows.moves == moves ? known : look(mutation.address, request.session.keyset, rows).row
                 isChanged = isChanged || mutation.operation != .check && (row != nil || mutation.operation != .delete)
                 do throws(BackendError) { results.append(try carryOut(mutation, row, request, rows)) } catch {
@@ -119,7 +123,8 @@
             return CallOutcome(results: results, isChanged: isChanged)
         }
 
-        /// The value in a slot. The call's keyset is that of the transaction, so a row that names another key is damaged. What SQLite cannot read there is an error of this slot alone.
+        /// Returns the state of a slot. The call's keyset is that of the transaction, so a row that names another key
+        /// is damaged. If SQLite cannot read the row, that is an error of this slot only.
         private func look(
             _ address: StorageAddress, _ keyset: Keyset, _ rows: DatabaseWriter.Rows
         ) -> (probe: StorageProbe, row: RowFinder.Found?) {
@@ -154,7 +159,7 @@
             return .applied(SealedRow.revision(of: try write(content, over: row, keyset, rows)), .durable)
         }
 
-        /// Writes a row and its labels under the active key, in place of the row that its name has.
+        /// Writes a row and its labels under the active key, and replaces the existing row of the name.
         /// - Returns: The sealed bytes.
         func write(
             _ content: RowContent, over row: RowFinder.Found?, _ keyset: Keyset, _ rows: DatabaseWriter.Rows
@@ -163,7 +168,7 @@
             try rows.relabel(address, row, content.kind == .value ? content.metadata : nil, keyset)
             let place = row.flatMap { $0.key.id == keyset.active.id ? $0 : nil }
             let slot = place?.slot ?? keyset.active.slot(of: address, table: DatabaseFormat.table)
-            // It starts at a random number, so that it does not tell how often the row was changed.
+            // A new row gets a random version, so that the version does not reveal how often the row was changed.
             let version: Int64
             if let known = row?.version, known > 0, known < .max {
                 version = known + 1
@@ -177,14 +182,15 @@
                 try rows.deleteOthers(slot, above: place.id)
                 for key in keyset.decryptOnly { try rows.deleteAll(key.slot(of: address, table: DatabaseFormat.table)) }
             } else {
-                // A row of an older key has another place.
+                // The row of an older key has another slot, so it is deleted instead of replaced.
                 if let row { try clear(row, address, keyset, rows) }
                 try rows.insert(slot, version: version, sealed: sealed)
             }
             return sealed
         }
 
-        /// Removes a row and every other row of its name, such as an older one that was copied there: none may take the row's place.
+        /// Deletes a row and all other rows of its name. An attacker may have inserted a copy of an older row, which
+        /// must not become the current one.
         private func clear(
             _ row: RowFinder.Found, _ address: StorageAddress, _ keyset: Keyset, _ rows: DatabaseWriter.Rows
         ) throws(BackendError) {
@@ -194,34 +200,35 @@
 
         // MARK: The log
 
-        /// Writes the log back after the callers have been answered.
+        /// Writes the log back after the callers have got their results.
         private func checkpoint() {
             guard let writer = openWriter else { return }
             do throws(BackendError) {
                 try locked(deadline: clock.now.advanced(by: .seconds(1))) { writer.checkpoint() }
             } catch {
-                // The log grows a little longer; the next commit tries again.
+                // The log grows a little longer, and the next commit tries again.
             }
         }
 
-        /// Overwrites a transaction in the log that its index does not name. Its process was killed, and the next recovery would apply it. Waits for a running
-        /// process that is just committing.
+        /// Overwrites a transaction that is in the log but not in the log's index. Its process was killed, and the next
+        /// recovery would apply it. Waits if a running process is just committing.
         func settleLog(deadline: MonotonicInstant) throws(BackendError) {
             try locked(deadline: deadline) { () throws(BackendError) in try writer(deadline: deadline)?.settleLog(deadline: deadline) }
         }
 
-        /// Makes durable what a read can have returned. LocalData's own commits are durable before they are visible; another program's need
-        /// not be. Called under the lock.
+        /// Makes durable everything that a read may have returned. LocalData's commits are durable before they are
+        /// visible; those of another program may not be. Called under the lock.
         func flush(deadline: MonotonicInstant) throws(BackendError) {
             guard try fileID() != nil else { return }
-            // Only the log is opened here: closing a descriptor of the database itself would drop the locks that SQLite holds on it.
+            // Open the log only. Closing a descriptor of the database itself would release the locks that SQLite holds
+            // on it.
             do throws(FileError) {
                 if try files.status(path + "-wal") != nil { try files.synchronizeFile(path + "-wal") }
                 try files.synchronizeDirectory(parentDirectory(of: path))
             } catch {
                 throw error.backendError()
             }
-            // Without a log, there is nothing in it.
+            // Without a log there is no transaction to overwrite.
             guard try hasLog() else { return }
             let writer = try writer(deadline: deadline)
             try writer?.settleLog(deadline: deadline)

@@ -3,24 +3,26 @@
     import BackendRuntime
     import Sealing
 
-    /// Creating a database: it is whole and durable before it gets its name, so no process ever sees half of one.
+    /// Creation of a database. The file is complete and durable before it gets its name, so no other process ever opens
+    /// an incomplete database.
     extension DatabaseFile {
-        /// Creates the database, unless there is one by now.
+        /// Creates the database, unless it exists.
         /// - Parameters:
-        ///   - kek: The key that wraps its data key.
-        ///   - source: The short name of the key's source.
-        ///   - context: Where the database belongs.
-        ///   - deadline: Until when another process is waited for.
+        ///   - kek: The key-encryption key, which wraps the data key.
+        ///   - source: The short name of the source that holds the key.
+        ///   - context: The application, kind and scope that the database belongs to.
+        ///   - deadline: When to stop waiting for the lock of another process.
         func create(kek: SealingKey, source: String, context: StoreContext, deadline: MonotonicInstant) throws(BackendError) {
             let directory = parentDirectory(of: path)
-            // The lock beside the database needs the folder: programs with other folders of locks would remove each other's drafts.
+            // The lock file beside the database needs this folder. Without that lock, programs with different lock
+            // folders would remove each other's drafts.
             do throws(FileError) { try files.createDirectory(directory) } catch { throw error.backendError() }
-            // Nothing is made where others can write.
+            // Create nothing in a folder that other users can change.
             try requireTrust()
             try locked(deadline: deadline) { () throws(BackendError) in
                 guard try fileID() == nil else { return }
                 let draft = "\(directory)/\(draftPrefix)\(hexadecimalText(of: runtime.randomBytes(8))).tmp"
-                // Again, with the locks that were made.
+                // Check again, because the lock files exist now.
                 try requireTrust()
                 do throws(FileError) {
                     try removeDrafts()
@@ -45,7 +47,8 @@
             }
         }
 
-        /// Fills a draft with a rollback journal. Once it is closed it is one file, and has a write-ahead log from then on.
+        /// Writes the schema and the header into a draft with a rollback journal. Once the connection is closed, the
+        /// draft is a single file. The next connection uses a write-ahead log.
         private func write(_ header: DatabaseHeader, _ state: [UInt8], to draft: String) throws(BackendError) {
             do throws(SQLiteFault) {
                 let connection = try Connection(path: draft, leavesLog: false)
@@ -67,8 +70,8 @@
 
         private var draftPrefix: String { ".\(lastComponent(of: path)).localdata-" }
 
-        /// Removes drafts, those of processes that were killed too: one of them may be a second name of the database. Called with the lock
-        /// held, as they are made.
+        /// Removes all drafts, including those of killed processes, because a draft may be a second hard link to the
+        /// database. The caller holds the lock under which drafts are created.
         func removeDrafts() throws(FileError) {
             let directory = parentDirectory(of: path)
             for name in try files.list(directory) ?? [] where name.hasPrefix(draftPrefix) { try files.remove("\(directory)/\(name)") }

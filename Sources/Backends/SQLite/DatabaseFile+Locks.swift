@@ -4,18 +4,20 @@
 
     /// The locks between processes.
     extension DatabaseFile {
-        /// The lock file beside a database. Every program takes it, whatever folder of locks it was configured with.
+        /// Returns the lock file beside a database. Every program takes this lock, whatever folder it is configured to
+        /// keep locks in.
         static func neighborLock(of path: String) -> String { path + "-lock" }
 
         private func onFiles<R>(_ work: (any FileSystem) throws(FileError) -> R) throws(BackendError) -> R {
             do throws(FileError) { return try work(files) } catch { throw error.backendError() }
         }
 
-        /// Holds the locks between processes while something is written: the one that programs of one configuration hand on in turn, and the one
-        /// beside the database.
+        /// Runs work while it holds both locks between processes. The first lock is in the configured folder, and its
+        /// waiting processes take turns. The second lock is beside the database.
         ///
-        /// SQLite before 3.51.3 (3.50.7, 3.44.6) can damage a database when one connection writes while another checkpoints
-        /// (sqlite.org/wal.html, "the WAL-reset bug"); with the lock this never happens, whatever version of SQLite another program has.
+        /// SQLite before 3.51.3 (3.50.7, 3.44.6) can damage a database when one connection writes while another one
+        /// checkpoints (sqlite.org/wal.html, "the WAL-reset bug"). The locks prevent that between programs of this
+        /// library, whatever version of SQLite they have.
         func locked<R>(deadline: MonotonicInstant, _ work: () throws(BackendError) -> R) throws(BackendError) -> R {
             let clock = clock
             let isOver: @Sendable () -> Bool = { clock.now >= deadline }
@@ -29,7 +31,7 @@
             defer { lock.release() }
             let neighbor = try onFiles { (files) throws(FileError) -> (any FileLock)? in
                 do throws(FileError) { return try files.lock(Self.neighborLock(of: path), giveUp: isOver) } catch {
-                    // Without its folder there is no database that another program could write.
+                    // Without the folder there is no database that another program could write.
                     guard error.isNotFound else { throw error }
                     return nil
                 }
@@ -42,8 +44,8 @@
             return try work()
         }
 
-        /// As ``locked(deadline:_:)``, with a transaction that the first commit uses: a caller that leaves while other programs keep the database
-        /// busy has changed nothing.
+        /// Like ``locked(deadline:_:)``, but also begins the transaction that the first commit uses. If the call times
+        /// out because other programs keep the database busy, nothing has changed.
         func lockedForCommits(deadline: MonotonicInstant, _ work: () -> Void) throws(BackendError) {
             try locked(deadline: deadline) { () throws(BackendError) in
                 let writer = try writer(deadline: deadline)
@@ -53,7 +55,8 @@
             }
         }
 
-        /// As ``locked(deadline:_:)``; where there is no database, nothing is created for a lock either.
+        /// Like ``locked(deadline:_:)``, but runs the work without a lock if the database does not exist. So no lock
+        /// file is created for a missing database.
         func lockedIfItExists(deadline: MonotonicInstant, _ work: () -> Void) throws(BackendError) {
             if try fileID() == nil { work() } else { try locked(deadline: deadline, work) }
         }

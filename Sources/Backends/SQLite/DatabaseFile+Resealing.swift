@@ -3,24 +3,26 @@
     import BackendRuntime
     import Sealing
 
-    /// Rows of keys that only open, sealed again with the active key: part by part, each in one transaction under the lock.
+    /// Resealing: rows that were sealed with a decrypt-only key are sealed again with the active key. A decrypt-only
+    /// key opens older rows but seals no new ones. Each part of the rows is one transaction under the lock.
     extension DatabaseFile {
-        /// What one part came to.
+        /// The result of resealing one part of the rows.
         struct Resealed: Sendable {
-            /// The rows that were sealed again.
+            /// The number of rows that were resealed.
             var rows = 0
-            /// The rows that name such a key, and are none that a read of their name finds: they were left as they are.
+            /// The number of rows of such a key that no read of their name finds. They were left unchanged.
             var damaged = 0
-            /// Where the next part begins; nil at the end.
+            /// The id at which the next part begins; nil at the end.
             var next: Int64?
         }
 
-        /// Seals some rows again; their revisions stay. In the order of their slots, so that pages can tell which they have met.
+        /// Reseals some rows and keeps their revisions. The rows are processed in the order of their slots, so that
+        /// pages can determine which of them they have already listed.
         /// - Parameters:
-        ///   - id: The place to begin at.
-        ///   - limit: How many rows to look at.
-        ///   - session: The database, with the keys that it has now.
-        /// - Returns: Nil when file or keys have changed since the session was opened.
+        ///   - id: The first id to check.
+        ///   - limit: The maximum number of rows to check.
+        ///   - session: The session, with the current keys of the database.
+        /// - Returns: Nil if file or keys have changed since the session was opened.
         func reseal(
             from id: Int64, limit: Int, _ session: DatabaseSession, deadline: MonotonicInstant
         ) throws(BackendError) -> Resealed? {
@@ -57,18 +59,18 @@
                 _ = try write(content, over: row, rows.keyset, rows)
                 part.rows += 1
             }
-            // A row that was above one of these because its place was taken may have moved to it.
+            // A row above one of these may have moved to the id that it left free.
             if part.rows > 0 { part.next = min(part.next ?? .max, found.map(\.id).min() ?? id) }
             return part
         }
 
-        /// Gives the database another id, in one transaction. Every row is sealed again with a new key, and every earlier key is destroyed. A damaged row
-        /// is not changed. Reads report it as damaged.
+        /// Gives the database another id in one transaction. Every row is resealed with a new key, and every earlier
+        /// key is destroyed. A damaged row is left unchanged, and reads report it as damaged.
         /// - Parameters:
-        ///   - header: The header that is replaced.
+        ///   - header: The header to replace.
         ///   - change: The new header, with the keys of both headers.
         ///   - onProgress: Called after each part of the rows.
-        /// - Returns: Whether it is done; false when the header is another one by now.
+        /// - Returns: Whether the id was changed; false if the database has another header now.
         func reidentify(
             _ header: DatabaseHeader, _ change: HeaderChange, deadline: MonotonicInstant, onProgress: () -> Void
         ) throws(BackendError) -> Bool {
@@ -106,13 +108,15 @@
             }
         }
 
-        /// How many rows are looked at before progress is reported.
+        /// The maximum number of rows to check before progress is reported.
         private static let partLength = 500
 
-        /// Destroys the keys that only open, once no row needs them: their wraps are overwritten in the file and in its log.
+        /// Destroys the decrypt-only keys if no row needs them. Their wrapped copies are overwritten in the file and in
+        /// its log.
         /// - Parameters:
-        ///   - header: The header without these keys, and its keyset.
-        /// - Returns: Nil when file or keys have changed since the session was opened, or a row needs one of the keys; else whether the log is overwritten too.
+        ///   - change: The header without these keys, with the keys of both headers.
+        /// - Returns: Whether the log was overwritten too. Nil, without a change, if file or keys have changed since
+        ///   the session was opened, or if a row needs one of the keys.
         func deleteOlderKeys(
             _ session: DatabaseSession, _ change: HeaderChange, deadline: MonotonicInstant
         ) throws(BackendError) -> Bool? {
@@ -137,12 +141,12 @@
             }
         }
 
-        /// How long readers of an older state are waited for, so that their log can be overwritten.
+        /// How long to wait for readers of an older state, so that the log can be overwritten.
         private static let destructionLimit = Duration.seconds(2)
     }
 
     extension RowContent {
-        /// The content of a row that was found and opened; nil for damage.
+        /// Creates the content of a row that was found; nil if the row is damaged.
         fileprivate init?(_ row: RowFinder.Found) {
             guard let address = row.address else { return nil }
             switch row.probe {
@@ -156,20 +160,21 @@
     }
 
     extension DatabaseWriter.Rows {
-        /// A row of a key that only opens.
+        /// A row that was sealed with a decrypt-only key.
         fileprivate struct Older {
             let id: Int64
             let slot: [UInt8]
-            /// Nil for a row that does not open.
+            /// Nil if the row does not open.
             let address: StorageAddress?
             let revision: StorageRevision?
         }
 
-        /// After how many bytes of rows a part ends.
+        /// The number of bytes of rows after which a part ends.
         private static let partLength = 4 << 20
 
-        /// The next rows of keys that only open, in the order of their slots.
-        /// - Returns: The rows, and where to go on, or nil at the end; nil when there is no row of another key than the active one.
+        /// Returns the next rows of decrypt-only keys, sorted by their slots.
+        /// - Returns: The rows, and the id at which the next part begins (nil at the end). Nil if every further row has
+        ///   the active key.
         fileprivate func older(from id: Int64, _ limit: Int) throws(BackendError) -> (rows: [Older], next: Int64?)? {
             let active = hexadecimalText(of: keyset.active.id)
             var first: Int64?
@@ -197,7 +202,7 @@
                     Older(id: id, slot: row.slot.map { Array($0) } ?? [], address: content?.address, revision: content?.revision))
             }
             var next = end ?? (ids.count < limit ? nil : ids.last.map { $0 + 1 })
-            // Rows without a gap between them are in no order: they stay together.
+            // Rows with consecutive ids can have slots in any order, so they must stay in one part.
             if next != nil, let cut = ids.indices.dropFirst().last(where: { ids[$0] != ids[$0 - 1] + 1 }) {
                 next = ids[cut]
                 found.removeAll { $0.id >= ids[cut] }
@@ -205,7 +210,7 @@
             return (found.sorted { $0.slot.lexicographicallyPrecedes($1.slot) }, next)
         }
 
-        /// The row that a read of a name finds.
+        /// Returns the row that a read of a name finds.
         fileprivate func row(of address: StorageAddress) throws(BackendError) -> RowFinder.Found? {
             do throws(SQLiteFault) {
                 guard case .found(let row) = try finder.find(address, keyset, inTransaction: true, computesTerm: true) else { return nil }
@@ -215,7 +220,7 @@
             }
         }
 
-        /// Whether any row names a key.
+        /// Returns whether any row names a key.
         fileprivate func holdsRow(of key: DataKey) throws(BackendError) -> Bool {
             try finder.database.number(
                 "SELECT count(*) FROM records WHERE substr(sealed, 1, 9) = x'\(hexadecimalText(of: [SealedRow.format] + key.id))'") > 0

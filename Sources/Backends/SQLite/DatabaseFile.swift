@@ -4,33 +4,34 @@
     import Sealing
     import Synchronization
 
-    /// The database on the disk: found, opened, written and closed. Everything here may block and is called on the store's lane only,
-    /// except ``session`` and ``isCurrent(_:)``.
+    /// Finds, opens, writes and closes the file of a database. Everything here may block, and is called only on the
+    /// store's lane (a serial queue), except ``session`` and ``isCurrent(_:_:)``. The log is SQLite's write-ahead log.
     ///
-    /// All connections are to one file. Before another file of the same name is opened, every connection to the first is closed: two
-    /// files would share one log, and SQLite's locks with it.
+    /// All connections are open on the same file. Before another file of the same name is opened, every connection to
+    /// the first one is closed. Otherwise both files would share one log and SQLite's locks.
     final class DatabaseFile: Sendable {
-        /// A file's identity: another file may get the same name.
+        /// The identity of a file. A file that replaces another one has the same name but another identity.
         struct FileID: Hashable, Sendable {
             let device: UInt64
             let inode: UInt64
         }
 
-        /// A database that was found, with the part that can be read without a key.
+        /// A database that was found, with everything that can be read without a key.
         ///
-        /// `@unchecked Sendable`: the connection is used on the lane only, by one piece of work at a time.
+        /// `@unchecked Sendable`: the connection is used on the lane only, by one task at a time.
         struct Found: @unchecked Sendable {
             let file: FileID
             let header: DatabaseHeader
-            /// The sealed state; nil where there is none.
+            /// The sealed state; nil if there is none.
             let state: [UInt8]?
             /// A connection for reading, used on the lane until a session takes it.
             let connection: Connection
 
-            /// The state, opened; nil where there is none, or it does not open.
+            /// Returns the decrypted state; nil if it is missing or does not open.
             func openedState(_ keyset: Keyset) -> CommitState? { state.flatMap { keyset.active.openState($0) } }
 
-            /// Checks with the opened state that header and keys are those of the last commit: older tables that were put back are refused.
+            /// Checks that header and keys are those of the last commit, whose header tag is in the sealed state. This
+            /// detects older tables of keys that were put back.
             /// - Throws: ``BackendError`` with `corrupted`.
             func requireCurrentKeys(_ state: CommitState?) throws(BackendError) {
                 guard state?.header == header.tag else {
@@ -42,7 +43,7 @@
             }
         }
 
-        /// `@unchecked Sendable`: it is reached through the mutex, and what is in it is used on the lane only.
+        /// `@unchecked Sendable`: it is accessed through the mutex, and its content is used on the lane only.
         private struct State: @unchecked Sendable {
             var found: Found?
             var writer: DatabaseWriter?
@@ -52,13 +53,13 @@
         let lockPath: String
         let runtime: Runtime
         let lane: any Lane
-        /// Lists rows, on a lane of its own.
+        /// Lists rows, on a separate lane.
         let scanner: DatabaseScanner
-        /// Compares the database with its freshness anchor; nil where it has none.
+        /// Compares the database with its freshness anchor; nil if it has no anchor.
         let follower: AnchorFollower?
         private let state = Mutex(State())
         private let openSession = Mutex<DatabaseSession?>(nil)
-        /// Whether the program has locked the database: no session is opened or used.
+        /// Whether the program has locked the database. Then no session is opened or used.
         private let lockFlag = Atomic(false)
 
         var files: any FileSystem { runtime.files }
@@ -73,17 +74,18 @@
             scanner = DatabaseScanner(path: path)
         }
 
-        /// The open database, if there is one that may be used; may be read on any thread.
+        /// The open database; nil while it is closed or locked. It may be read on any thread.
         var session: DatabaseSession? { isLocked ? nil : openSession.withLock(\.self) }
 
         /// Whether the program has locked the database.
         var isLocked: Bool { lockFlag.load(ordering: .acquiring) }
 
+        /// Locks or unlocks the database for this program.
         /// - Returns: Whether it was locked before.
         @discardableResult
         func setLocked(_ isLocked: Bool) -> Bool { lockFlag.exchange(isLocked, ordering: .acquiringAndReleasing) }
 
-        /// Whether there are keys in memory.
+        /// Whether data keys are in memory.
         var holdsKeys: Bool { openSession.withLock { $0 != nil } }
 
         func requireUnlocked() throws(BackendError) {
@@ -91,11 +93,12 @@
             throw BackendError(.locked, "The program has locked the database. Unlock it and try again; nothing was changed.")
         }
 
-        /// How long a file that was found at its path is assumed to be there still. After that, validated reads too notice that a database
-        /// was replaced.
+        /// How long a file that was found at the path is assumed to stay there. After that, `validated` reads also
+        /// check whether the database was replaced.
         private static let trust = Duration.milliseconds(100)
 
-        /// Whether a session's file is still at the path: at most one `stat`, which any thread may make.
+        /// Returns whether a session's file is still at the path. Calls `stat` at most once, and may be called on any
+        /// thread.
         func isCurrent(_ session: DatabaseSession, _ freshness: ReadFreshness = .fresh) -> Bool {
             let now = clock.now
             if freshness == .validated, now.nanoseconds < session.trustedUntil.load(ordering: .relaxed) { return true }
@@ -106,13 +109,14 @@
 
         // MARK: Finding
 
-        /// The database, if there is one; nil when it is proven that there is none.
-        /// - Parameter deadline: Until when another process is waited for that keeps SQLite from reading.
+        /// Finds the database. Returns nil only if the database certainly does not exist.
+        /// - Parameter deadline: When to stop waiting for another process that keeps SQLite from reading.
         func find(deadline: MonotonicInstant) throws(BackendError) -> Found? {
             try retryingWhileBusy(deadline: deadline) { () throws(BackendError) in try look() }
         }
 
-        /// Repeats work, until the deadline, while another process that is opening, closing or repairing the database keeps SQLite busy.
+        /// Repeats work until the deadline while SQLite is busy, because another process is opening, closing or
+        /// repairing the database.
         func retryingWhileBusy<R>(deadline: MonotonicInstant, _ work: () throws(BackendError) -> R) throws(BackendError) -> R {
             while true {
                 do throws(BackendError) { return try work() } catch {
@@ -143,7 +147,7 @@
         }
 
         private func read(_ file: FileID, _ connection: Connection) throws(BackendError) -> Found {
-            // One state of the file for all of it.
+            // Read everything in one transaction, so that it belongs to one state of the file.
             let (header, state) = try connection.inReadTransaction { () throws(BackendError) in
                 try connection.checkFormat()
                 try checkLength(connection)
@@ -155,8 +159,8 @@
             return Found(file: file, header: header, state: state, connection: connection)
         }
 
-        /// Checks that the file is as long as its header says, unless the rest may be in the log. SQLite reads a part of a page as if it
-        /// were whole.
+        /// Checks that the file is as long as its header states, unless the rest may be in the log. SQLite would read
+        /// an incomplete page as if it were complete.
         private func checkLength(_ connection: Connection) throws(BackendError) {
             let length = try connection.number("PRAGMA page_count") * connection.number("PRAGMA page_size")
             let file: FileStatus?
@@ -165,12 +169,13 @@
             throw BackendError(.corrupted, "The database \(path) was cut off. Restore it from a backup; nothing was changed.")
         }
 
-        /// The file at the path, without checking the files beside it: enough where it is open already.
+        /// Returns the file at the path without checking the files beside it. That is enough if the file is already
+        /// open.
         func fileAtPath() throws(BackendError) -> FileID? {
             do throws(FileError) { return try files.status(path).map(FileID.init) } catch { throw error.backendError() }
         }
 
-        /// The file at the path; nil when there is none, and none has left its log behind.
+        /// Returns the file at the path; nil if there is neither a database nor a log with content.
         func fileID() throws(BackendError) -> FileID? {
             let (file, log, journal): (FileStatus?, FileStatus?, FileStatus?)
             do throws(FileError) {
@@ -180,7 +185,7 @@
             } catch {
                 throw error.backendError()
             }
-            // SQLite would play back any such journal, and remove a file that it names, before it reads the database.
+            // SQLite would apply such a journal before it reads the database, and delete a file that the journal names.
             if let journal, journal.size > 0 || !journal.isRegular {
                 throw BackendError(
                     .corrupted,
@@ -207,26 +212,29 @@
             return FileID(file)
         }
 
-        /// Checks that nobody but the user and root can change the database, the files beside it, and the lock that keeps writers apart.
+        /// Checks that only the user and root can change the database, the files beside it, and the lock files of
+        /// writers.
         func requireTrust() throws(BackendError) {
             try files.requireTrust(in: [path, path + "-wal", path + "-shm", lockPath, Self.neighborLock(of: path)])
         }
 
         // MARK: Opening
 
-        /// Opens a session of a database that was found, with its keys; nil when another database is there by now.
+        /// Opens a session with the keys of a database that was found. Returns nil if another database is at the path
+        /// now.
         func open(_ found: Found, _ keyset: Keyset, deadline: MonotonicInstant) throws(BackendError) -> DatabaseSession? {
             try retryingWhileBusy(deadline: deadline) { () throws(BackendError) in try open(found, keyset) }
         }
 
         private func open(_ found: Found, _ keyset: Keyset) throws(BackendError) -> DatabaseSession? {
-            // On the lane: a lock that began before has closed the session by now, or closes it after this.
+            // This runs on the lane. A call that locked the database has already closed the session, or closes it after
+            // this work.
             try requireUnlocked()
             if let known = session, known.file == found.file, known.header == found.header { return known }
             guard let there = state.withLock(\.found), there.file == found.file, there.header == found.header else { return nil }
-            // The connection that found the database becomes the first that reads it.
+            // The connection that found the database becomes the session's first connection for reading.
             let made = try DatabaseSession(there, keyset) { [weak self] () throws(BackendError) in
-                // The session is a part of this file: a strong reference would keep both, and the connections open.
+                // This object owns the session. A strong reference would keep both alive and the connections open.
                 guard let self else { throw BackendError(.unavailable, "The database was closed. Try again.") }
                 return try secondConnection(there.file)
             }
@@ -235,7 +243,7 @@
                 defer { session = made }
                 return session
             }
-            // Its keys are out of date.
+            // The older session has outdated keys.
             older?.close()
             return made
         }
@@ -250,7 +258,7 @@
             return connection
         }
 
-        /// The connection that writes to the file at the path; nil when there is none.
+        /// Returns the connection that writes to the file at the path; nil if there is no file.
         func writer(deadline: MonotonicInstant) throws(BackendError) -> DatabaseWriter? {
             if let known = state.withLock(\.writer), try fileAtPath() == known.file { return known }
             let file = try fileID()
@@ -259,14 +267,15 @@
             try requireTrust()
             do throws(FileError) { try removeDrafts() } catch { throw error.backendError() }
             let writer = try writableWriter(file, deadline: deadline)
-            // The log is there by now. SQLite goes on when it cannot flush the folder's names, and does not flush the folders above.
+            // The log exists now. SQLite ignores a failed flush of the folder, and does not flush the folders above it.
             do throws(FileError) { try files.synchronizeDirectory(parentDirectory(of: path)) } catch { throw error.backendError() }
             state.withLock { $0.writer = writer }
             return writer
         }
 
-        /// Opens a connection that can write. A file that cannot be opened for writing, SQLite opens for reading only, and shares that between its
-        /// connections: then all of them are closed, and opened once more.
+        /// Opens a connection that can write. If SQLite cannot open a file for writing, it opens the file read-only and
+        /// shares that between its connections. In this case all connections are closed, and the file is opened once
+        /// more.
         private func writableWriter(_ file: FileID, deadline: MonotonicInstant) throws(BackendError) -> DatabaseWriter {
             for isLast in [false, true] {
                 let writer = try DatabaseWriter(
@@ -296,10 +305,10 @@
             )
         }
 
-        /// The writer, if there is one already.
+        /// The connection that writes, if it is open.
         var openWriter: DatabaseWriter? { state.withLock(\.writer) }
 
-        /// Whether there is a log that holds something.
+        /// Returns whether there is a log with content.
         func hasLog() throws(BackendError) -> Bool {
             do throws(FileError) { return try files.status(path + "-wal").map { $0.size > 0 } ?? false } catch {
                 throw error.backendError()
@@ -308,10 +317,10 @@
 
         // MARK: Closing
 
-        /// Closes every connection that is to another file. Nothing is written, so no lock is needed.
+        /// Closes every connection if one of them is open on another file. Nothing is written, so no lock is needed.
         private func keepOnly(_ file: FileID?) {
             guard isAnyOpen(otherThan: file) else { return }
-            // The log may be the new file's by now, so nothing is written back into the old one.
+            // The log may already belong to the new file, so nothing is written back into the old one.
             closeAll { $0.abandon() }
         }
 
@@ -341,15 +350,16 @@
         /// Closes every connection and writes nothing.
         func closeWithoutWriting() { keepOnly(nil) }
 
-        /// Writes the log back into the database, empties it, and closes every connection. Where that cannot be done, as another process keeps the
-        /// lock until the deadline, the connections are closed and the log stays: what was acknowledged is in it.
+        /// Writes the log back into the database, empties it, and closes every connection. If another process keeps the
+        /// lock until the deadline, the connections are closed and the log stays. It contains all acknowledged changes.
         func close(deadline: MonotonicInstant) {
             guard holdsKeys || state.withLock({ $0.found != nil || $0.writer != nil }) else { return }
             do throws(BackendError) {
                 try locked(deadline: deadline) { () throws(BackendError) in
-                    // A database that was only read may have a log too, left by a process that was killed.
+                    // Open the writer to empty the log. A database that was only read may also have one, which a killed
+                    // process left.
                     do throws(BackendError) { _ = try writer(deadline: deadline) } catch {
-                        // A database that cannot be written is closed as it is.
+                        // A database that cannot be written is closed without writing.
                     }
                     closeAll { $0.close(deadline: deadline) }
                 }

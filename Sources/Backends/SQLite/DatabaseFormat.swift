@@ -1,16 +1,18 @@
 #if SQLite
     import BackendContract
 
-    /// The format 1 of a database (`Docs/Design.md` describes it byte for byte).
+    /// Format 1 of an encrypted database: schema, identifiers and connection settings. `Docs/Design.md` describes it
+    /// byte for byte.
     enum DatabaseFormat {
-        /// "LDB1" in the file's header: the application that the database belongs to.
+        /// The `application_id` in the SQLite header: "LDB1". A file with another id belongs to another program.
         static let applicationID = 0x4C44_4231
-        /// The format's number, kept as SQLite's user version.
+        /// The number of the format. SQLite stores it as `user_version`.
         static let number = 1
-        /// The table that the rows are in; it is part of what they are bound to.
+        /// The table of the encrypted rows. Its name is part of the authenticated data of every row.
         static let table = "records"
 
-        /// The statements that make the schema. A database that holds anything else is refused: a trigger could write, a view could answer.
+        /// The statements that create the schema. A database that contains anything beyond these tables and those of
+        /// its features is refused: a trigger could write, and a view could return forged rows.
         static let schema = [
             "CREATE TABLE header (name TEXT PRIMARY KEY NOT NULL, value BLOB NOT NULL) WITHOUT ROWID",
             "CREATE TABLE keys (key BLOB PRIMARY KEY NOT NULL, state INTEGER NOT NULL) WITHOUT ROWID",
@@ -19,32 +21,33 @@
             "CREATE TABLE state (id INTEGER PRIMARY KEY, sealed BLOB NOT NULL)",
         ]
 
-        /// The schema of a database with these features.
+        /// Returns the statements that create a database with the given features.
         static func schema(_ features: [DatabaseFeature]) -> Set<String> { Set(schema + features.flatMap(\.tables)) }
 
-        /// The statement that reads the header's features.
+        /// The query for the list of features in the header.
         static let featuresQuery = "SELECT value FROM header WHERE name = 'features'"
 
-        /// The statement that lists what a database holds.
+        /// The query for the statements of everything that the database contains.
         static let schemaQuery = "SELECT coalesce(sql, type || ' ' || name) FROM sqlite_schema ORDER BY name"
 
-        /// The statement that reads the header's tag.
+        /// The query for the header's authentication tag.
         static let tagQuery = "SELECT value FROM header WHERE name = 'tag'"
 
-        /// The statement that reads the sealed state.
+        /// The query for the sealed state, which counts the commits and rows of the database.
         static let stateQuery = "SELECT sealed FROM state WHERE id = 1"
 
         /// The settings of every connection.
         static let pragmas = [
-            // Nothing in the schema is trusted, nothing temporary reaches the disk, and what is deleted is overwritten.
+            // SQLite does not trust the schema, keeps temporary data in memory, and overwrites deleted bytes.
             "PRAGMA trusted_schema = OFF", "PRAGMA cell_size_check = ON", "PRAGMA temp_store = MEMORY", "PRAGMA mmap_size = 0",
             "PRAGMA secure_delete = ON",
-            // A commit is on the disk when it returns; checkpoints are made only where this library asks for one.
+            // A commit is on the disk when it returns. Checkpoints run only when this library requests one.
             "PRAGMA synchronous = FULL", "PRAGMA wal_autocheckpoint = 0",
         ]
 
-        /// Checks application id and format.
-        /// - Throws: ``BackendError``, naming what was found.
+        /// Checks the application id and the format number of a database.
+        /// - Throws: ``BackendError``: `corrupted` for another application id, `unsupported` for another format, which
+        ///   the message names.
         static func check(applicationID: Int, number: Int) throws(BackendError) {
             guard applicationID == Self.applicationID else {
                 throw BackendError(
@@ -59,16 +62,18 @@
             }
         }
 
-        /// Whether a schema is that of a database with some of the known features.
+        /// Returns whether a schema consists of the basic tables and the tables of some known features.
         private static func isPlausible(_ schema: [String]) -> Bool {
             let found = Set(schema)
             let features = DatabaseFeature.known.filter { found.isSuperset(of: $0.tables) }
             return schema.count == found.count && found == Self.schema(features)
         }
 
-        /// Checks the schema.
-        /// - Parameter features: Those in the header; nil where it has no such entry, which is the header's own damage.
-        /// - Throws: ``BackendError``: `incompatibleSchema`; `corrupted` where schema and features are not of one database.
+        /// Checks that the schema is the one that the format and the features require.
+        /// - Parameter features: The features that the header lists; nil if the header has no such entry. The check of
+        ///   the header reports that damage.
+        /// - Throws: ``BackendError``: `incompatibleSchema` for an unknown schema, `corrupted` if schema and features
+        ///   do not match.
         static func check(schema: [String], features: [DatabaseFeature]?) throws(BackendError) {
             let right = Self.schema(features ?? [])
             if Set(schema) == right, schema.count == right.count { return }
@@ -88,7 +93,7 @@
     }
 
     extension BackendError.Code {
-        /// The schema is not that of this format.
+        /// The schema of the database is not the one that its format requires.
         static let incompatibleSchema = BackendError.Code("incompatibleSchema")
     }
 #endif

@@ -2,22 +2,23 @@
     import BackendContract
     import Sealing
 
-    /// A database's header, which is not encrypted: what the database is, where it belongs, what may stand in it, and the wrapped keys.
+    /// The header of a database, which is not encrypted. It contains the id, the store context, the features, the
+    /// permitted row formats and the wrapped data keys.
     struct DatabaseHeader: Hashable, Sendable {
-        /// The database's id.
+        /// The id of the database: 16 random bytes.
         private(set) var database: [UInt8]
-        /// Where the database belongs.
+        /// The application, kind and scope that the database belongs to.
         var context: StoreContext
-        /// The features beyond the tables that every database has.
+        /// The features, which add tables to the basic schema.
         var features: [DatabaseFeature]
-        /// The formats that a row may have, in ascending order.
+        /// The formats that rows may have, in ascending order.
         let formats: [UInt8]
-        /// The wrapped data keys.
+        /// The data keys, wrapped for each recipient.
         var keys: KeyTables
-        /// The tag over all of it.
+        /// The authentication tag of header and keys, computed with the active data key.
         private(set) var tag: [UInt8] = []
 
-        /// A header with its tag.
+        /// Creates a header and computes its tag.
         init(
             database: [UInt8], context: StoreContext, features: [DatabaseFeature] = [], formats: [UInt8] = [SealedRow.format],
             keys: KeyTables, tagged keyset: Keyset
@@ -30,7 +31,7 @@
             tag = keyset.tag(header: entries, tables: keys)
         }
 
-        /// The same header after a change, with its tag.
+        /// Returns a changed copy of the header with a new tag.
         func changed(_ keyset: Keyset, _ change: (inout DatabaseHeader) -> Void) -> DatabaseHeader {
             var header = self
             change(&header)
@@ -38,31 +39,33 @@
             return header
         }
 
-        /// The header of the same content as another database.
+        /// Returns the header with another database id, another store context and other keys.
         func reidentified(_ database: [UInt8], in place: StoreContext, _ tables: KeyTables, _ keyset: Keyset) -> DatabaseHeader {
             changed(keyset) { ($0.database, $0.context, $0.keys) = (database, place, tables) }
         }
 
-        /// The same header with one more feature.
+        /// Returns the header with one more feature.
         func adding(_ feature: DatabaseFeature, _ keyset: Keyset) -> DatabaseHeader {
             changed(keyset) { $0.features = ($0.features + [feature]).sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) } }
         }
 
-        /// Whether there are labels.
+        /// Whether the database has labels, an index that queries use.
         var isIndexed: Bool { features.contains(.labels) }
 
-        /// The entries of the table `header`, without the tag.
+        /// The entries of the table `header`, except for the tag.
         var entries: [(name: String, value: [UInt8])] {
             [
                 ("context", context.bytes), ("database", database), ("features", DatabaseFeature.bytes(of: features)), ("formats", formats),
             ] + (keys.sender.map { [("sender", $0)] } ?? [])
         }
 
-        /// Unwraps the keys, and checks that header and keys are unchanged and belong here.
+        /// Unwraps the data keys. Checks that header and keys are unchanged, and that the database belongs to the given
+        /// context.
         /// - Parameters:
-        ///   - holder: One of the recipients.
-        ///   - place: Where the database is; nil to take it wherever it belongs.
-        /// - Throws: ``BackendError``: `encryptionKeyMismatch`, `corrupted`, `wrongContext`.
+        ///   - holder: The key of a recipient.
+        ///   - place: The context that the database must belong to; nil to accept any context.
+        /// - Throws: ``BackendError``: `encryptionKeyMismatch` if the holder is not a recipient; `corrupted`,
+        ///   `wrongContext`.
         func open(_ holder: KeyHolder, in place: StoreContext?) throws(BackendError) -> Keyset {
             let keyset = try Keyset.open(keys, database: database, formats: formats, holder: holder)
             guard keyset.isTag(tag, header: entries, tables: keys) else { throw Keyset.damage }
@@ -74,12 +77,12 @@
             return keyset
         }
 
-        /// Checks that every feature may be read without knowing it.
+        /// Throws if this version lacks a feature of the database that every reader must support.
         func requireReadable() throws(BackendError) {
             if let unknown = features.first(where: { !$0.isKnown && $0.need == .reading }) { throw unknown.readingRefused }
         }
 
-        /// Checks that every feature may be written beside without knowing it.
+        /// Throws if this version lacks a feature of the database that every writer must support.
         func requireWritable() throws(BackendError) {
             if let unknown = features.first(where: { !$0.isKnown && $0.need == .writing }) { throw unknown.writingRefused }
         }
@@ -88,8 +91,9 @@
     // MARK: Reading
 
     extension DatabaseHeader {
-        /// Reads the header of a database whose format was checked.
-        /// - Throws: ``BackendError``: `corrupted`; `unsupported` for a feature that a reader must know, by its name.
+        /// Reads the header of a database whose format has been checked.
+        /// - Throws: ``BackendError``: `corrupted`; `unsupported` for an unknown feature that every reader must
+        ///   support. The message names the feature.
         init(reading connection: Connection) throws(BackendError) {
             var values: [String: [UInt8]] = [:]
             try connection.rows("SELECT name, value FROM header") { (row) throws(BackendError) in
@@ -117,7 +121,7 @@
             try requireReadable()
         }
 
-        /// Reads the list of features.
+        /// Decodes the list of features.
         /// - Throws: ``BackendError`` with `corrupted`.
         static func features(_ bytes: [UInt8]) throws(BackendError) -> [DatabaseFeature] {
             do throws(RecordDamage) { return try DatabaseFeature.features(bytes) } catch { throw Keyset.damage }
@@ -147,7 +151,7 @@
     // MARK: Writing
 
     extension DatabaseHeader {
-        /// Writes all rows of the tables `header`, `keys` and `wraps` anew, inside the caller's transaction.
+        /// Replaces all rows of the tables `header`, `keys` and `wraps` inside the caller's transaction.
         func write(to connection: Connection) throws(SQLiteFault) {
             try connection.execute("DELETE FROM header; DELETE FROM keys; DELETE FROM wraps")
             try connection.insert(
@@ -165,7 +169,7 @@
     }
 
     extension Connection {
-        /// A value that a statement is given.
+        /// A value for a parameter of a statement.
         enum Parameter {
             case number(Int64)
             case bytes([UInt8])

@@ -3,8 +3,9 @@
     import BackendRuntime
     import CSQLite
 
-    /// The pages of a damaged database in the state that a connection reads, with what its log says of them: copied by SQLite without being
-    /// looked into, to a file beside the database, since nothing else gives pages. They are as sealed there as in the database.
+    /// A copy of the pages of a damaged database, in the state that a connection reads, including pages in the log.
+    /// SQLite copies the pages without interpreting them. They go to a file beside the database, because SQLite returns
+    /// pages in no other way. They are encrypted there as in the database.
     final class DatabaseImage {
         private let path: String
         private let files: any FileSystem
@@ -13,7 +14,7 @@
         private var isWhole = false
         private var offset: Int64 = 0
 
-        /// Begins the file. What a process left there that was killed is removed.
+        /// Creates the file of the copy. Removes files that killed processes left.
         init(of source: Connection, at database: String, _ runtime: Runtime) throws(BackendError) {
             let folder = parentDirectory(of: database)
             let prefix = ".\(lastComponent(of: database)).copy-"
@@ -34,7 +35,7 @@
         }
 
         /// Copies some pages.
-        /// - Returns: Whether all are copied.
+        /// - Returns: Whether all pages are copied.
         func step() throws(BackendError) -> Bool {
             if isWhole { return true }
             let code = sqlite3_backup_step(pages, 2_048)
@@ -49,7 +50,7 @@
             }
         }
 
-        /// The next bytes of the file; nil after the last.
+        /// Returns the next bytes of the copy; nil after the last ones.
         func next() throws(BackendError) -> [UInt8]? {
             let bytes: [UInt8]
             do throws(FileError) { bytes = try files.read(path, from: offset, count: BackupPart.size) ?? [] } catch {
@@ -59,14 +60,14 @@
             return bytes.isEmpty ? nil : bytes
         }
 
-        /// Removes the file.
+        /// Ends the copy and removes its file.
         func end() {
             if !isWhole {
                 sqlite3_backup_finish(pages)
                 copy.close()
             }
             isWhole = true
-            // What cannot be removed is sealed, and the next copy removes it.
+            // A file that cannot be removed is encrypted, and the next copy removes it.
             for ending in ["", "-journal", "-wal", "-shm"] { try? files.remove(path + ending) }
         }
     }

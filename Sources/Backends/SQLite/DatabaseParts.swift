@@ -2,20 +2,22 @@
     import BackendContract
     import BackendRuntime
 
-    /// The parts of a database in a backup. The first part is the counted statements of its tables; each other part is rows, one after the
-    /// other: the number of the table's statement (4 bytes), the number of columns (1), and each column: kind (1 byte) and content; 1 an
-    /// integer (8 bytes), 2 a text (counted), 3 a blob (counted).
+    /// The parts of a database in a backup. A counted field is preceded by its length in 4 bytes.
     ///
-    /// Of a damaged database some part begins with `FF FF FF FF`, where the number of a table would be, and so do all after it: what follows
-    /// is the database's file as it is, and the rows before it tell how it is opened and nothing more.
+    /// The first part has the counted statements that create the tables. Every other part has rows, one after the
+    /// other. A row starts with the number of its table's statement (4 bytes) and the number of its columns (1 byte).
+    /// Each column has a kind (1 byte) and a content: 1 an integer (8 bytes), 2 a counted text, 3 a counted blob.
+    ///
+    /// The backup of a damaged database ends with parts that begin with `FF FF FF FF` instead of the number of a table.
+    /// Together they contain the database file unchanged. The rows before them only serve to open that file.
     enum DatabaseParts {
-        /// A value of a row.
+        /// The value of a column.
         enum Value: Equatable {
             case integer(Int64)
             case text([UInt8])
             case blob([UInt8])
 
-            /// Whether a value comes before another one, in SQLite's order.
+            /// Returns whether the first value comes before the second one in SQLite's sort order.
             static func precedes(_ first: Value, _ second: Value) -> Bool {
                 switch (first, second) {
                 case (.integer(let first), .integer(let second)): first < second
@@ -27,20 +29,20 @@
             }
         }
 
-        /// A row and the number of its table.
+        /// A row, with the number of its table.
         struct Row {
             var table: Int
             var values: [Value]
         }
 
-        /// The part with the statements of the tables.
+        /// Encodes the statements of the tables as the first part.
         static func schema(_ statements: [String]) -> [UInt8] {
             var writer = ByteWriter()
             for statement in statements { writer.counted(statement.utf8) }
             return writer.bytes
         }
 
-        /// Reads the statements of the tables.
+        /// Decodes the statements of the tables.
         static func statements(_ part: [UInt8]) throws(BackendError) -> [String] {
             var reader = ByteReader(part[...])
             var statements: [String] = []
@@ -49,12 +51,12 @@
             return statements
         }
 
-        /// The name of a statement's table.
+        /// Returns the name of the table that a statement creates.
         static func table(_ statement: String) -> String { String(statement.dropFirst(prefix.count).prefix { $0 != " " && $0 != "(" }) }
 
         private static let prefix = "CREATE TABLE "
 
-        /// Appends the row that a statement has come to.
+        /// Appends the current row of a query.
         static func append(_ statement: Statement, of table: Int, to writer: inout ByteWriter) throws(BackendError) {
             writer.fixed(UInt32(table))
             writer.byte(UInt8(statement.columnCount))
@@ -76,13 +78,13 @@
 
         private static let fileMark = [UInt8](repeating: 0xFF, count: 4)
 
-        /// A part of the database's file.
+        /// Returns a part that contains bytes of the database file.
         static func file(_ bytes: [UInt8]) -> [UInt8] { fileMark + bytes }
 
-        /// The bytes of the database's file in a part; nil where the part is rows.
+        /// Returns the bytes of the database file in a part; nil if the part contains rows.
         static func fileBytes(_ part: [UInt8]) -> [UInt8]? { part.starts(with: fileMark) ? Array(part.dropFirst(fileMark.count)) : nil }
 
-        /// Reads the rows of a part.
+        /// Decodes the rows of a part.
         static func rows(_ part: [UInt8], _ body: (Row) throws(BackendError) -> Void) throws(BackendError) {
             var reader = ByteReader(part[...])
             while !reader.isAtEnd {
@@ -105,20 +107,20 @@
             return row
         }
 
-        /// A row that is not one of this format, or not in its order.
+        /// The error for a row with an unexpected kind of value, or in the wrong order.
         static let damagedRow = BackendError(.corrupted, "A row of the database is not as any that this library writes.")
 
         static let damage = BackendError(
             .corrupted, "The rows of a database in the backup are not as they were written. Nothing was changed.")
     }
 
-    /// Inserts rows of a backup into tables.
+    /// Creates the tables of a backup and inserts rows into them.
     final class RowInserter {
         private let connection: Connection
         private let statements: [String]
         private var prepared: [[Int]: Statement] = [:]
 
-        /// Makes the tables.
+        /// Creates the tables.
         init(_ statements: [String], in connection: Connection) throws(BackendError) {
             self.connection = connection
             self.statements = statements

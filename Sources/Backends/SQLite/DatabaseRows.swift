@@ -1,12 +1,12 @@
 #if SQLite
     import BackendContract
 
-    /// The rows of a table in the order of its key, each checked: a page that is damaged can repeat rows, or hold values that no row has, without
-    /// SQLite noticing.
+    /// Reads the rows of a table in the order of its primary key, and checks each one. A damaged page can repeat rows
+    /// or contain invalid values, which SQLite does not notice.
     final class DatabaseRows {
         private let statement: Statement
         private let table: Int
-        /// The columns of the table's key.
+        /// The columns of the primary key.
         private let key: [Int32]
         private var last: [DatabaseParts.Value] = []
 
@@ -23,9 +23,9 @@
             } catch { throw error.readError() }
         }
 
-        /// Appends the next row.
-        /// - Returns: Whether there was one.
-        /// - Throws: ``BackendError`` with `corrupted` where the table is damaged.
+        /// Appends the next row to the part that is being written.
+        /// - Returns: False after the last row.
+        /// - Throws: ``BackendError`` with `corrupted` if the table is damaged.
         func append(to writer: inout ByteWriter) throws(BackendError) -> Bool {
             do throws(SQLiteFault) { guard try statement.step() else { return false } } catch { throw error.readError() }
             try DatabaseParts.append(statement, of: table, to: &writer)
@@ -51,7 +51,7 @@
             throw DatabaseParts.damagedRow
         }
 
-        /// Ends the reading.
+        /// Finalizes the statement.
         func end() { statement.finalize() }
     }
 #endif

@@ -3,9 +3,9 @@
     import Sealing
     import Synchronization
 
-    /// The connection that lists rows and reads pages, on a lane of its own.
+    /// The connection that lists rows and reads pages, on a separate lane.
     final class DatabaseScanner: Sendable {
-        /// `@unchecked Sendable`: the connection is used and closed only while the mutex that it is in is held.
+        /// `@unchecked Sendable`: the connection is used and closed only while the mutex that contains it is held.
         private struct Open: @unchecked Sendable {
             let connection: Connection
             let file: DatabaseFile.FileID
@@ -15,19 +15,19 @@
         private typealias Interruption = PageReader.Interruption
 
         private let path: String
-        /// Held while rows are listed, so that the connection is not closed under the list.
+        /// Held while rows are listed, so that the connection is not closed during a listing.
         private let open = Mutex<Open?>(nil)
         private let isClosing = Atomic(false)
 
         init(path: String) { self.path = path }
 
-        /// The names in a namespace and every damaged row, as of one moment; nil when the database was closed meanwhile, or its keys are
-        /// others than the session's.
+        /// Lists the names in a namespace and every damaged row, in one read transaction. Returns nil if the database
+        /// was closed during the call, or has other keys than the session.
         /// - Parameters:
-        ///   - namespace: The namespace.
-        ///   - session: The session.
-        ///   - isCurrent: Whether the session's file is still at the path.
-        ///   - isWanted: Called now and then; false ends the listing.
+        ///   - namespace: The namespace to list.
+        ///   - session: The session whose keys open the rows.
+        ///   - isCurrent: Returns whether the session's file is still at the path.
+        ///   - isWanted: Called regularly. If it returns false, the listing ends.
         func listing(
             in namespace: StorageNamespace, _ session: DatabaseSession, isCurrent: () -> Bool, isWanted: () -> Bool
         ) throws(BackendError) -> StorageListing? {
@@ -42,7 +42,8 @@
             return try result.get()
         }
 
-        /// Whether the rows are those of the sealed state; nil as with ``listing(in:_:isCurrent:isWanted:)``.
+        /// Returns whether the rows match the sealed state; nil in the same cases as
+        /// ``listing(in:_:isCurrent:isWanted:)``.
         func hasRowsAsWritten(_ session: DatabaseSession, isCurrent: () -> Bool, isWanted: () -> Bool) throws(BackendError) -> Bool? {
             let result = open.withLock { open -> Result<Bool?, BackendError> in
                 Result { () throws(BackendError) in
@@ -57,7 +58,7 @@
             return try result.get()
         }
 
-        /// Checks everything in the database; nil as with ``listing(in:_:isCurrent:isWanted:)``.
+        /// Checks everything in the database; nil in the same cases as ``listing(in:_:isCurrent:isWanted:)``.
         func check(
             _ session: DatabaseSession, isCurrent: () -> Bool, isWanted: () -> Bool, progress: (IntegrityProgress) -> Void
         ) throws(BackendError) -> IntegrityReport? {
@@ -75,14 +76,16 @@
             return try result.get()
         }
 
-        /// What is damaged where a handle leads; an empty array if nothing is, nil as with ``listing(in:_:isCurrent:isWanted:)``.
+        /// Returns the damage at the location of a handle, or an empty array if there is none; nil in the same cases as
+        /// ``listing(in:_:isCurrent:isWanted:)``.
         func damage(
             at place: DamagePlace, _ session: DatabaseSession, isCurrent: () -> Bool
         ) throws(BackendError) -> [StorageCorruption]? {
             try reading(session, isCurrent) { (pages) throws(Interruption) in try pages.damage(at: place, session).map { [$0] } ?? [] }
         }
 
-        /// A page of a query, as of one moment; nil as with ``listing(in:_:isCurrent:isWanted:)``.
+        /// Reads a page of a query in one read transaction; nil in the same cases as
+        /// ``listing(in:_:isCurrent:isWanted:)``.
         func page(
             _ query: StorageQuery, after cursor: StorageCursor?, limit: Int, _ session: DatabaseSession, isCurrent: () -> Bool,
             isWanted: () -> Bool
@@ -97,11 +100,12 @@
         /// The result of a count.
         enum Count {
             case counted(Int)
-            /// No single label answers it: the values have to be counted page by page.
+            /// No single label answers the query, so the values must be counted page by page.
             case needsPages
         }
 
-        /// How many values the label has that answers a query; nil as with ``listing(in:_:isCurrent:isWanted:)``.
+        /// Returns the number of values with the label that answers a query; nil in the same cases as
+        /// ``listing(in:_:isCurrent:isWanted:)``.
         func count(_ query: StorageQuery, _ session: DatabaseSession, isCurrent: () -> Bool) throws(BackendError) -> Count? {
             try reading(session, isCurrent) { (pages) throws(Interruption) in
                 try pages.count(query, session).map(Count.counted) ?? .needsPages
@@ -120,7 +124,8 @@
             return try result.get()
         }
 
-        /// Reads in one transaction, in which the database is as the session knows it; nil where it is not, or where reading was ended.
+        /// Runs work in one read transaction. Returns nil if the database has another header than the session, or if
+        /// reading was ended.
         private func atOneMoment<R>(
             _ session: DatabaseSession, _ connection: Connection, _ body: () throws(PageReader.Interruption) -> R
         ) throws(BackendError) -> R? {
@@ -168,20 +173,21 @@
             return StorageListing(addresses, damaged: damaged)
         }
 
-        /// Tells which rows a read of their slot can find: the first row of each slot, at its home or above it without a gap.
+        /// Determines which rows a read of their slot can find: the first row of each slot, at its home id or above it
+        /// without a gap.
         struct Places {
             private var runStart = Int64.min
             private var last: Int64?
             private var run: [[UInt8]] = []
 
-            /// Takes the next row, in the order of the places; false where no read finds it.
+            /// Adds the next row, in the order of the ids. Returns false if no read finds the row.
             mutating func isReachable(_ id: Int64, _ slot: UnsafeRawBufferPointer?) -> Bool {
                 if last.map({ $0 < .max && $0 + 1 == id }) != true {
                     runStart = id
                     run.removeAll(keepingCapacity: true)
                 }
                 last = id
-                // A row without a slot is damage of its own.
+                // A row without a slot is reported as damaged elsewhere.
                 guard let slot else { return true }
                 let home = RowFinder.home(of: slot)
                 defer { run.append(Array(slot)) }
@@ -189,7 +195,7 @@
             }
         }
 
-        /// The error of a list that would not be complete.
+        /// Returns the error for a list that would be incomplete.
         static func incomplete(_ damage: StorageCorruption) -> BackendError {
             BackendError(
                 .corrupted,
@@ -213,7 +219,7 @@
             }
         }
 
-        /// Ends a listing that is under way and closes the connection.
+        /// Ends a running listing and closes the connection.
         func close() {
             isClosing.store(true, ordering: .relaxed)
             open.withLock { open in

@@ -5,20 +5,21 @@
     import Sealing
     import Synchronization
 
-    /// An open database: the file, its keys, and the connections that read single slots. Each read is one short statement on the caller's
-    /// own thread, and waits for no writer, nor for the disk.
+    /// An open database: the file, its keys, and the connections that read single slots. A read is one short statement
+    /// on the caller's thread. It never waits for a writer, and waits for the disk only if the caller permits it.
     final class DatabaseSession: Sendable {
         let file: DatabaseFile.FileID
         let header: DatabaseHeader
         let keyset: Keyset
         private let first: Mutex<Reader>
-        /// Used while the first is in use.
+        /// Used while ``first`` is in use, and by callers that may wait.
         private let second = Mutex(Reader.unopened)
         private let openSecond: @Sendable () throws(BackendError) -> Connection
-        /// Until when the file is assumed to be at its path, in nanoseconds; see ``DatabaseFile/isCurrent(_:_:)``.
+        /// The time until which the file is assumed to be at its path, in nanoseconds; see
+        /// ``DatabaseFile/isCurrent(_:_:)``.
         let trustedUntil = Atomic(Int64.min)
 
-        /// A connection that reads, used while its mutex is held.
+        /// A connection for reading, used while its mutex is held.
         private enum Reader {
             case unopened
             case open(SlotConnection)
@@ -30,12 +31,12 @@
             }
         }
 
-        /// Takes a connection to read with.
+        /// Creates a session that reads with the connection that found the database.
         /// - Parameters:
-        ///   - found: The database, and the connection that found it.
-        ///   - keyset: The keys. They are the right ones while the header's tag is the same.
+        ///   - found: The database and its connection.
+        ///   - keyset: The data keys. They are valid as long as the header's tag is unchanged.
         ///   - openSecond: Opens another connection to the same file.
-        /// - Throws: ``BackendError``; the connection is still the caller's then.
+        /// - Throws: ``BackendError``. The caller then still owns the connection.
         init(
             _ found: DatabaseFile.Found, _ keyset: Keyset, openSecond: @escaping @Sendable () throws(BackendError) -> Connection
         ) throws(BackendError) {
@@ -46,7 +47,7 @@
             self.openSecond = openSecond
         }
 
-        /// Closes the connections, after the reads that are under way.
+        /// Closes the connections after the current reads have ended.
         func close() {
             first.withLock { $0.close() }
             second.withLock { $0.close() }
@@ -56,17 +57,19 @@
 
         /// Whether a read may wait.
         enum Retry {
-            /// Not here: the caller repeats it on a lane.
+            /// The read must not wait. If it would have to, the caller repeats it on a lane.
             case none
-            /// For the disk, and while SQLite is busy, until the deadline.
+            /// The read may wait for the disk, and until the deadline while SQLite is busy.
             case until(MonotonicInstant, any RuntimeClock)
 
             var mayWait: Bool { if case .none = self { false } else { true } }
         }
 
-        /// The values in slots; nil when the session is out of date, or the read would have had to wait.
-        /// - Parameter isSettled: Whether the log was settled a moment ago: see ``DatabaseFile/settleLog(deadline:)``.
-        /// - Throws: ``BackendError`` with `unsettled` if a slot is absent and the log must be settled first.
+        /// Reads slots. Returns nil if the session is outdated, or if the read would have to wait and must not.
+        /// - Parameter isSettled: Whether ``DatabaseFile/settleLog(deadline:)`` has just overwritten leftover
+        ///   transactions in the log.
+        /// - Throws: ``BackendError`` with `unsettled` if a slot is absent, the log has a leftover transaction, and the
+        ///   read may wait.
         func probes(
             _ addresses: [StorageAddress], _ retry: Retry = .none, isSettled: Bool = false
         ) throws(BackendError) -> [StorageProbe]? {
@@ -88,12 +91,12 @@
             return probes
         }
 
-        /// The value in a slot, where no wait is needed; nil when the session is out of date, or the read would have had to wait.
+        /// Reads one slot without waiting. Returns nil if the session is outdated, or if the read would have to wait.
         func probe(_ address: StorageAddress) throws(BackendError) -> StorageProbe? {
             if case .probe(let probe) = try find(address, mayWait: false, false) { probe } else { nil }
         }
 
-        /// Whether the log has a transaction that its index does not name.
+        /// Returns whether the log has a transaction that its index does not name.
         func hasUnnamedTransaction() throws(BackendError) -> Bool {
             try second.withLock { (reader) throws(BackendError) in
                 if case .unopened = reader { reader = .open(try SlotConnection(try openSecond(), tag: header.tag)) }
@@ -102,8 +105,9 @@
             }
         }
 
-        /// Reads one slot, on the connection that is free if one is. What fails because the database is being opened, closed or repaired at the
-        /// moment counts as busy, and so does, for a caller that may not wait, what is not in memory.
+        /// Reads one slot on a free connection. The result is `busy` if the database is just being opened, closed or
+        /// repaired. For a caller that may not wait, it is also `busy` if a page is not in memory or no connection is
+        /// free.
         private func find(
             _ address: StorageAddress, mayWait: Bool, _ isSettled: Bool
         ) throws(BackendError) -> SlotConnection.Finding {
@@ -111,7 +115,8 @@
                 if mayWait { return connection.find(address, keyset, isSettled) }
                 return PageWait.without { connection.find(address, keyset, isSettled) } ?? .success(.busy)
             }
-            // A caller that may wait takes the second connection, and opens it: others find the first one free meanwhile.
+            // A caller that may wait uses the second connection, and opens it if needed. So the first one stays free
+            // for other callers.
             let result: Result<SlotConnection.Finding, BackendError>? =
                 mayWait
                 ? nil
@@ -141,19 +146,21 @@
         }
     }
 
-    /// A connection that reads single slots with kept statements, until it is closed.
+    /// A connection that reads single slots with prepared statements.
     ///
-    /// `@unchecked Sendable`: nothing else refers to the connection, and the session uses this only while it holds the mutex that it is in.
+    /// `@unchecked Sendable`: nothing else refers to the connection. The session uses it only while it holds the mutex
+    /// that contains it.
     final class SlotConnection: @unchecked Sendable {
         /// The result of a read.
         enum Finding {
             case probe(StorageProbe)
-            /// SQLite was busy: the read can be repeated.
+            /// SQLite was busy. The read can be repeated.
             case busy
-            /// There is no value, and the log has a transaction that its index does not name: the next recovery may play it back.
+            /// There is no value, but the log has a transaction that its index does not name. The next recovery may
+            /// apply that transaction.
             case unsettled
-            /// The connection was closed, or header or keys have changed: the name may have another slot by now, and a row a key that the
-            /// session does not know.
+            /// The connection was closed, or header or keys have changed. The name may have another slot now, or the
+            /// row a key that the session does not have.
             case outdated
         }
 
@@ -162,7 +169,8 @@
         private let tag: [UInt8]
         private var schemaChanges: Int32
 
-        /// - Parameter tag: The header's tag. While it is the same, header and keyset are unchanged, and so are the keys.
+        /// Prepares the statements.
+        /// - Parameter tag: The header's tag. While it is unchanged, header and data keys are unchanged.
         init(_ database: Connection, tag: [UInt8]) throws(BackendError) {
             do throws(SQLiteFault) {
                 finder = try RowFinder(database)
@@ -190,14 +198,15 @@
                 }
                 let finding: Finding =
                     switch result {
-                    // Only header and keys of the row's own transaction can say that its key or format is none of the database's.
+                    // Only a header that was read in the row's transaction proves that the database does not have this
+                    // key or format.
                     case .found(let found) where found.isStranger && isUnchanged == false: .outdated
                     case .found(let found): .probe(found.probe)
-                    // Checked after the row was read: if the header is unchanged now, it was unchanged then.
+                    // The header is checked after the row was read: if it is unchanged now, it was unchanged then.
                     case .absent: try isHeaderUnchanged() ? try absence(of: address, isSettled) : .outdated
                     case .needsTransaction: .busy
                     }
-                // The answer counts only if the table it came from is still the one that belongs here.
+                // The schema may have changed. The result is valid only if its table still belongs to this format.
                 let changes = finder.schemaChanges
                 if changes != schemaChanges {
                     do throws(BackendError) { try finder.database.checkFormat() } catch { return .failure(error) }
@@ -206,19 +215,19 @@
                 return .success(finding)
             } catch {
                 if error.isBusy { return .success(.busy) }
-                // The cause may be a schema that another program has changed.
+                // Another program may have changed the schema, which would be the cause of the error.
                 do throws(BackendError) { try finder.database.checkFormat() } catch { return .failure(error) }
                 return .success(.probe(.unavailable(error.readError())))
             }
         }
 
-        /// The answer where there is no row.
+        /// Returns the result for a slot without a row.
         private func absence(of address: StorageAddress, _ isSettled: Bool) throws(SQLiteFault) -> Finding {
             if !isSettled, try finder.database.hasUnnamedTransaction() { return .unsettled }
             return .probe(address.probeOfNothing)
         }
 
-        /// Whether the log has a transaction that its index does not name.
+        /// Returns whether the log has a transaction that its index does not name.
         func hasUnnamedTransaction() throws(BackendError) -> Bool {
             do throws(SQLiteFault) { return try finder.database.hasUnnamedTransaction() } catch { throw error.readError() }
         }
@@ -230,14 +239,15 @@
     }
 
     extension BackendError.Code {
-        /// The log must be settled before the store answers that a value is absent. The store handles this code itself.
+        /// The log has a leftover transaction, which must be overwritten before a slot can be reported as absent. The
+        /// store handles this code internally.
         static let unsettled = BackendError.Code("unsettled")
-        /// The store cannot determine whether there is a value.
+        /// The store cannot determine whether a slot has a value.
         static let cannotTell = BackendError.Code("cannotTell")
     }
 
     extension StorageAddress {
-        /// What is in a slot that has no row: a name that cannot be used is not absent.
+        /// The result for a slot without a row: `absent`, or `unavailable` for an invalid name.
         var probeOfNothing: StorageProbe {
             do throws(BackendError) { try validate() } catch { return .unavailable(error) }
             return .absent

@@ -2,30 +2,31 @@
     import BackendContract
     import Sealing
 
-    /// What a call came to, inside its transaction.
+    /// The result of one call inside a transaction.
     struct CallOutcome {
         var results: [MutationResult]
         var isChanged = false
-        /// Why its changes have to be undone.
+        /// The error that requires the call's changes to be undone; nil if there is none.
         var failure: BackendError?
     }
 
     extension DatabaseWriter {
-        /// The rows, inside one transaction.
+        /// The rows of the database inside one transaction.
         final class Rows {
             let finder: RowFinder
             let statements: WriterStatements
             /// The header in this transaction.
             var header: DatabaseHeader
-            /// Its keys.
+            /// The data keys in this transaction.
             var keyset: Keyset
-            /// Notes what becomes of the rows.
+            /// Tracks added and removed rows for the sealed state.
             let state: StateWriter
-            /// The labels; nil where the database has none.
+            /// Writes the labels; nil if the database has none.
             var labels: LabelWriter?
-            /// Whether anything was deleted or replaced by a removal.
+            /// Whether anything was deleted or replaced by a tombstone. Then the log contains bytes that must be
+            /// overwritten.
             var hasRemoved = false
-            /// How many rows have moved to another place.
+            /// The number of rows that have moved to another id.
             private(set) var moves = 0
 
             init(
@@ -39,8 +40,8 @@
                 if header.isIndexed { labels = try LabelWriter(statements) }
             }
 
-            /// Carries out one of several calls. If it fails, what it changed is undone, and nothing of the others.
-            /// - Throws: ``BackendError``, the call's own, when the transaction cannot go on for any of them.
+            /// Runs one of several calls of the transaction. If the call fails, only its changes are undone.
+            /// - Throws: ``BackendError`` if the transaction cannot continue for any of the calls.
             func one(_ call: () -> CallOutcome) throws(BackendError) -> CallOutcome {
                 do throws(SQLiteFault) { try statements.beginSavepoint() } catch { throw error.backendError() }
                 let before = (header: header, labels: labels, change: state.change)
@@ -49,7 +50,7 @@
                 if let failure = outcome.failure {
                     let isDamaged = finder.database.hasMetDamage
                     do throws(SQLiteFault) { try statements.undoSavepoint() } catch { throw failure }
-                    // Once SQLite has met a damaged page, every later change of the transaction fails.
+                    // After SQLite has read a damaged page, every later change in the transaction fails.
                     if isDamaged { throw failure }
                     finder.database.forgetPages()
                     (header, labels, state.change) = before
@@ -60,7 +61,7 @@
                 return outcome
             }
 
-            /// Inserts a row at its slot's home, or at the next free place above it.
+            /// Inserts a row at the home id of its slot, or at the next free id above it.
             func insert(_ slot: [UInt8], version: Int64, sealed: [UInt8]) throws(BackendError) {
                 var id = RowFinder.home(of: slot)
                 while try row(at: id) != nil { id += 1 }
@@ -68,17 +69,17 @@
                 state.add(term(slot, version, sealed))
             }
 
-            /// Replaces a row that was found in this transaction, with its term.
+            /// Replaces a row that was found in this transaction, and updates the sum of rows.
             func replace(_ row: RowFinder.Found, version: Int64, sealed: [UInt8]) throws(BackendError) {
                 do throws(SQLiteFault) { try statements.replaceRow(row.id, row.slot, version, sealed) } catch { throw error.backendError() }
                 state.remove(row.term)
                 state.add(term(row.slot, version, sealed))
             }
 
-            /// Removes every row of a slot. There is one, unless another program has copied an older one beside it.
+            /// Deletes every row of a slot. There is only one, unless another program inserted a copy of an older row.
             func deleteAll(_ slot: [UInt8]) throws(BackendError) { try deleteOthers(slot, above: RowFinder.home(of: slot) - 1) }
 
-            /// Removes every row of a slot above a place.
+            /// Deletes every row of a slot above an id.
             func deleteOthers(_ slot: [UInt8], above id: Int64) throws(BackendError) {
                 var next = id + 1
                 while let row = try row(at: next) {
@@ -86,7 +87,8 @@
                 }
             }
 
-            /// Deletes the row at a place, and moves rows down that were above it only because their home was taken.
+            /// Deletes the row at an id. Then moves down the rows above it that are there only because their home id
+            /// was taken.
             func delete(at id: Int64) throws(BackendError) {
                 let deleted = try term(at: id)
                 do throws(SQLiteFault) { try statements.deleteRow(id) } catch { throw error.backendError() }
@@ -108,7 +110,8 @@
                 let home: Int64
             }
 
-            /// The row at a place; nil where there is none. A row without a slot counts as being at home, so that it stays.
+            /// Returns the row at an id; nil if there is none. A row without a slot counts as being at its home id, so
+            /// it is not moved.
             private func row(at id: Int64) throws(BackendError) -> Place? {
                 do throws(SQLiteFault) {
                     return try finder.row(at: id) { row in

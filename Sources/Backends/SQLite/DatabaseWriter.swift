@@ -5,41 +5,45 @@
     import Sealing
     import Synchronization
 
-    /// The one connection that writes. Called on the store's lane, with the store's lock held.
+    /// The only connection that writes to a database file. It is used on the store's lane (a serial queue) with the
+    /// store's lock held.
     final class DatabaseWriter: Sendable {
-        /// The file that is written to.
+        /// The file that the connection writes to.
         let file: DatabaseFile.FileID
         private let state: Mutex<State>
         private let patience: Patience
         private let randomBytes: @Sendable (Int) -> [UInt8]
         private let follower: AnchorFollower?
 
-        /// A connection with its statements.
+        /// A connection with its prepared statements.
         fileprivate struct Tools {
             let connection: Connection
             let finder: RowFinder
             let statements: WriterStatements
         }
 
-        /// `@unchecked Sendable`: connection and statements are used only while the mutex is held, and nothing else refers to them.
+        /// `@unchecked Sendable`: connection and statements are used only while the mutex is held, and nothing else
+        /// refers to them.
         private struct State: @unchecked Sendable {
-            /// Nil once the connection is closed.
+            /// Nil after the connection is closed.
             var tools: Tools?
-            /// What `PRAGMA data_version` said when the database was last checked, and its header then.
+            /// The value of `PRAGMA data_version` at the last check of the database, and the header that the check
+            /// read.
             var checked: (version: Int, header: DatabaseHeader)?
-            /// The sealed state after this connection's last transaction.
+            /// The sealed state that this connection's last transaction wrote.
             var known: KnownState?
-            /// What `PRAGMA data_version` says while that is the stored state; nil where it may be another.
+            /// The value of `PRAGMA data_version` as long as ``known`` is the stored state; nil if another state may be
+            /// stored.
             var knownVersion: Int?
-            /// Whether a transaction has begun that the next call of ``transaction(deadline:keyset:_:)`` takes over.
+            /// Whether a transaction has begun that the next call of ``transaction(deadline:keyset:_:)`` uses.
             var isBegun = false
-            /// Whether something was deleted whose bytes are still in the log.
+            /// Whether the log may contain bytes of something that was deleted.
             var mustScrub = false
-            /// Until then the log is emptied only if no reader has to be waited for.
+            /// Before this time, the log is emptied only if that needs no waiting for readers.
             var waitNotBefore = MonotonicInstant(nanoseconds: .min)
         }
 
-        /// How long SQLite may wait for programs that do not take the store's lock.
+        /// Limits how long SQLite waits for programs that do not take the store's lock.
         private final class Patience: Sendable {
             let clock: any RuntimeClock
             let deadline: Mutex<MonotonicInstant>
@@ -56,10 +60,11 @@
             }
         }
 
-        /// Opens a database that exists.
+        /// Opens an existing database.
         /// - Parameters:
-        ///   - hasLog: Whether there is a log that a killed process may have left: what that removed may still be in it.
-        ///   - follower: Follows the commits with a freshness anchor; nil where there is none.
+        ///   - hasLog: Whether a write-ahead log exists. A killed process may have left it with bytes of something that
+        ///     it removed.
+        ///   - follower: Updates the freshness anchor after commits; nil if the database has no anchor.
         init(
             path: String, file: DatabaseFile.FileID, runtime: Runtime, deadline: MonotonicInstant, hasLog: Bool,
             follower: AnchorFollower?
@@ -71,9 +76,9 @@
             self.patience = patience
             let connection: Connection
             do throws(SQLiteFault) { connection = try Connection(path: path) { patience.wait() } } catch { throw error.backendError() }
-            // Nothing is changed in a file that is not one of ours.
+            // Check the format first, because a file of another program must not be changed.
             try connection.checkFormat()
-            // A copy made with SQLite's own tools may have lost the mode.
+            // A copy that was made with SQLite's own tools may have lost the journal mode.
             if try connection.texts("PRAGMA journal_mode") != ["wal"], try connection.texts("PRAGMA journal_mode = WAL") != ["wal"] {
                 throw BackendError(.accessDenied, "The database cannot have a write-ahead log. Check the permissions of its folder.")
             }
@@ -87,7 +92,7 @@
             }
         }
 
-        /// Works with the connection, one caller at a time.
+        /// Runs work with the connection, for one caller at a time.
         private func use<R: Sendable>(_ body: (Tools, inout State) throws(BackendError) -> R) throws(BackendError) -> R {
             let result = state.withLock { state -> Result<R, BackendError> in
                 Result { () throws(BackendError) in
@@ -98,7 +103,8 @@
             return try result.get()
         }
 
-        /// Whether SQLite could open every file of the database for writing. Of the log and its index it says so only when a transaction begins.
+        /// Returns whether SQLite opened every file of the database for writing. SQLite reports a read-only log or
+        /// index only when a transaction begins.
         func isWritable() throws(BackendError) -> Bool {
             try use { (tools, _) throws(BackendError) in
                 guard !tools.connection.isReadOnly else { return false }
@@ -113,9 +119,9 @@
 
         // MARK: Writing
 
-        /// Begins the transaction that the next call of ``transaction(deadline:keyset:_:)`` uses. While SQLite waits here for other programs, no
-        /// change has begun.
-        /// - Parameter deadline: Until when other programs that keep the database busy are waited for.
+        /// Begins the transaction that the next call of ``transaction(deadline:keyset:_:)`` uses. If SQLite has to wait
+        /// for other programs, it waits here, before any change.
+        /// - Parameter deadline: When to stop waiting for other programs that keep the database busy.
         func begin(deadline: MonotonicInstant) throws(BackendError) {
             patience.deadline.withLock { $0 = deadline }
             try use { (tools, state) throws(BackendError) in
@@ -124,7 +130,8 @@
             }
         }
 
-        /// Rolls back the transaction of ``begin(deadline:)`` if no call of ``transaction(deadline:keyset:_:)`` has used it.
+        /// Rolls back the transaction of ``begin(deadline:)`` if no call of ``transaction(deadline:keyset:_:)`` has
+        /// used it.
         func endUnused() {
             state.withLock { state in
                 guard state.isBegun else { return }
@@ -133,13 +140,13 @@
             }
         }
 
-        /// Runs one transaction. It is committed, and durable, if `body` returns true.
+        /// Runs one transaction. If `body` returns true, the transaction is committed and durable.
         /// - Parameters:
-        ///   - deadline: Until when other programs that keep the database busy are waited for.
-        ///   - keyset: The keys of the current header, which it is given; nil if they are not known: then nothing is done.
-        ///   - body: Works in the transaction; false undoes what it did.
-        /// - Returns: The state that was committed; nil where nothing was, or there is no state to go on from.
-        /// - Throws: ``BackendError``; `outcome` is `unknown` when the commit itself failed.
+        ///   - deadline: When to stop waiting for other programs that keep the database busy.
+        ///   - keyset: Returns the keys for the current header. If it returns nil, nothing is changed.
+        ///   - body: Makes the changes. They are rolled back if it returns false.
+        /// - Returns: The committed state; nil if nothing was committed, or if the database had no valid sealed state.
+        /// - Throws: ``BackendError``. Its `outcome` is `unknown` if the commit failed and may have been applied.
         @discardableResult
         func transaction(
             deadline: MonotonicInstant, keyset: (DatabaseHeader) -> Keyset?, _ body: (Rows) throws(BackendError) -> Bool
@@ -160,7 +167,7 @@
                     }
                     let version = state.checked?.version
                     let isStored = version != nil && version == state.knownVersion
-                    // Set again once this transaction is committed.
+                    // This is set again after the commit.
                     state.knownVersion = nil
                     let journal = try StateWriter(
                         statements, keyset, known: state.known, isStored: isStored, isAnchored: follower != nil)
@@ -186,8 +193,9 @@
             }
         }
 
-        /// Makes sure that nothing comes back which another process had written into the log, and not entered in its index, when it was killed. Whatever is acknowledged from now on
-        /// was decided without it.
+        /// Overwrites a transaction that a killed process wrote to the log but did not enter in the log's index.
+        /// Recovery could apply that transaction later, although results that were returned since then did not include
+        /// it.
         func settleLog(deadline: MonotonicInstant) throws(BackendError) {
             patience.deadline.withLock { $0 = deadline }
             try use { (tools, _) throws(BackendError) in
@@ -199,16 +207,18 @@
             }
         }
 
-        /// Ends a transaction that has changed nothing. Where the log holds an unnamed transaction after the last commit, it is overwritten by a commit of the first page alone.
+        /// Ends a transaction that has changed nothing. If the log has a complete transaction after the last one in its
+        /// index, this commits the first page only, which overwrites that transaction.
         private static func endUnchanged(_ tools: Tools) throws(BackendError) {
             let isUnnamed: Bool
             do throws(SQLiteFault) { isUnnamed = try tools.connection.hasUnnamedTransaction() } catch { throw error.backendError() }
             guard isUnnamed else { return tools.statements.undoTransaction() }
-            // What was changed and undone by one of several calls is not to be committed.
+            // A call that failed may have made changes in this transaction. They must not be committed.
             tools.statements.undoTransaction()
             do throws(SQLiteFault) {
                 try tools.statements.beginTransaction()
-                // The number stays the same. Its page is written all the same, and takes the place of the frames.
+                // The number does not change, but SQLite writes its page. The new frame overwrites the leftover frames
+                // in the log.
                 try tools.connection.execute("PRAGMA user_version = \(DatabaseFormat.number)")
             } catch {
                 throw error.backendError()
@@ -216,7 +226,8 @@
             do throws(SQLiteFault) { try tools.statements.commitTransaction() } catch { throw error.backendError(isCommit: true) }
         }
 
-        /// What a commit that failed has come to. Its frames may be in the log: unless they are overwritten, a later recovery plays them back.
+        /// Returns the error of a failed commit. Its frames may be in the log, and a later recovery could apply them.
+        /// If overwriting them succeeds, the commit was certainly not applied.
         private static func failedCommit(_ fault: SQLiteFault, _ tools: Tools) -> BackendError {
             let failure = fault.backendError(isCommit: true)
             guard failure.outcome == .unknown else { return failure }
@@ -230,10 +241,10 @@
             return BackendError(failure.code, "\(failure.reason) Nothing was changed.", outcome: .notApplied)
         }
 
-        /// Forgets the state of the last transaction, so that an older one is accepted.
+        /// Forgets the state of the last transaction, so that an older state is accepted.
         func forgetState() { state.withLock { ($0.known, $0.knownVersion) = (nil, nil) } }
 
-        /// The header, once the database was found to be what it should be. It is checked again only after another connection has written.
+        /// Checks the database and returns its header. The check is repeated only after another connection has written.
         private static func checkedHeader(_ tools: Tools, _ state: inout State) throws(BackendError) -> DatabaseHeader {
             let version: Int
             do throws(SQLiteFault) { version = try tools.statements.dataVersion() } catch { throw error.backendError() }
@@ -244,7 +255,7 @@
             return header
         }
 
-        /// What `PRAGMA data_version` says: another number after another connection's commit.
+        /// Returns the value of `PRAGMA data_version`, which changes with each commit of another connection.
         func dataVersion() throws(BackendError) -> Int {
             try use { (tools, _) throws(BackendError) in
                 do throws(SQLiteFault) { return try tools.statements.dataVersion() } catch { throw error.backendError() }
@@ -253,16 +264,16 @@
 
         // MARK: The log
 
-        /// How many pages the log may hold before it is written back: 4 MiB.
+        /// The number of pages above which the log is written back: 1,024 pages are 4 MiB.
         static let logLimit: Int32 = 1_024
 
-        /// Whether the log holds more than that.
+        /// Whether the log has more pages than ``logLimit``.
         var isLogLong: Bool { state.withLock { ($0.tools?.connection.logPages ?? 0) > Self.logLimit } }
 
-        /// Writes the log back into the database and empties it, if bytes of something that was removed are in it.
+        /// Writes the log back into the database and empties it, if it may contain bytes of something that was removed.
         ///
-        /// Readers of an older state are waited for until the deadline. If that does not help, every commit tries again, but does not wait
-        /// for a while: one reader elsewhere must not make every change slow.
+        /// This waits until the deadline for readers of an older state. If it fails, every later commit tries again.
+        /// For the next 5 seconds these attempts do not wait, because one slow reader must not slow down every change.
         func scrubIfNeeded(deadline: MonotonicInstant) {
             let now = patience.clock.now
             guard let canWait = state.withLock({ $0.mustScrub ? $0.waitNotBefore <= now : nil }) else { return }
@@ -270,9 +281,9 @@
             state.withLock { $0.waitNotBefore = patience.clock.now.advanced(by: Self.waitPause) }
         }
 
-        /// Writes the log back and empties it, if bytes of something that was removed are in it.
-        /// - Parameter deadline: Until when readers of an older state are waited for.
-        /// - Returns: Whether nothing of it is left. If something is, every commit tries again.
+        /// Writes the log back and empties it, if it may contain bytes of something that was removed.
+        /// - Parameter deadline: When to stop waiting for readers of an older state.
+        /// - Returns: Whether no such bytes are left. If some are left, every commit tries again.
         func scrub(until deadline: MonotonicInstant) -> Bool { !state.withLock { $0.mustScrub } || scrub(deadline: deadline) }
 
         private static let waitPause = Duration.seconds(5)
@@ -286,19 +297,19 @@
             }
         }
 
-        /// Writes back the part of the log that no reader needs. Waits for no reader.
+        /// Writes back the part of the log that no reader needs. Does not wait for readers.
         func checkpoint() {
             patience.deadline.withLock { $0 = MonotonicInstant(nanoseconds: .min) }
             state.withLock { _ = $0.tools?.connection.checkpoint(isEmptied: false) }
         }
 
-        /// Empties the log and closes the connection.
+        /// Tries to empty the log, and closes the connection.
         func close(deadline: MonotonicInstant) {
             _ = scrub(deadline: deadline)
             abandon()
         }
 
-        /// Closes the connection and leaves the log as it is. What was acknowledged is in the database or in its log.
+        /// Closes the connection and leaves the log unchanged. Acknowledged changes are in the database or in its log.
         func abandon() {
             state.withLock { state in
                 state.tools?.connection.close()

@@ -2,23 +2,24 @@
     import BackendContract
     import Sealing
 
-    /// Checks a whole database in one read transaction: opens every row, compares all of them with the sealed state, and compares every label
-    /// with its sealed count and with the rows.
+    /// Checks a whole database in one read transaction. It opens every row, and compares all rows with the sealed
+    /// state, which has their number and a sum of keyed hashes. It compares every label with its sealed count and with
+    /// the rows.
     struct IntegrityCheck {
         typealias Interruption = PageReader.Interruption
 
         let session: DatabaseSession
         let connection: Connection
 
-        /// Called now and then, with how far the check of the rows is; throws to end it.
+        /// Called regularly, with the progress of the check of rows. It throws to end the check.
         typealias Pause = (IntegrityProgress?) throws(Interruption) -> Void
 
         private var keyset: Keyset { session.keyset }
 
-        /// After how many rows progress is reported.
+        /// The number of rows after which progress is reported.
         private static let stride = 256
 
-        /// Checks everything.
+        /// Runs all checks.
         func report(_ pause: Pause) throws(Interruption) -> IntegrityReport {
             let state = try state()
             let rows = try rows(pause)
@@ -28,7 +29,7 @@
                 damagedLabels: session.header.isIndexed ? try labels(of: rows, pause) : 0)
         }
 
-        /// Whether the rows are those of the state. No row is opened.
+        /// Returns whether the rows match the sealed state. Opens no row.
         func hasRowsAsWritten(_ pause: Pause) throws(Interruption) -> Bool {
             let state = try state()
             var (sum, found) = (CountedSum(), 0)
@@ -40,7 +41,7 @@
             return state?.rows == sum
         }
 
-        /// The state; nil unless the table holds exactly one row, and it opens.
+        /// Returns the state; nil unless the table has exactly one row, and that opens.
         private func state() throws(Interruption) -> CommitState? {
             var sealed: [[UInt8]?] = []
             try connection.rows("SELECT id, sealed FROM state LIMIT 2", Self.failure) { (row) throws(Interruption) in
@@ -57,8 +58,9 @@
             var sum = CountedSum()
             var damaged = 0
             var destroyed = 0
-            /// How many entries the table of labels has for the rows, days not counted, and how many of them are not there.
+            /// The number of label entries that the rows should have, without entries for days.
             var labels = 0
+            /// The number of these entries, and of entries for days, that are missing.
             var missingLabels = 0
         }
 
@@ -87,7 +89,7 @@
             return rows
         }
 
-        /// Looks for the labels of a row.
+        /// Checks that the table of labels has the entries of a row.
         private func count(_ content: RowContent, _ row: RawRow, _ entry: Statement, _ rows: inout Rows) throws(Interruption) {
             guard content.kind == .value, content.address.namespace != .values, let slot = row.slot, let key = row.key(keyset) else {
                 return
@@ -104,8 +106,9 @@
 
         // MARK: Labels
 
-        /// How much is wrong with the labels: those whose entries are not those of their count, entries that are missing, and those that are
-        /// too many. An entry may lead to a damaged row, so entries are too many only where no row is damaged.
+        /// Returns the number of problems in the labels: labels that do not match their count, missing entries and
+        /// surplus entries. Surplus entries are counted only if no row is damaged and no entry is missing, because an
+        /// entry may lead to a damaged row.
         private func labels(of rows: Rows, _ pause: Pause) throws(Interruption) -> Int {
             var (damaged, labels, entries) = (rows.missingLabels, 0, 0)
             var current: Tally?
@@ -124,16 +127,16 @@
                 if slot.count != DataKey.slotLength || key.day(hiddenIn: slot, under: label) == nil { entries += 1 }
             }
             if let current, !current.isWhole { damaged += 1 }
-            // A count without entries, or entries without a count.
+            // Counts without entries. Labels without a count were found above.
             damaged += max(0, try number("SELECT count(*) FROM counts") - labels)
             if rows.damaged == 0, rows.missingLabels == 0 { damaged += max(0, entries - rows.labels) }
             return damaged
         }
 
-        /// The entries of a label, and what its count says of them.
+        /// The entries of a label, and the sum that its count expects.
         private struct Tally {
             let label: [UInt8]
-            /// The key that sealed the count; nil where it does not open.
+            /// The key that sealed the count; nil if the count does not open.
             let key: DataKey?
             let expected: CountedSum?
             var found = CountedSum()

@@ -2,8 +2,8 @@
     import BackendContract
     import Sealing
 
-    /// Something that values of a namespace have in common, and are found by. The table holds a keyed hash of it, which means nothing
-    /// without the key.
+    /// A property that values of a namespace share, such as a type or an attribute. Queries find values by their
+    /// labels. The table of labels stores only a keyed hash of the fields, which cannot be interpreted without the key.
     struct Label: Hashable, Sendable {
         /// The fields that are hashed.
         let fields: Fields
@@ -17,27 +17,29 @@
             self.fields = fields
         }
 
-        /// Every value of the namespace.
+        /// The label of every value in the namespace.
         static func all(_ namespace: StorageNamespace) -> Label { Label("namespace", namespace) }
 
-        /// The values of a type.
+        /// The label of the values of a type.
         static func type(_ tag: String, _ namespace: StorageNamespace) -> Label { Label("type", namespace, tag) }
 
-        /// The values that have an attribute.
+        /// The label of the values that have an attribute.
         static func attribute(_ name: String, _ value: String, _ namespace: StorageNamespace) -> Label {
             Label("attribute", namespace, name, value)
         }
 
-        /// The values whose attributes have no labels: all of them, whether they have an attribute or not.
+        /// The label of the values whose attributes are not indexed. It applies whether or not such a value has
+        /// attributes.
         static func unindexed(_ namespace: StorageNamespace) -> Label { Label("unindexed", namespace) }
 
-        /// The values that were last changed on a day.
+        /// The label of the values that were last changed on a day.
         static func day(_ day: Int64, _ namespace: StorageNamespace) -> Label { Label("day", namespace, String(day)) }
 
-        /// The days on which values were last changed.
+        /// The label that lists the days on which values were last changed. Its entries are encrypted days instead of
+        /// slots.
         static func days(_ namespace: StorageNamespace) -> Label { Label("days", namespace) }
 
-        /// The labels of a value.
+        /// Returns the labels of a value.
         static func labels(of metadata: StorageMetadata, _ namespace: StorageNamespace) -> Set<Label> {
             var labels: Set<Label> = [all(namespace)]
             if let tag = metadata.typeTag { labels.insert(type(tag, namespace)) }
@@ -50,8 +52,8 @@
             return labels
         }
 
-        /// The day of a moment: the whole days of 86,400 seconds since 1970. Moments that no clock shows count as the first or the last
-        /// day; NaN has no day.
+        /// Returns the day of a time: the number of whole days of 86,400 seconds since 1970. A time before the first or
+        /// after the last supported day counts as that day. NaN has no day.
         static func day(of seconds: Double) -> Int64? {
             guard !seconds.isNaN else { return nil }
             return Int64(min(max((seconds / 86_400).rounded(.down), -farDay), farDay))

@@ -3,12 +3,12 @@
     import Sealing
 
     extension DatabaseWriter.Rows {
-        /// Updates the labels of a name, before its row is changed. Only labels that differ are written.
+        /// Updates the labels of a slot before its row is changed. Only labels that differ are written.
         /// - Parameters:
-        ///   - address: The name.
-        ///   - row: Its current row; nil where there is none.
-        ///   - metadata: The metadata of the new value; nil for a removal or a tombstone.
-        ///   - keyset: The keys.
+        ///   - address: The namespace and name of the slot.
+        ///   - row: The current row; nil if there is none.
+        ///   - metadata: The metadata of the new value; nil for a deletion or a tombstone.
+        ///   - keyset: The data keys.
         func relabel(
             _ address: StorageAddress, _ row: RowFinder.Found?, _ metadata: StorageMetadata?, _ keyset: Keyset
         ) throws(BackendError) {
@@ -20,7 +20,7 @@
             switch row?.probe {
             case .value(let record): old = Label.labels(of: record.metadata, namespace)
             case .corrupt:
-                // Its labels are not known.
+                // The row does not open, so its labels are unknown.
                 for key in [keyset.active] + keyset.decryptOnly { try labels.purge(slot(of: address, key), keyset) }
             default: break
             }
@@ -42,7 +42,7 @@
 
         private func slot(of address: StorageAddress, _ key: DataKey) -> [UInt8] { key.slot(of: address, table: DatabaseFormat.table) }
 
-        /// Creates the table of labels, fills it for every row that has labels, and adds the feature to the header.
+        /// Creates the tables of labels, fills them from the existing rows, and adds the feature to the header.
         private func addLabels(_ keyset: Keyset) throws(BackendError) {
             try add(.labels, keyset)
             let made = try LabelWriter(statements)
@@ -50,7 +50,7 @@
             labels = made
         }
 
-        /// Creates the tables of a feature, and adds it to the header.
+        /// Creates the tables of a feature and adds the feature to the header.
         func add(_ feature: DatabaseFeature, _ keyset: Keyset) throws(BackendError) {
             let other = header.adding(feature, keyset)
             do throws(SQLiteFault) {
@@ -60,7 +60,8 @@
             header = other
         }
 
-        /// Adds the labels of every row that has some. A damaged row is reported by its handle.
+        /// Adds the labels of every value that has labels. Rows that do not open are skipped; listings report them as
+        /// damaged.
         private func fill(_ labels: LabelWriter, _ keyset: Keyset) throws(BackendError) {
             try finder.database.rows("SELECT slot, version, sealed FROM records") { (statement) throws(BackendError) in
                 let row = RawRow(statement, firstColumn: 0)
@@ -72,7 +73,8 @@
             }
         }
 
-        /// Makes all labels and counts anew from the rows. Entries that lead to a damaged row stay, so that pages go on reporting it.
+        /// Rebuilds all labels and counts from the rows. Entries that lead to a damaged row are kept, so that pages
+        /// continue to report it.
         func rebuildLabels(_ keyset: Keyset) throws(BackendError) {
             guard let labels else { return }
             var kept: [(label: [UInt8], slot: [UInt8], key: DataKey)] = []

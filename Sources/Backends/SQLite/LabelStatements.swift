@@ -2,7 +2,7 @@
     import BackendContract
     import Sealing
 
-    /// The statements on the table of labels of the connection that writes, prepared once.
+    /// The writing connection's prepared statements for the tables `labels` and `counts`.
     final class LabelStatements {
         private let insert: Statement
         private let slotsOf: Statement
@@ -26,7 +26,7 @@
             delete = try database.keptStatement("DELETE FROM labels WHERE label = ?1 AND slot = ?2")
         }
 
-        /// Adds an entry; false if it was there already.
+        /// Adds an entry. Returns false if it existed already.
         func insert(_ label: [UInt8], _ slot: [UInt8]) throws(BackendError) -> Bool {
             try run(insert, label, slot)
             return database.changes > 0
@@ -34,19 +34,19 @@
 
         func delete(_ label: [UInt8], _ slot: [UInt8]) throws(BackendError) { try run(delete, label, slot) }
 
-        /// Every slot of a label.
+        /// Returns every slot of a label.
         func slots(of label: [UInt8]) throws(BackendError) -> [[UInt8]] { try column(slotsOf, label) }
 
-        /// Every label of a slot. Reads the whole table.
+        /// Returns every label of a slot. Reads the whole table.
         func labels(of slot: [UInt8]) throws(BackendError) -> [[UInt8]] { try column(labelsOf, slot) }
 
-        /// The sealed count of a label; nil where there is none.
+        /// Returns the sealed count of a label; nil if there is none.
         func count(of label: [UInt8]) throws(BackendError) -> [UInt8]? { try column(count, label).first }
 
         func putCount(_ label: [UInt8], _ sealed: [UInt8]) throws(BackendError) { try run(putCount, label, sealed) }
         func deleteCount(_ label: [UInt8]) throws(BackendError) { try run(deleteCount, label, []) }
 
-        /// Every entry.
+        /// Returns every entry.
         func entries() throws(BackendError) -> [(label: [UInt8], slot: [UInt8])] {
             var entries: [(label: [UInt8], slot: [UInt8])] = []
             try database.rows("SELECT label, slot FROM labels") { (statement) throws(BackendError) in
@@ -55,7 +55,7 @@
             return entries
         }
 
-        /// Every count.
+        /// Returns every count.
         func counts() throws(BackendError) -> [(label: [UInt8], sealed: [UInt8])] {
             var counts: [(label: [UInt8], sealed: [UInt8])] = []
             try database.rows("SELECT label, sealed FROM counts") { (statement) throws(BackendError) in
@@ -64,13 +64,13 @@
             return counts
         }
 
-        /// Removes every entry of a label, and its count.
+        /// Deletes every entry of a label, and its count.
         func deleteLabel(_ label: [UInt8]) throws(BackendError) {
             for slot in try slots(of: label) { try delete(label, slot) }
             try deleteCount(label)
         }
 
-        /// Removes every entry and every count.
+        /// Deletes every entry and every count.
         func clear() throws(BackendError) {
             do throws(SQLiteFault) { try database.execute("DELETE FROM labels; DELETE FROM counts") } catch { throw error.backendError() }
         }
@@ -98,7 +98,7 @@
             }
         }
 
-        /// Every slot that has a label: it reads the whole table.
+        /// Returns every slot that has a label. Reads the whole table.
         func slots() throws(BackendError) -> Set<[UInt8]> {
             var slots: Set<[UInt8]> = []
             try database.rows("SELECT DISTINCT slot FROM labels") { (statement) throws(BackendError) in slots.insert(statement.bytes(0)) }

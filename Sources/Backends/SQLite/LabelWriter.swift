@@ -2,15 +2,17 @@
     import BackendContract
     import Sealing
 
-    /// Writes labels and their counts, inside one transaction. A label that many rows of a batch share is hashed once, and its count is
-    /// sealed once.
+    /// Writes labels and their counts inside one transaction. A count has the number of a label's entries and a sum of
+    /// keyed hashes of them, so that missing and forged entries are detected. A label that many rows of a batch share
+    /// is hashed once, and its count is sealed once.
     final class LabelWriter {
         private struct Known: Hashable {
             let key: [UInt8]
             let label: Label
         }
 
-        /// What a label's count is by now; nil where what is stored is not one that belongs to it: it is left as it is, to be found.
+        /// The current count of a label. It is nil if the stored count does not open, or is missing although the label
+        /// has entries. Such a count is left unchanged, so that a check of the database finds the damage.
         private struct Tally {
             let key: DataKey
             var count: CountedSum?
@@ -20,7 +22,7 @@
         private var known: [Known: [UInt8]] = [:]
         private var days: Set<[UInt8]> = []
         private var tallies: [[UInt8]: Tally] = [:]
-        /// The tallies that the present call has changed, as they were before.
+        /// The tallies that the current call has changed, with their values before the call.
         private var journal: [(label: [UInt8], before: Tally?)] = []
 
         init(_ statements: WriterStatements) throws(BackendError) {
@@ -37,12 +39,12 @@
         /// Adds a slot to a label.
         func add(_ label: [UInt8], _ slot: [UInt8], _ key: DataKey) throws(BackendError) {
             try load(label, key)
-            // An entry that was there already is counted, unless another program has put it there.
+            // An entry that existed already is part of the count, unless another program inserted it.
             if try !statements.insert(label, slot), try isCounted(label, slot) { return }
             change(label) { $0.add(key.term(of: slot, under: label)) }
         }
 
-        /// Removes a slot from labels that it has.
+        /// Removes a slot from labels that have it as an entry.
         func remove(_ labels: Set<Label>, _ slot: [UInt8], _ key: DataKey) throws(BackendError) {
             for label in labels {
                 let label = bytes(label, key)
@@ -52,7 +54,7 @@
             }
         }
 
-        /// Removes an entry of which it is not known whether it was ever written.
+        /// Removes an entry that this library may not have written. The count changes only if it includes the entry.
         func drop(_ label: [UInt8], _ slot: [UInt8], _ keyset: Keyset) throws(BackendError) {
             guard let key = try key(of: label, keyset) else { return try statements.delete(label, slot) }
             let isCounted = try isCounted(label, slot)
@@ -65,7 +67,8 @@
             for label in try statements.labels(of: slot) { try drop(label, slot, keyset) }
         }
 
-        /// Removes every label of a key, with its count: the days of values that are gone, once no row of the key is left. Entries without a count of the key's own stay.
+        /// Removes every label that has a count under the given key, once no row of the key is left. These are days
+        /// whose values are gone. Labels without such a count are kept.
         func purge(_ key: DataKey) throws(BackendError) {
             for (label, sealed) in try statements.counts() where key.openCount(sealed, of: label) != nil {
                 try statements.deleteLabel(label)
@@ -73,15 +76,15 @@
             }
         }
 
-        /// Whether there is an entry.
+        /// Returns whether an entry exists.
         func hasEntry(_ label: [UInt8], _ slot: [UInt8]) throws(BackendError) -> Bool { try statements.hasEntry(label, slot) }
 
-        /// Every slot that has a label: it reads the whole table.
+        /// Returns every slot that has a label. Reads the whole table.
         func slots() throws(BackendError) -> Set<[UInt8]> {
             try statements.slots().filter { $0.count == DataKey.slotLength }
         }
 
-        /// Every entry: it reads the whole table.
+        /// Returns every entry. Reads the whole table.
         func entries() throws(BackendError) -> [(label: [UInt8], slot: [UInt8])] { try statements.entries() }
 
         /// Removes every entry and every count.
@@ -90,13 +93,13 @@
             (tallies, days) = ([:], [])
         }
 
-        /// Records a day as one that is in use. It stays recorded when its values are gone.
+        /// Records that a day is in use. The day stays recorded after its values are gone.
         func use(_ day: Int64, _ namespace: StorageNamespace, _ key: DataKey) throws(BackendError) {
             let label = bytes(.days(namespace), key)
             let hidden = key.hiddenDay(day, under: label)
             guard days.insert(label + hidden).inserted else { return }
             try load(label, key)
-            // Nobody without the key can have put a day there.
+            // A program without the key cannot insert a valid day, so an existing entry is already counted.
             if try statements.insert(label, hidden) { change(label) { $0.add(key.term(of: hidden, under: label)) } }
         }
 
@@ -111,7 +114,7 @@
 
         // MARK: Counts
 
-        /// Reads a label's count before its entries are changed.
+        /// Reads the count of a label before its entries are changed.
         private func load(_ label: [UInt8], _ key: DataKey) throws(BackendError) {
             guard tallies[label] == nil else { return }
             let count: CountedSum?
@@ -124,7 +127,7 @@
             tallies[label] = Tally(key: key, count: count)
         }
 
-        /// The key of a label, found by its count; nil where the count does not open.
+        /// Returns the key of a label, which is the key that opens its count; nil if none does.
         func key(of label: [UInt8], _ keyset: Keyset) throws(BackendError) -> DataKey? {
             if let tally = tallies[label] { return tally.key }
             guard let sealed = try statements.count(of: label),
@@ -134,7 +137,8 @@
             return key
         }
 
-        /// Whether an entry that is there is in its label's count. Where the count does not match the entries in either way, it stays as it is.
+        /// Returns whether the count of a label includes an existing entry. It does, unless the count equals the sum of
+        /// all other entries.
         private func isCounted(_ label: [UInt8], _ slot: [UInt8]) throws(BackendError) -> Bool {
             guard let tally = tallies[label], let count = tally.count else { return false }
             var others = CountedSum()
@@ -142,7 +146,7 @@
             return count != others
         }
 
-        /// Whether the entries of a label are those that were written, as far as its count says.
+        /// Returns whether the entries of a label match its count.
         func isWhole(_ label: [UInt8], _ keyset: Keyset) throws(BackendError) -> Bool {
             guard let key = try key(of: label, keyset) else {
                 guard try statements.count(of: label) == nil else { return false }
@@ -160,17 +164,17 @@
             tallies[label] = Tally(key: tally.key, count: count)
         }
 
-        /// Begins a call, which may be undone.
+        /// Begins a call whose changes ``undoCall()`` can revert.
         func beginCall() { journal.removeAll(keepingCapacity: true) }
 
-        /// Forgets what the present call has changed.
+        /// Reverts the counts that the current call has changed.
         func undoCall() {
             for (label, before) in journal.reversed() { tallies[label] = before }
             journal = []
             days = []
         }
 
-        /// Writes the counts that have changed, once for all calls of the transaction.
+        /// Writes the counts of all labels that the transaction has used, once for all of its calls.
         func flush(_ randomBytes: (Int) -> [UInt8]) throws(BackendError) {
             for (label, tally) in tallies {
                 guard let count = tally.count else { continue }

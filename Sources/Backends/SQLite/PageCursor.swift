@@ -2,35 +2,38 @@
     import BackendContract
     import Sealing
 
-    /// The position of an enumeration. It names slots, which mean nothing without the keys.
+    /// The position of an enumeration. It contains slots, which cannot be interpreted without the keys.
     enum PageCursor {
-        /// Among all rows, in the order of their slots: after this one. The mark says that no row was moved meanwhile.
+        /// A position in a list of all rows, sorted by slot. The next page begins after this slot. The mark changes if
+        /// rows may have been resealed since.
         case scan(mark: [UInt8], slot: [UInt8])
-        /// Under a label.
+        /// A position in the entries of a label.
         case label(Position)
 
-        /// A slot under a label of a key, with the day of the label, or 0 where the label is not of a day.
+        /// An entry of a label. The day is that of the label, or 0 if the label is not that of a day.
         struct Position {
-            /// The beginning of the header's tag: other keys make other labels.
+            /// The beginning of the header's tag. It changes with the keys, and other keys have other labels.
             var tag: [UInt8]
             var key: [UInt8]
             var day: Int64
             var label: [UInt8]
             var slot: [UInt8]
-            /// The label's entries up to the slot.
+            /// The sums over the label's entries up to the slot.
             var walked: Walked
-            /// The slots that were met under each key, in the order in which they were.
+            /// The ranges of slots that were listed under each key, in the order in which they were listed.
             var met: [Met]
         }
 
-        /// Slots of a key that an enumeration has met: every row between the two that had the label then. Rows that are sealed with another key later have another slot, and
-        /// are not met again.
+        /// A range of slots of one key that an enumeration has listed. It covers every row between the two slots that
+        /// had the label at that time. A row that is resealed later has a slot of another key; this range prevents it
+        /// from being listed twice.
         struct Met: Hashable {
             let key: [UInt8]
             let first: [UInt8]
             var last: [UInt8]
 
-            /// How many an enumeration can keep. Another one begins when rows before it were sealed again since the page before.
+            /// The maximum number of ranges in a cursor. A new range begins if rows before it were resealed since the
+            /// previous page.
             static let maximum = 32
             static let length = SealingKey.idLength + 2 * DataKey.slotLength
 
@@ -39,15 +42,17 @@
             func contains(_ slot: [UInt8]) -> Bool { !slot.lexicographicallyPrecedes(first) && !last.lexicographicallyPrecedes(slot) }
         }
 
-        /// What an enumeration has met under a label, to be compared with the label's count at its end.
+        /// The sums over the entries that an enumeration has read under a label. At the end they are compared with the
+        /// label's count.
         struct Walked: Hashable {
-            /// The beginning of the sealed count when the label was begun: another one after any change of the label.
+            /// The beginning of the sealed count when the enumeration of the label began. It changes with every change
+            /// of the label.
             var mark: [UInt8]
-            /// Whether all labels before this one were whole.
+            /// Whether all labels before this one matched their counts.
             var isWhole: Bool
-            /// Every entry.
+            /// The sum of all entries.
             var all = CountedSum()
-            /// The entries that lead to a value with the label, or to a damaged row.
+            /// The sum of the entries that lead to a value with the label, or to a damaged row.
             var genuine = CountedSum()
 
             static let markLength = 8
@@ -59,14 +64,15 @@
         private static let tagLength = 8
         private static let markLength = SealingKey.idLength + 8
 
-        /// What says for all rows that none has moved from key to key: the active key, and while another one opens too, the beginning of the sealed state, which is another one
-        /// after any commit.
+        /// Returns a mark that stays the same as long as no row can have been resealed. It has the id of the active
+        /// key. While there are decrypt-only keys, it also has the beginning of the sealed state, which changes with
+        /// every commit.
         static func mark(_ keyset: Keyset, state: [UInt8]?) -> [UInt8] {
             let state = keyset.decryptOnly.isEmpty ? [] : Array((state ?? []).prefix(8))
             return keyset.active.id + state + [UInt8](repeating: 0, count: 8 - state.count)
         }
 
-        /// The part of a header's tag that distinguishes one set of keys from another.
+        /// Returns the part of a header's tag that distinguishes one set of keys from another.
         static func tag(_ header: DatabaseHeader) -> [UInt8] { Array(header.tag.prefix(tagLength)) }
 
         var cursor: StorageCursor {
@@ -79,7 +85,7 @@
             }
         }
 
-        /// Reads what ``cursor`` made.
+        /// Decodes ``cursor``.
         init(_ cursor: StorageCursor) throws(BackendError) {
             var rest = cursor.bytes.dropFirst()
             func take(_ count: Int) -> [UInt8] {

@@ -2,18 +2,19 @@
     import BackendContract
     import Sealing
 
-    /// Pages without labels: every row is opened.
+    /// Pages of a database without labels.
     extension PageReader {
-        /// A page of all rows, in the order of their slots: without labels every row is opened.
+        /// Reads a page of all rows, sorted by their slots. Without labels every row must be opened.
         ///
-        /// Slots are ordered as their homes are, so only rows next to each other, without a gap, have to be sorted.
+        /// The id of a row is derived from the first bytes of its slot, so rows are almost sorted. Only the rows of a
+        /// run of consecutive ids must be sorted.
         func scan(_ request: Request, after slot: [UInt8]?, _ isWanted: () -> Bool) throws(Interruption) -> StoragePage {
             var filling = Filling(request.limit)
             var together: [(slot: [UInt8], found: Found)] = []
             var places = DatabaseScanner.Places()
             var last = slot
             let mark = try mark(request.session.keyset)
-            /// Adds the rows of one run to the page, as far as there is room. Returns whether the page goes on.
+            /// Adds the rows of one run to the page, as far as there is room. Returns whether the page continues.
             func take() -> Bool {
                 defer { together.removeAll(keepingCapacity: true) }
                 for (slot, found) in together.sorted(by: { $0.slot.lexicographicallyPrecedes($1.slot) }) {
@@ -39,7 +40,7 @@
                 if isReachable, let slot = row.slot, case .content(let content, let revision) = row.open(request.session.keyset) {
                     together.append((Array(slot), Self.found(content, revision, request.query)))
                 } else if let corruption = row.damage(isReachable: isReachable, request.session.keyset) {
-                    // Its slot may be that of another row: it is ordered by its place.
+                    // The slot may be a copy of another row's slot, so the row is sorted by its id.
                     together.append((Self.slot(ofPlace: id), .damaged(row.damagedSlot(at: id, corruption))))
                 }
             }
@@ -55,7 +56,7 @@
             }
         }
 
-        /// The first slot whose home is a place.
+        /// Returns the first slot whose home id is the given one.
         private static func slot(ofPlace id: Int64) -> [UInt8] {
             withUnsafeBytes(of: (UInt64(bitPattern: id) << 2).bigEndian) { Array($0) }
                 + [UInt8](repeating: 0, count: DataKey.slotLength - 8)
@@ -68,7 +69,7 @@
             return .entry(StoragePage.Entry(content.address, .record(record)))
         }
 
-        /// The first row of the run without a gap that ends before a place.
+        /// Returns the first id of the run of consecutive ids that ends just before the given id.
         private func beginning(of id: Int64) throws(Interruption) -> Int64 {
             do throws(SQLiteFault) { return try finder.beginningOfRun(before: id) } catch { throw .failed(error.backendError()) }
         }

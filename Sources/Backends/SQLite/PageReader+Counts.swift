@@ -2,13 +2,14 @@
     import BackendContract
     import Sealing
 
-    /// What the sealed counts of labels say of the entries that an enumeration has met.
+    /// Comparison of the label entries that an enumeration has read with the sealed counts of the labels.
     extension PageReader {
         enum Comparison {
             case whole
-            /// The label was changed since its first page, or its damage was reported entry by entry: nothing more can be said.
+            /// The label was changed since its first page, or its damaged entries were reported one by one. Nothing
+            /// more is known.
             case changed
-            /// The entries are not those that were written.
+            /// The entries do not match the count.
             case damaged
         }
 
@@ -16,13 +17,13 @@
         func compare(_ met: PageCursor.Walked, _ source: Source) throws(Interruption) -> Comparison {
             let count = try storedCount(source.label, source.key)
             if count == met.genuine { return .whole }
-            // What leads nowhere was reported by itself.
+            // Entries that lead to no value were reported one by one.
             if count == met.all { return .changed }
             let mark = try mark(of: source.label)
             return mark == met.mark ? .damaged : .changed
         }
 
-        /// Whether the entries of a label are those that were written, as far as its count says.
+        /// Returns whether the entries of a label match its count.
         func isWhole(_ label: [UInt8], _ keyset: Keyset) throws(Interruption) -> Bool {
             let statement = try kept(&slots, "SELECT slot FROM labels WHERE label = ?1 AND slot > ?2 ORDER BY slot")
             for key in [keyset.active] + keyset.decryptOnly {
@@ -39,7 +40,7 @@
             return false
         }
 
-        /// The count of a label: that of no slots where there is none, nil where it is not one.
+        /// Returns the count of a label. It is zero if none is stored, and nil if the stored count does not open.
         private func storedCount(_ label: [UInt8], _ key: DataKey) throws(Interruption) -> CountedSum? {
             guard let sealed = try sealedCount(label) else { return CountedSum() }
             return key.openCount(sealed, of: label)
@@ -57,7 +58,7 @@
             return try step(statement) ? statement.bytes(0) : nil
         }
 
-        /// How many slots the one label has that answers a query; nil where no single label does.
+        /// Returns the number of entries of the single label that answers a query; nil if no single label does.
         func count(_ query: StorageQuery, _ session: DatabaseSession) throws(Interruption) -> Int? {
             guard session.header.isIndexed, query.namespace != .values, query.conditions.count <= 1,
                 let label = try choice(query, session.keyset, nil).label, !isFiltered(query, label)
@@ -80,7 +81,7 @@
 
         // MARK: Errors
 
-        /// A label whose entries are not those that were written.
+        /// Describes a label whose entries do not match its count.
         static func missing(_ label: [UInt8]) -> DamagedSlot {
             stray(label, [], "is missing, or was put there by another program")
         }

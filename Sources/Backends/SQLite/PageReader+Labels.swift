@@ -2,20 +2,20 @@
     import BackendContract
     import Sealing
 
-    /// Which label answers a query.
+    /// The choice of the label that answers a query.
     extension PageReader {
-        /// The label whose entries answer a query, and the condition that all values with this label meet.
+        /// A label whose entries answer a query, and the condition that all values with this label meet.
         struct LabelChoice {
-            /// Nil where the days answer the query.
+            /// Nil if the labels of the days answer the query.
             let label: Label?
             let condition: StorageQuery.Condition?
-            /// Whether nothing that answers the query can be missing under the label.
+            /// Whether the label leads to every value that the query may return.
             var isWhole = true
         }
 
-        /// The label that leaves the fewest values to open, as far as that is known beforehand: that of the first attribute, unless there are
-        /// values whose attributes have no labels; else that of the first type, the days, or all values.
-        /// - Parameter position: Where the page before ended: an enumeration keeps the label that it began with.
+        /// Chooses the label that probably leaves the fewest values to open. It is that of the first attribute, unless
+        /// some values have attributes without labels. Otherwise it is that of the first type, the days, or all values.
+        /// - Parameter position: The end of the previous page. An enumeration keeps the label that it began with.
         func choice(
             _ query: StorageQuery, _ keyset: Keyset, _ position: PageCursor.Position?
         ) throws(Interruption) -> LabelChoice {
@@ -32,17 +32,18 @@
                 let label = Label.attribute(name, value, query.namespace)
                 let isUnindexed = try holdsUnindexed(query.namespace, keyset)
                 let began = position.map { position in keyset.key(position.key)?.label(of: label.fields) == position.label }
-                // A value that has lost its label since the first page may be missing from the others.
+                // A value that has lost its attribute labels since the first page may be missing from the other pages.
                 if began ?? !isUnindexed { return LabelChoice(label: label, condition: attribute, isWhole: !isUnindexed) }
             }
             if let type, case .typeTag(let tag) = type { return LabelChoice(label: .type(tag, query.namespace), condition: type) }
             return LabelChoice(label: isOfDays ? nil : .all(query.namespace), condition: nil)
         }
 
-        /// Whether the values under a label have to be opened to tell which of them answer a query of one condition.
+        /// Returns whether the values under a label must be opened to check a query's single condition.
         func isFiltered(_ query: StorageQuery, _ label: Label) -> Bool { !query.conditions.isEmpty && label == .all(query.namespace) }
 
-        /// Whether there may be values of a namespace whose attributes have no labels: an entry says so, and a count without entries, too.
+        /// Returns whether a namespace may have values whose attributes are not indexed. Either an entry or a count
+        /// without entries shows that.
         private func holdsUnindexed(_ namespace: StorageNamespace, _ keyset: Keyset) throws(Interruption) -> Bool {
             let statement = try kept(
                 &anyEntry,

@@ -2,18 +2,19 @@
     import BackendContract
     import Sealing
 
-    /// Reads pages on one connection, inside the caller's transaction. Used by one caller at a time.
+    /// Reads pages of query results on one connection, inside the caller's transaction. Only one caller uses it at a
+    /// time.
     final class PageReader {
-        /// What a page is made from.
+        /// The query, the maximum number of entries and the session of a page.
         struct Request {
             let query: StorageQuery
             let limit: Int
             let session: DatabaseSession
         }
 
-        /// Why there is no page.
+        /// The reason why a page was not completed.
         enum Interruption: Error {
-            /// The caller has left, or the database is being closed.
+            /// The caller has stopped waiting, or the database is being closed.
             case ended
             case failed(BackendError)
         }
@@ -21,7 +22,7 @@
         let database: Connection
         let finder: RowFinder
         let rows: Statement
-        /// Made once there are labels.
+        /// Prepared when the database has labels.
         var slots: Statement?
         private var earlier: Statement?
         var counting: Statement?
@@ -34,10 +35,11 @@
             rows = try database.keptStatement("SELECT slot, version, sealed, id FROM records WHERE id >= ?1 ORDER BY id")
         }
 
-        /// The most bytes of one page, which bounds its memory, and the most rows that are read for it, which bounds its time.
+        /// The maximum number of bytes of a page, which limits its memory, and of rows that are read for it, which
+        /// limits its time.
         static let (maximumBytes, maximumRows) = (4 << 20, 16_384)
 
-        /// What one row, or one label, adds to a page.
+        /// The result of reading one row or one label entry.
         enum Found {
             case entry(StoragePage.Entry)
             case damaged(DamagedSlot)
@@ -72,7 +74,8 @@
                 }
             }
 
-            /// - Parameter isComplete: Whether nothing was left out, if this is the last page.
+            /// Returns the page.
+            /// - Parameter isComplete: Whether no value was left out, if this is the last page.
             func page(next: PageCursor?, isComplete: Bool = true) -> StoragePage {
                 StoragePage(entries, damaged: damaged, next: next?.cursor, isComplete: next == nil && isComplete)
             }
@@ -81,8 +84,8 @@
             var isTimeToAsk: Bool { rows % 64 == 0 }
         }
 
-        /// A page of a query.
-        /// - Parameter isWanted: Asked now and then; false ends the page.
+        /// Reads a page of a query.
+        /// - Parameter isWanted: Called regularly. If it returns false, reading ends.
         func page(
             _ request: Request, after cursor: StorageCursor?, isWanted: () -> Bool
         ) throws(Interruption) -> StoragePage {
@@ -93,7 +96,8 @@
             let isIndexed = request.session.header.isIndexed && request.query.namespace != .values
             switch start {
             case .scan(let mark, let slot):
-                // Rows that are sealed again move among the others: only labels can tell which were met.
+                // A resealed row has moved in the order of the slots. Without labels it is unknown which rows were
+                // already listed.
                 guard try mark == self.mark(request.session.keyset) else { throw .failed(Self.otherKeys) }
                 return try scan(request, after: slot, isWanted)
             case .label(let position):
@@ -105,14 +109,14 @@
 
         // MARK: Labels
 
-        /// A label whose slots are read, in the order of the slots.
+        /// A label whose entries are read in the order of their slots.
         struct Source {
             let key: DataKey
             let day: Int64
             let label: [UInt8]
-            /// What every value with the label fulfils.
+            /// The condition that every value with the label meets.
             var condition: StorageQuery.Condition?
-            /// Whether the label is that of the day.
+            /// Whether the label is that of a day.
             var isOfDay = false
         }
 
@@ -130,12 +134,12 @@
             var walked: PageCursor.Walked?
             var met: [PageCursor.Met] = []
             if let position {
-                // With other keys, the labels of a key that is left are the same.
+                // If only other keys have changed, the labels of the position's key are still the same.
                 let isSame = position.tag == tag
                 guard isSame || ([position.key] + position.met.map(\.key)).allSatisfy({ session.keyset.key($0) != nil }) else {
                     throw .failed(Self.otherKeys)
                 }
-                // Earlier days are done. On the cursor's own day, its slot is the last one that was read.
+                // Earlier days are complete. On the position's day, its slot is the last one that was read.
                 let place = sources.firstIndex { $0.key.id == position.key && $0.day >= position.day }
                 let next = place ?? sources.lastIndex { $0.key.id == position.key }.map { $0 + 1 }
                 sources = sources[(next ?? sources.startIndex)...]
@@ -145,7 +149,8 @@
                 walked = position.walked
                 met = position.met
                 if !isSame || !session.keyset.decryptOnly.isEmpty, try !hasEntry(first.label, upTo: after) {
-                    // Rows after it may have been sealed again too: the page does not go on where the one before ended.
+                    // Rows after the slot may have been resealed too, so this page does not extend the last range of
+                    // listed slots.
                     met.append(PageCursor.Met(key: [], first: [], last: []))
                 }
             }
@@ -176,7 +181,7 @@
                     let term = source.key.term(of: slot, under: source.label)
                     walk.all.add(term)
                     if !found.isStray { walk.genuine.add(term) }
-                    // A cursor names a slot.
+                    // A cursor must contain a slot, so the page can end only at a valid one.
                     if filling.isFull, slot.count == DataKey.slotLength {
                         guard met.count <= PageCursor.Met.maximum else { throw .failed(Self.otherKeys) }
                         let place = PageCursor.Position(
@@ -195,8 +200,9 @@
             return filling.page(next: nil, isComplete: isWhole && areDaysWhole && choice.isWhole)
         }
 
-        /// The labels to read for a query: those that leave the fewest values to check, as far as that is known beforehand. Keys that
-        /// only open come first: a value that is sealed again meanwhile moves to the active key, and is found there.
+        /// Returns the labels to read for a query: those that probably leave the fewest values to check. Decrypt-only
+        /// keys come first. A value that is resealed during the enumeration moves to the active key, and is found
+        /// there.
         private func sources(
             _ query: StorageQuery, _ choice: LabelChoice, _ keyset: Keyset
         ) throws(Interruption) -> (sources: [Source], strays: [DamagedSlot], areDaysWhole: Bool) {
@@ -204,7 +210,8 @@
             var strays: [DamagedSlot] = []
             var areDaysWhole = true
             for key in keyset.decryptOnly + [keyset.active] {
-                // While rows move from key to key, only one label a key tells which were met.
+                // While rows are being resealed, use a single label for each key. Only then can a page determine which
+                // rows were already listed.
                 if let label = choice.label ?? (keyset.decryptOnly.isEmpty ? nil : .all(query.namespace)) {
                     sources.append(Source(key: key, day: 0, label: key.label(of: label.fields), condition: choice.condition))
                 } else {
@@ -219,7 +226,8 @@
             return (sources, strays, areDaysWhole)
         }
 
-        /// The days on which values of the query may have been changed, the earliest first, and the entries that are none.
+        /// Returns the days on which values of the query may have been changed, the earliest first, and the invalid
+        /// entries.
         private func days(
             _ query: StorageQuery, _ key: DataKey
         ) throws(Interruption) -> (known: [Int64], strays: [DamagedSlot], isWhole: Bool) {
@@ -256,7 +264,8 @@
             return (days.sorted(), strays, isWhole)
         }
 
-        /// The value in a slot that a label names; nothing where it does not meet the other conditions.
+        /// Reads the row that a label entry leads to. The result is `nothing` if the value does not meet the other
+        /// conditions.
         private func found(
             at slot: [UInt8], _ source: Source, _ query: StorageQuery, _ keyset: Keyset, _ met: [PageCursor.Met]
         ) throws(Interruption) -> Found {
@@ -268,7 +277,7 @@
                 case .found(let row):
                     switch row.probe {
                     case .value(let record):
-                        // The table of labels is not authenticated: check the row itself.
+                        // The table of labels is not authenticated, so check the row itself.
                         guard let address = row.address, address.namespace == query.namespace, isUnder(source, record.metadata)
                         else { return stray("names a row of another kind") }
                         if row.isResealed, wasMet(address, source, keyset, met) { return .nothing }
@@ -283,7 +292,7 @@
             }
         }
 
-        /// Whether a row was met under the key that it had before.
+        /// Returns whether a row was already listed under its previous key.
         private func wasMet(_ address: StorageAddress, _ source: Source, _ keyset: Keyset, _ met: [PageCursor.Met]) -> Bool {
             for key in keyset.decryptOnly where key.id != source.key.id {
                 let older = met.filter { $0.key == key.id }
@@ -294,7 +303,7 @@
             return false
         }
 
-        /// Whether a label has an entry up to a slot.
+        /// Returns whether a label has an entry at a slot or before it.
         private func hasEntry(_ label: [UInt8], upTo slot: [UInt8]) throws(Interruption) -> Bool {
             let statement = try kept(&earlier, "SELECT 1 FROM labels WHERE label = ?1 AND slot <= ?2 LIMIT 1")
             try bind { () throws(SQLiteFault) in
@@ -305,7 +314,7 @@
             return try step(statement)
         }
 
-        /// What is damaged where a handle leads; nil if nothing is.
+        /// Returns the damage at the location of a damage handle; nil if there is none.
         func damage(at place: DamagePlace, _ session: DatabaseSession) throws(Interruption) -> StorageCorruption? {
             if case .label(let label, let slot) = place, slot.isEmpty {
                 guard session.header.isIndexed, try !isWhole(label, session.keyset) else { return nil }
@@ -353,14 +362,14 @@
             }
         }
 
-        /// Whether there is another row.
+        /// Steps to the next row. Returns false after the last row.
         func step(_ statement: Statement) throws(Interruption) -> Bool {
             do throws(SQLiteFault) { return try statement.step() } catch { throw .failed(error.readError()) }
         }
 
         // MARK: Errors
 
-        /// An entry of the table of labels that was damaged or changed by another program.
+        /// Describes an entry of the table of labels that was damaged, or changed by another program.
         static func stray(_ label: [UInt8], _ slot: [UInt8], _ how: String) -> DamagedSlot {
             DamagedSlot(
                 DamagePlace.label(label, slot: slot).handle,

@@ -10,22 +10,25 @@
         import Darwin
     #endif
 
-    /// Lets SQLite read on a thread that must not wait for the disk, such as those of the cooperative pool: what is not in the system's memory is not read there.
+    /// Lets SQLite read on a thread that must not wait for the disk, such as a thread of the cooperative pool. A page
+    /// that is not in the system's page cache is not read there.
     ///
-    /// SQLite's reads go through a table of system calls, whose `pread` is replaced for the whole process. While a thread does work for ``without(_:)``, its reads are
-    /// `preadv2` with `RWF_NOWAIT` (Linux 4.14): a page that is not in memory is a failed read, and the work is repeated elsewhere. All other reads are as before. Where the
-    /// file system cannot do that (tmpfs, some network file systems), a thread waits as it would without this.
+    /// SQLite reads through a table of system calls. This type replaces `pread` in that table for the whole process.
+    /// While a thread runs work for ``without(_:)``, its reads use `preadv2` with `RWF_NOWAIT` (Linux 4.14). If a page
+    /// is not in memory, the read fails, and the caller repeats the work elsewhere. All other reads work as before. If
+    /// the file system does not support the flag (tmpfs, some network file systems), the thread waits as it would
+    /// without this type.
     enum PageWait {
         #if os(Linux)
-            /// What a thread is doing.
+            /// The state of a thread.
             private enum State: Int {
                 case ordinary
                 case mustNotWait
-                /// A page was not in memory.
+                /// A read failed because a page was not in memory.
                 case wouldHaveWaited
             }
 
-            /// A thread's ``State``.
+            /// The thread-specific key for the ``State`` of each thread.
             private static let key: pthread_key_t = {
                 var key = pthread_key_t()
                 pthread_key_create(&key, nil)
@@ -37,8 +40,9 @@
                 set { pthread_setspecific(key, UnsafeRawPointer(bitPattern: newValue.rawValue)) }
             }
 
-            /// Does work with SQLite that does not wait for the disk.
-            /// - Returns: Nil where it would have had to wait. What SQLite said then means nothing.
+            /// Runs work with SQLite that must not wait for the disk.
+            /// - Returns: The result of the work. Nil if it would have had to wait; then the results that SQLite
+            ///   returned are meaningless.
             static func without<R>(_ work: () -> R) -> R? {
                 _ = isInstalled
                 state = .mustNotWait
@@ -51,7 +55,7 @@
 
             private typealias Read = @convention(c) (Int32, UnsafeMutableRawPointer?, Int, off_t) -> Int
 
-            /// The system call as SQLite had it: under one name or the other, as it was built.
+            /// The original system call. SQLite has it under one of two names, depending on how it was built.
             private static let original = Atomic<UInt>(0)
 
             private static let isInstalled: Bool = {
@@ -76,7 +80,8 @@
                         PageWait.state = .wouldHaveWaited
                         return -1
                     }
-                    // The file system cannot tell, or there is an error that an ordinary read tells too.
+                    // The file system does not support the flag, or there is an error that an ordinary read reports
+                    // too.
                 }
                 let original = unsafeBitCast(PageWait.original.load(ordering: .acquiring), to: Read?.self)
                 return original?(file, buffer, count, offset) ?? -1
@@ -85,13 +90,13 @@
             /// `RWF_NOWAIT` of <linux/fs.h>.
             private static let noWait: Int32 = 8
         #else
-            /// Does work with SQLite, which waits for the disk.
+            /// Runs work with SQLite, which may wait for the disk.
             static func without<R>(_ work: () -> R) -> R? { work() }
         #endif
     }
 
     #if os(Linux)
-        /// `preadv2` of the C library, which Swift's module of it leaves out.
+        /// `preadv2` of the C library, which the Swift module of the C library does not contain.
         @_silgen_name("preadv2") private func systemReadWithoutWaiting(
             _ file: Int32, _ parts: UnsafePointer<iovec>, _ count: Int32, _ offset: off_t, _ flags: Int32
         ) -> Int

@@ -2,11 +2,12 @@
     import BackendContract
     import Sealing
 
-    /// What a handle of damage names: a row by its place and content, or an entry of the table of labels.
+    /// The location that a damage handle identifies: a row by its id and content, or an entry of the table of labels.
     enum DamagePlace: Hashable {
-        /// The row at a place, while its bytes are those of a digest.
+        /// The row at an id, as long as its bytes have this digest.
         case row(id: Int64, digest: [UInt8])
-        /// An entry of the table of labels that leads to no value; without a slot, entries of a label that are not those that were written.
+        /// An entry of the table of labels that leads to no value. If the slot is empty, it is a label whose entries do
+        /// not match its count.
         case label([UInt8], slot: [UInt8])
 
         private static let (digestLength, labelLength) = (32, 16)
@@ -18,7 +19,7 @@
             }
         }
 
-        /// Reads what ``handle`` made; nil for anything else.
+        /// Decodes ``handle``; nil for anything else.
         init?(_ handle: DamageHandle) {
             let rest = handle.bytes.dropFirst()
             switch handle.bytes.first {
@@ -33,11 +34,12 @@
     }
 
     extension RawRow {
-        /// What is damaged in the row; nil if its content and its name can be read.
+        /// Returns the damage of the row; nil if it has none.
         /// - Parameters:
-        ///   - isReachable: Whether a read of its slot finds it: see ``DatabaseScanner/Places``.
-        ///   - keyset: The keys, read in the transaction that the row is read in.
-        ///   - countsDestroyed: Whether a row whose key has been destroyed counts as damaged. It only keeps its position, unless a label leads to it.
+        ///   - isReachable: Whether a read of its slot finds the row; see ``DatabaseScanner/Places``.
+        ///   - keyset: The keys, read in the same transaction as the row.
+        ///   - countsDestroyed: Whether a row counts as damaged if its key has been destroyed. Such a row only fills
+        ///     its id, so it counts only if a label leads to it.
         func damage(isReachable: Bool, _ keyset: Keyset, countsDestroyed: Bool = false) -> StorageCorruption? {
             guard isReachable else {
                 return corruption("is in a wrong place, where no read finds it: another program copied or moved it")
@@ -50,7 +52,8 @@
             }
         }
 
-        /// The row as bytes, so that it can be put back where it was: counted slot, 8-byte version, counted sealed bytes.
+        /// The row as bytes from which it can be restored: counted slot, 8-byte version, counted sealed bytes. A
+        /// counted field is preceded by its length in 4 bytes.
         var exported: [UInt8] {
             func counted(_ bytes: UnsafeRawBufferPointer?) -> [UInt8] {
                 let content = bytes.map { Array($0) } ?? []
@@ -59,7 +62,7 @@
             return counted(slot) + withUnsafeBytes(of: (version ?? -1).bigEndian) { Array($0) } + counted(sealed)
         }
 
-        /// The damaged row as a slot without a name.
+        /// Returns the damaged row as a slot without a name.
         func damagedSlot(at id: Int64, _ corruption: StorageCorruption) -> DamagedSlot {
             DamagedSlot(
                 DamagePlace.row(id: id, digest: corruption.revision?.bytes ?? []).handle,
@@ -68,8 +71,9 @@
     }
 
     extension RowFinder {
-        /// What is damaged in the row at a place. Called in a transaction.
-        /// - Returns: The damage, and the row's slot if that can be one; nil if there is no row, or it is not damaged.
+        /// Finds the damage of the row at an id. Must be called in a transaction.
+        /// - Returns: The damaged row, and its slot if that has a valid length. Nil if there is no row, or it is not
+        ///   damaged.
         func damage(at id: Int64, _ keyset: Keyset) throws(SQLiteFault) -> (row: DamagedSlot, slot: [UInt8]?)? {
             var places = DatabaseScanner.Places()
             for place in try beginningOfRun(before: id)..<id { _ = try row(at: place) { places.isReachable(place, $0.slot) } }
@@ -81,7 +85,7 @@
             return found.flatMap(\.self)
         }
 
-        /// The damaged row that a search for a slot ends at, going up from its home; nil if there is none.
+        /// Finds the first damaged row that a search for a slot meets, going up from its home id; nil if there is none.
         func damage(of slot: [UInt8], _ keyset: Keyset) throws(SQLiteFault) -> DamagedSlot? {
             var id = Self.home(of: slot)
             while try row(at: id, { _ in () }) != nil {
@@ -91,14 +95,14 @@
             return nil
         }
 
-        /// The first place of the run without a gap that ends before a place.
+        /// Returns the first id of the run of consecutive ids that ends just before the given id.
         func beginningOfRun(before id: Int64) throws(SQLiteFault) -> Int64 {
             var first = id
             while first > .min, try row(at: first - 1, { _ in () }) != nil { first -= 1 }
             return first
         }
 
-        /// Whether a slot has a row, under any of the keys.
+        /// Returns whether a slot has a row under any of the keys.
         func isOccupied(_ slot: [UInt8], _ keyset: Keyset) throws(SQLiteFault) -> Bool {
             for key in [keyset.active] + keyset.decryptOnly {
                 switch try find(slot, key, keyset, inTransaction: true) {
@@ -109,7 +113,8 @@
             return false
         }
 
-        /// Whether an entry of the table of labels leads to no value that has the label. A damaged row is damage of its own.
+        /// Returns whether an entry of the table of labels leads to no value with that label. Returns false if it leads
+        /// to a damaged row, which is reported separately.
         func isStray(_ label: [UInt8], _ slot: [UInt8], _ keyset: Keyset) throws(SQLiteFault) -> Bool {
             guard slot.count == DataKey.slotLength else { return true }
             for key in [keyset.active] + keyset.decryptOnly {
@@ -131,8 +136,8 @@
     }
 
     extension DatabaseWriter.Rows {
-        /// Deletes what a handle of damage names, with every label that leads there.
-        /// - Returns: False if it has changed since, or is gone.
+        /// Deletes the row or label entry that a damage handle identifies, and every label that leads to the row.
+        /// - Returns: False if it has changed since the handle was made, or is gone.
         func deleteDamage(_ place: DamagePlace, _ keyset: Keyset) throws(BackendError) -> Bool {
             switch place {
             case .row(let id, _):
@@ -154,7 +159,8 @@
             return true
         }
 
-        /// Removes the labels of a row that was deleted. Its slot may have been overwritten: then labels that have no row any more, and whose row would have been there.
+        /// Removes the labels of a row that was deleted. Its slot may have been overwritten, so other slots with the
+        /// same home id are checked too. Their labels are removed if they have no row.
         private func purgeLabels(leadingTo id: Int64, _ slot: [UInt8]?, _ keyset: Keyset) throws(BackendError) {
             guard let labels else { return }
             var candidates = Set(slot.map { [$0] } ?? [])

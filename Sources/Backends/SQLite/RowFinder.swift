@@ -2,27 +2,29 @@
     import BackendContract
     import Sealing
 
-    /// Finds rows by their slot on one connection, with a statement that is kept. Used by one caller at a time.
+    /// Finds rows by their slot on one connection, with a prepared statement. The slot of a row is a keyed hash of its
+    /// namespace and name. Only one caller uses the finder at a time.
     final class RowFinder {
-        /// A row of a slot.
+        /// A row that was found.
         struct Found {
-            /// Its place.
+            /// The id of the row, its primary key.
             let id: Int64
-            /// Nil in a row whose version is damaged.
+            /// Nil if the version of the row is damaged.
             let version: Int64?
-            /// The key that made its slot.
+            /// The data key that the slot was computed with.
             let key: DataKey
-            /// The slot that was looked for.
+            /// The slot that was searched for.
             let slot: [UInt8]
-            /// The name in it; nil in a row that does not open.
+            /// The name in the decrypted row; nil if the row does not open.
             let address: StorageAddress?
             let probe: StorageProbe
-            /// Whether the row names a format or a key that the keyset does not permit: damage, if the keyset is that of the row's own
-            /// transaction.
+            /// Whether the row names a format or a key that the keyset does not permit. That is damage if the keyset
+            /// was read in the row's transaction.
             var isStranger = false
-            /// Whether the row was sealed again since it was written, under its revision.
+            /// Whether the row was resealed with another key after it was written. Its revision is unchanged.
             var isResealed = false
-            /// The row's term in the sum of all rows, where the search was told to compute it; nil for a row that has none.
+            /// The row's term, a keyed hash that is part of the sum of all rows. Nil if the search did not compute it,
+            /// or if the row has no term.
             var term: [UInt8]?
         }
 
@@ -30,13 +32,12 @@
         enum Result {
             case found(Found)
             case absent
-            /// More than one row has to be read, or the header with the row: repeat the search in a transaction.
+            /// The search must read more than one row, or a row and the header. The caller repeats it in a transaction.
             case needsTransaction
 
             var needsTransaction: Bool { if case .needsTransaction = self { true } else { false } }
         }
 
-        /// The connection.
         let database: Connection
         private let statement: Statement
 
@@ -48,11 +49,12 @@
         /// How often SQLite has prepared the statement again because the schema had changed.
         var schemaChanges: Int32 { statement.schemaChanges }
 
-        /// The first place where a slot's row may be: 62 bits of the slot, so that there is always a place above.
+        /// Returns the home id of a slot, which is the lowest id that its row may have. The home id has 62 bits of the
+        /// slot, so there are always ids above it.
         static func home(of slot: some Sequence<UInt8>) -> Int64 { Int64(slot.prefix(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) } >> 2) }
 
-        /// Reads one place.
-        /// - Returns: What `body` makes of the row there; nil where there is none.
+        /// Reads the row at an id.
+        /// - Returns: The result of `body`; nil if there is no row.
         func row<R>(at id: Int64, _ body: (RawRow) -> R) throws(SQLiteFault) -> R? {
             try statement.bind(id, at: 1)
             defer { statement.reset() }
@@ -64,10 +66,11 @@
             case neighbour
         }
 
-        /// Finds the row of a name: under the active key, then under those that only open.
+        /// Finds the row of a name: first under the active key, then under the decrypt-only keys.
         /// - Parameters:
-        ///   - inTransaction: Whether the caller holds a transaction. Without one, a search that needs more than one read is not made.
-        ///   - computesTerm: Whether the caller is going to replace the row.
+        ///   - inTransaction: Whether the caller has begun a transaction. Without one, a search that needs more than
+        ///     one read returns `needsTransaction`.
+        ///   - computesTerm: Whether to compute the row's term. A caller that replaces the row needs it.
         func find(
             _ address: StorageAddress, _ keyset: Keyset, inTransaction: Bool, computesTerm: Bool = false
         ) throws(SQLiteFault) -> Result {
@@ -84,10 +87,10 @@
             return result
         }
 
-        /// Finds a slot's row, going up from its home until there is a gap.
+        /// Finds the row of a slot, going up from its home id until an id has no row.
         ///
-        /// More than one read is needed only where two names share 62 bits of their slots. A row in between must open and belong to another
-        /// slot: a row whose slot was changed is reported as damage, not skipped.
+        /// More than one read is needed only if two names share 62 bits of their slots. Each row on the way must open
+        /// and belong to another slot. A row whose slot was changed is reported as damaged, not skipped.
         func find(
             _ slot: [UInt8], _ key: DataKey, _ keyset: Keyset, inTransaction: Bool, computesTerm: Bool = false
         ) throws(SQLiteFault) -> Result {
@@ -122,7 +125,7 @@
     }
 
     extension RowContent {
-        /// What a read of the row returns.
+        /// Returns the content as the result of a read.
         func probe(_ revision: StorageRevision) -> StorageProbe {
             switch kind {
             case .value: .value(StorageRecord(payload: .bytes(payload), metadata: metadata, revision: revision))

@@ -3,17 +3,18 @@
     import BackendRuntime
     import CSQLite
 
-    /// An error of SQLite's, by its code. Messages are not used: they may quote a statement.
+    /// An error of SQLite, identified by its result code. SQLite's messages are not used, because they may quote a
+    /// statement.
     struct SQLiteFault: Error {
-        /// The extended result code; its lowest byte is the ordinary one.
+        /// The extended result code. Its lowest byte is the primary result code.
         let code: Int32
-        /// The system's error number, where SQLite keeps one: of files that cannot be opened, read or written. Else 0.
+        /// The system's error number if a file could not be opened, read or written; otherwise 0.
         let systemError: Int32
 
-        /// Takes a result code.
+        /// Creates a fault with a result code.
         init(_ code: Int32) { (self.code, systemError) = (code, 0) }
 
-        /// Takes the result code of a call on a connection.
+        /// Creates a fault with the result code of a call on a connection.
         init(_ code: Int32, on connection: OpaquePointer?) {
             self.code = code
             let isOfSystem = [SQLITE_CANTOPEN, SQLITE_IOERR].contains(code & 0xFF)
@@ -22,13 +23,13 @@
 
         private var text: String { String(cString: sqlite3_errstr(code)) }
 
-        /// The error of a backend.
-        /// - Parameter isCommit: Whether the commit failed: what was written may then be there after a crash all the same.
+        /// Converts the fault to an error of the backend.
+        /// - Parameter isCommit: Whether the commit failed. Its changes may still appear after a crash.
         func backendError(isCommit: Bool = false) -> BackendError {
-            // Of a failed commit, SQLite keeps no number: it may be that of an earlier fault.
+            // After a failed commit, SQLite's error number may be that of an earlier fault, so it is not used.
             if systemError != 0, !isCommit {
                 let system = FileError(number: systemError, operation: "use", path: "a file of the database").backendError()
-                // The disk is not to blame for these.
+                // These errors have causes other than a faulty disk, so the error of the system is more precise.
                 if [.unavailable, .noSpace, .accessDenied].contains(system.code) {
                     return BackendError(system.code, system.reason)
                 }
@@ -56,13 +57,13 @@
             }
         }
 
-        /// Whether SQLite has opened one of the database's files only for reading.
+        /// Whether SQLite could open one of the database's files only for reading.
         var isReadOnly: Bool { code & 0xFF == SQLITE_READONLY }
 
-        /// Whether another connection held a lock that was needed: the call can be repeated.
+        /// Whether another connection held a lock that was needed. The call can be repeated.
         var isBusy: Bool { [SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL].contains(code & 0xFF) }
 
-        /// The error of a read: a row that is larger than any that this library writes is damage.
+        /// Converts the fault of a read. A row that is larger than any row of this library is damaged.
         func readError() -> BackendError {
             guard code & 0xFF == SQLITE_TOOBIG else { return backendError() }
             return BackendError(

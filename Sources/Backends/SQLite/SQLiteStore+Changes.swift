@@ -3,11 +3,13 @@
     import BackendRuntime
     import Synchronization
 
-    /// Noticing the commits of other processes.
+    /// Notifications about commits of other processes.
     extension SQLiteStore {
-        /// Reports that another process or store may have committed something; which slots is not known, since their names are hidden. It
-        /// reports once when watching begins, and then with each such commit; what this store commits is not reported.
-        /// The database's directory is watched until the stream is released, also one that appears or is replaced meanwhile.
+        /// Reports that another process or store may have committed something. The changed slots are unknown, because
+        /// their names are encrypted. The stream reports once when watching begins, and then after each such commit. It
+        /// does not report commits of this store.
+        ///
+        /// The database's folder is watched until the stream is released, even if it is created or replaced later.
         package func foreignChanges() -> AsyncStream<Set<StorageAddress>?> {
             let (stream, continuation) = AsyncStream.makeStream(of: Set<StorageAddress>?.self, bufferingPolicy: .bufferingNewest(1))
             let (stop, stopContinuation) = AsyncStream.makeStream(of: Never.self)
@@ -16,7 +18,7 @@
                 await withTaskGroup { group in
                     group.addTask {
                         await self.watch { continuation.yield(nil) }
-                        // The directory cannot be watched, or the stream was released.
+                        // The folder cannot be watched, or the stream was released.
                         continuation.finish()
                     }
                     group.addTask { for await _ in stop {} }
@@ -31,20 +33,20 @@
             let name = lastComponent(of: file.path)
             let changes = runtime.files.changes(of: [name, name + "-wal"], in: parentDirectory(of: file.path))
             let seen = Mutex(await version(opening: true))
-            // Report once: a commit between the caller's own read and the beginning of the watch is not noticed otherwise.
+            // Report once. Otherwise a commit between the caller's read and the beginning of the watch would be missed.
             announce()
             for await _ in changes {
                 let now = await version(opening: false)
                 let isNews = seen.withLock { seen in
                     defer { seen = now ?? seen }
-                    // An unknown version may be a new one.
+                    // If the version is unknown, it may be a new one.
                     return now?.isNews(after: seen) ?? true
                 }
                 if isNews { announce() }
             }
         }
 
-        /// The current version of the database; nil when it is not known.
+        /// Returns the current version of the database; nil if it is unknown.
         private func version(opening: Bool) async -> DatabaseFile.ForeignVersion? {
             let (file, deadline) = (file, nextDeadline)
             return try? await onLane(deadline) { () throws(BackendError) in try file.foreignVersion(opening: opening, deadline: deadline) }
@@ -52,7 +54,7 @@
     }
 
     extension DatabaseFile {
-        /// A number that changes with each commit of another connection.
+        /// The version of a database, which changes with each commit of another connection.
         struct ForeignVersion: Hashable, Sendable {
             let file: FileID?
             /// Nil while the database is closed.
@@ -64,7 +66,9 @@
             }
         }
 
-        /// - Parameter opening: Whether a closed database may be opened; otherwise it stays closed until its user's next call.
+        /// Returns the current version of the database.
+        /// - Parameter opening: Whether to open a closed database. Otherwise it stays closed until its user's next
+        ///   call.
         func foreignVersion(opening: Bool, deadline: MonotonicInstant) throws(BackendError) -> ForeignVersion {
             guard let file = try fileID(), opening || session != nil || openWriter != nil else {
                 return ForeignVersion(file: try fileID(), number: nil)

@@ -3,28 +3,31 @@
     import BackendRuntime
     import Sealing
 
-    /// A header in place of another one, with the keys of both.
+    /// A header that replaces another one, with the keys of both.
     struct HeaderChange: Sendable {
-        /// The keys of the header that is replaced.
+        /// The keys of the header to replace.
         let before: Keyset
-        /// The other header.
+        /// The new header.
         let header: DatabaseHeader
-        /// Its keys.
+        /// The keys of the new header.
         let after: Keyset
 
-        /// - Parameter after: The keys of the other header, if they are other ones.
+        /// Creates a change.
+        /// - Parameter after: The keys of the new header; nil if they are the same.
         init(_ before: Keyset, _ header: DatabaseHeader, after: Keyset? = nil) {
             (self.before, self.header, self.after) = (before, header, after ?? before)
         }
     }
 
     extension SQLiteStore {
-        /// Finds the header, lets it be changed, and writes it in one transaction under the lock; durable when it returns. If the header is another one by then, it begins
-        /// again. A header that stays the same is not written.
+        /// Reads the header, calls `change` for a new one, and writes that in one transaction under the lock. The new
+        /// header is durable when this returns. If the header has changed since it was read, this starts again. An
+        /// unchanged header is not written.
         /// - Parameters:
         ///   - deadline: When the caller stops waiting.
-        ///   - change: Gives the header in place of the one that was found, with the keys, and checks that one.
-        /// - Throws: ``BackendError``: `unavailable` when there is no database; what `change` throws. Nothing was changed then.
+        ///   - change: Checks the header that was read, and returns the new header with its keys.
+        /// - Throws: ``BackendError``: `unavailable` if there is no database; the errors of `change`. Nothing is
+        ///   changed in these cases.
         func rewriteHeader(
             deadline: MonotonicInstant,
             _ change: @escaping @Sendable (SQLiteStore, DatabaseHeader) async throws(BackendError) -> HeaderChange
@@ -46,7 +49,7 @@
     }
 
     extension DatabaseFile {
-        /// Writes another header; false when the one that it replaces is not there any more.
+        /// Writes the new header. Returns false if the database does not have the replaced header any more.
         fileprivate func replace(
             _ header: DatabaseHeader, with change: HeaderChange, deadline: MonotonicInstant
         ) throws(BackendError) -> Bool {
@@ -58,7 +61,7 @@
                     return isSame && change.header != header ? change.before : nil
                 } _: { (rows) throws(BackendError) in
                     try rows.replaceHeader(change.header, change.after)
-                    // A recipient who was removed must not find a wrapped key in the log.
+                    // A removed recipient must not find a wrapped key in the log.
                     rows.hasRemoved = true
                     return true
                 }

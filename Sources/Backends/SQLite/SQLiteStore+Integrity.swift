@@ -3,11 +3,13 @@
     import BackendRuntime
     import Sealing
 
-    /// Checking a whole database, and taking it as it is.
+    /// The check of a whole database, and the acceptance of its current content.
     extension SQLiteStore: VerifiableStore {
-        /// Opens every row of one moment and compares all of them with the sealed state, and every label with its count. It works on the lane
-        /// for lists, and stays as long as it makes progress; meanwhile the log cannot be emptied.
-        /// - Throws: ``BackendError``: `locked` and others for the key, `rolledBack`, `corrupted` for a damaged file.
+        /// Opens every row in one read transaction. Compares all rows with the sealed state, and every label with its
+        /// count. This runs on the lane for lists, and continues as long as it makes progress. Until it ends, the log
+        /// cannot be emptied.
+        /// - Throws: ``BackendError``: `locked` and other errors of the key, `rolledBack`, `corrupted` for a damaged
+        ///   file.
         package func verifyIntegrity(
             progress: @escaping @Sendable (IntegrityProgress) -> Void
         ) async throws(BackendError) -> IntegrityReport? {
@@ -16,7 +18,8 @@
             }
         }
 
-        /// Rebuilds the sealed state and all labels from the header, the keys and the rows in the file, in one transaction under the lock.
+        /// Rebuilds the sealed state and all labels from the header, keys and rows in the file, in one transaction
+        /// under the lock.
         package func acceptContents() async throws(BackendError) {
             try file.requireUnlocked()
             let (file, deadline) = (file, nextDeadline)
@@ -33,7 +36,7 @@
             }
         }
 
-        /// Compares the database with its freshness anchor, as an opening does.
+        /// Compares the database with its freshness anchor, as on opening.
         func requireNotOlder(
             _ found: DatabaseFile.Found, _ keyset: Keyset, _ deadline: MonotonicInstant
         ) async throws(BackendError) {
@@ -46,10 +49,10 @@
         }
     }
 
-    /// The latest state that is recorded elsewhere.
+    /// The freshness anchor, which records the latest state outside the database.
     extension SQLiteStore: AnchoredStore {
-        /// Makes the file that is there the latest: its commits are counted on from the anchor's, and the anchor follows. Where its state does not
-        /// open, it is made anew from the rows.
+        /// Accepts the current file as the latest one. Its number of commits continues from the anchor's number, and
+        /// the anchor is updated. If the sealed state does not open, it is rebuilt from the rows.
         package func acceptOlderFile() async throws(BackendError) {
             guard let follower = file.follower else {
                 throw BackendError(.unsupported, "The database has no freshness anchor, so no file is older than it. Nothing was changed.")
@@ -57,8 +60,8 @@
             try await follower.accept { (expected) throws(BackendError) in try await self.commit(above: expected?.commits ?? 0) }
         }
 
-        /// Commits to the database with a number above another one.
-        /// - Returns: The mark of the commit.
+        /// Commits to the database with a number of commits above the given one.
+        /// - Returns: The mark of the commit for the anchor.
         func commit(above commits: Int64) async throws(BackendError) -> FreshnessMark {
             let (file, deadline) = (file, nextDeadline)
             while true {
@@ -81,7 +84,7 @@
     }
 
     extension DatabaseFile {
-        /// Commits something to the state of a database; nil when file or header are others by now.
+        /// Commits a change of the sealed state. Returns nil if file or header have changed.
         fileprivate func rewriteState(
             _ file: FileID, _ header: DatabaseHeader, _ keyset: Keyset, deadline: MonotonicInstant,
             _ change: (DatabaseWriter.Rows) throws(BackendError) -> Void
@@ -102,8 +105,8 @@
     }
 
     extension DatabaseWriter.Rows {
-        /// Makes the state anew from the rows.
-        /// - Parameter commits: The least number of commits that it goes on from.
+        /// Rebuilds the sealed state from the rows.
+        /// - Parameter commits: The minimum number of commits to continue from.
         func rebuildState(above commits: Int64) throws(BackendError) {
             do throws(SQLiteFault) { try finder.database.execute("DELETE FROM state") } catch { throw error.backendError() }
             var sum = CountedSum()

@@ -4,10 +4,10 @@
     package import Sealing
 
     extension SQLiteStore {
-        /// The ids of the keys that wrap the data keys of a directory's databases, as far as these name a source as theirs. If there is
-        /// one, the source had a key already, and no first key is made for it.
+        /// Returns the ids of the keys that wrap the data keys of a folder's databases, for databases that name the
+        /// given source. If there is one, the source has already had a key, so no first key is created for it.
         /// - Returns: The ids, by the names of the databases.
-        /// - Throws: ``BackendError`` when a database cannot be read: the answer would not be complete.
+        /// - Throws: ``BackendError`` if a database cannot be read, because the result would be incomplete.
         package static func sealingKeyIDs(
             inDatabasesIn directory: String, sealedFrom source: any KeySource, locks: String, deadline: Duration, runtime: Runtime
         ) async throws(BackendError) -> [String: Set<[UInt8]>] {
@@ -16,8 +16,8 @@
                 .mapValues { Set($0.keys.ids(ofSource: pin)) }.filter { !$0.value.isEmpty }
         }
 
-        /// The applications that the databases in a folder say they belong to.
-        /// - Throws: ``BackendError`` when one of them cannot be read.
+        /// Returns the applications that the databases in a folder belong to, according to their headers.
+        /// - Throws: ``BackendError`` if one of the databases cannot be read.
         package static func applications(
             ofDatabasesIn directory: String, locks: String, deadline: Duration, runtime: Runtime
         ) async throws(BackendError) -> Set<String> {
@@ -26,7 +26,7 @@
                     .map(\.context.application))
         }
 
-        /// The headers of the databases in a folder, by the databases' names.
+        /// Returns the headers of the databases in a folder, by the names of the databases.
         private static func headers(
             inDatabasesIn directory: String, locks: String, deadline: Duration, runtime: Runtime
         ) async throws(BackendError) -> [String: DatabaseHeader] {

@@ -3,7 +3,8 @@
     import BackendRuntime
     import Sealing
 
-    /// Letting go of keys: those of the database go with its session, which is closed and released. The key that wraps them is the program's, in its ``SealingKeys``.
+    /// Release of keys. The data keys are released with the session. The key that wraps them belongs to the program and
+    /// stays in its ``SealingKeys``.
     extension SQLiteStore: KeyHoldingStore, ReluctantBackend {
         /// Waits for the work on the lane, closes the database, and refuses to open it until it is unlocked.
         package func lock(within limit: Duration) async {
@@ -11,10 +12,10 @@
             await letGo(within: limit)
         }
 
-        /// Lets the next call open the database.
+        /// Allows the next call to open the database.
         package func endLock() { file.setLocked(false) }
 
-        /// Closes the database if the place where its key is kept is locked. The next call asks for the key.
+        /// Closes the database if the store that holds its key is locked. The next call requests the key again.
         package func followSource() async -> Bool {
             guard file.holdsKeys, await source.isLocked() else { return false }
             await letGo(within: .seconds(1))
@@ -23,14 +24,15 @@
 
         package var hasOpenFiles: Bool { file.isOpen }
 
-        /// Closes the database within a time, half of which is for the lock of another process: then the connections are closed without it.
+        /// Closes the database within a time limit. Half of it is for the lock of another process; after that, the
+        /// connections are closed without the lock.
         func letGo(within limit: Duration) async {
             let (file, now) = (file, runtime.clock.now)
             do throws(BackendError) {
                 try await onLane(now.advanced(by: limit)) { () throws(BackendError) in file.close(deadline: now.advanced(by: limit / 2)) }
             } catch {
-                // Other work on the lane waits for the disk. After it, keys and connections go, and nothing is written: what was acknowledged is in
-                // the log.
+                // Other work on the lane is waiting for the disk. After it, keys and connections are released and
+                // nothing is written. Acknowledged changes are in the log.
                 lane.enqueue { file.closeWithoutWriting() }
             }
         }

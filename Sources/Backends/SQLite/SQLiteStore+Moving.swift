@@ -4,17 +4,19 @@
     package import Sealing
 
     extension SQLiteStore: MovableStore {
-        /// Takes over the database at this path that belongs elsewhere: one transaction under the lock, durable when it returns. The database gets another
-        /// id and another data key, and every row is sealed again. It then shares no key and no row with a copy of the former file.
-        /// A database that belongs here already is not changed.
-        /// - Parameter original: Where the database belongs.
-        /// - Throws: ``BackendError``: `wrongContext` when it belongs to neither, `encryptionKeyMismatch` and others for its key.
+        /// Adopts the database at this path, which belongs to another context. This is one transaction under the lock,
+        /// and durable when it returns. The database gets another id and another data key, and every row is resealed.
+        /// So it shares no key and no row with a copy of the former file. A database that already belongs here is not
+        /// changed.
+        /// - Parameter original: The context that the database belongs to.
+        /// - Throws: ``BackendError``: `wrongContext` if it belongs to neither context; `encryptionKeyMismatch` and
+        ///   other errors of its key.
         package func adopt(from original: StoreContext) async throws(BackendError) {
             guard let follower = file.follower else {
                 _ = try await reidentify(from: original)
                 return
             }
-            // The anchor knows the database under its former id. Is this the latest state of it?
+            // The anchor has the former id of the database. Check first that this is its latest state.
             guard let found = try await belongingElsewhere(original) else { return }
             let keyset = try await keyset(of: found.header, in: nil)
             let expected = try await expectedMark(deadline: nextDeadline)
@@ -26,7 +28,7 @@
             }
         }
 
-        /// The database, if it belongs to the original context; nil if it belongs here already.
+        /// Returns the database if it belongs to the original context; nil if it already belongs here.
         private func belongingElsewhere(_ original: StoreContext) async throws(BackendError) -> DatabaseFile.Found? {
             let (file, deadline) = (file, nextDeadline)
             let found = try await onLane(deadline) { () throws(BackendError) in try file.find(deadline: deadline) }

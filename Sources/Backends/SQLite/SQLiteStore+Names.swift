@@ -3,14 +3,16 @@
     package import BackendRuntime
     import Crypto
 
-    /// Which names a database can have, and where its files are.
+    /// The valid names of databases, and the paths of their files.
     extension SQLiteStore {
-        /// The longest name of a database, in bytes.
+        /// The maximum length of a database name, in bytes.
         package static let maximumNameLength = 200
 
-        /// Refuses the names of databases that could lead out of the directory, or that SQLite could read as something else.
+        /// Checks the name of a database. Refuses names that could lead out of the folder, or that SQLite could
+        /// interpret in another way.
         ///
-        /// A name has 1 to ``maximumNameLength`` bytes: letters, digits, `.`, `_` and `-` of ASCII, and does not begin with a `.` or a `-`.
+        /// A name has 1 to ``maximumNameLength`` bytes: ASCII letters, digits, `.`, `_` and `-`. It must not begin with
+        /// `.` or `-`.
         /// - Throws: ``BackendError`` with the code `invalidName`.
         package static func validateName(_ name: String) throws(BackendError) {
             let isPlain = name.utf8.allSatisfy { byte in
@@ -29,19 +31,19 @@
             }
         }
 
-        /// The file of a database: `<directory>/<name>.sqlite`.
+        /// Returns the path of a database: `<directory>/<name>.sqlite`.
         /// - Throws: ``BackendError`` with the code `invalidName`.
         package static func path(ofDatabase name: String, in directory: String) throws(BackendError) -> String {
             try validateName(name)
             return "\(directory)/\(name).sqlite"
         }
 
-        /// The file whose lock is held around commits and checkpoints, named by the physical file: every path to a database leads to one
-        /// lock.
+        /// Returns the file whose lock is held during commits and checkpoints. Its name is a hash of the database's
+        /// resolved path, so that every path to a database leads to the same lock.
         /// - Parameters:
-        ///   - path: The database.
-        ///   - directory: A directory of state that all programs share that write the database.
-        ///   - files: The file system, used to resolve symbolic links only.
+        ///   - path: The path of the database.
+        ///   - directory: A folder for state that all programs share that write the database.
+        ///   - files: The file system. It is used only to resolve symbolic links.
         package static func lockPath(forDatabaseAt path: String, in directory: String, files: any FileSystem) -> String {
             let digest = SHA256.hash(data: Array(files.resolve(path).utf8))
             return "\(directory)/sqlite-\(hexadecimalText(of: digest.prefix(16))).lock"

@@ -3,14 +3,16 @@
     import BackendRuntime
     import Sealing
 
-    /// Opening: the file on the lane, the key off it, so that a keyring that hangs does not delay other calls.
+    /// Opening of a database. The file is read on the lane (a serial queue). The key is fetched off the lane, so that a
+    /// keyring that hangs does not delay other calls.
     extension SQLiteStore {
-        /// The open database, of the file at the path; nil when it is proven that there is none.
+        /// Returns the open database of the file at the path; nil only if the file certainly does not exist.
         /// - Parameters:
-        ///   - outdated: A session that was found to be out of date: it is compared with what is there now.
-        ///   - deadline: When the caller stops waiting; later, if the key's source takes its own time.
-        /// - Throws: ``BackendError``: `encryptionKeyMissing`, `encryptionKeyMismatch`, `locked`, `corrupted`, `unsupported`,
-        ///   `incompatibleSchema`, `rolledBack`; what the freshness anchor throws when it cannot be read.
+        ///   - outdated: A session that was found to be outdated. It is compared with the current file.
+        ///   - deadline: When the caller stops waiting. It is extended if the key's source has to derive its key or ask
+        ///     for it.
+        /// - Throws: ``BackendError``: `encryptionKeyMissing`, `encryptionKeyMismatch`, `locked`, `corrupted`,
+        ///   `unsupported`, `incompatibleSchema`, `rolledBack`; the error of a freshness anchor that cannot be read.
         func opened(
             insteadOf outdated: DatabaseSession? = nil, _ deadline: inout MonotonicInstant
         ) async throws(BackendError) -> DatabaseSession? {
@@ -31,7 +33,7 @@
                 }
                 let limit = deadline
                 let state = found.openedState(keyset)
-                // Another program has made the database and its mark since the anchor was read.
+                // Another program created the database and its mark after the anchor was read.
                 if expected == nil, state?.isAnchored == true, try await expectedMark(deadline: deadline) != nil { continue }
                 try file.follower?.check(
                     expected, database: found.header.database, mark: state.map { keyset.active.mark(of: $0) },
@@ -40,17 +42,19 @@
                 if let made = try await onLane(limit, { () throws(BackendError) in try file.open(found, keyset, deadline: limit) }) {
                     return made
                 }
-                // The store was closed, or the database replaced, while the key was fetched. That does not prove absence: begin again.
+                // The store was closed, or the database replaced, while the key was fetched. That does not prove
+                // absence, so start again.
             }
         }
 
-        /// The open database, as ``opened(insteadOf:_:)``. The time that the key's source takes does not extend this deadline.
+        /// Returns the open database, like ``opened(insteadOf:_:)``. The caller's deadline is not extended by the time
+        /// that the key's source takes.
         func opened(insteadOf outdated: DatabaseSession? = nil, deadline: MonotonicInstant) async throws(BackendError) -> DatabaseSession? {
             var deadline = deadline
             return try await opened(insteadOf: outdated, &deadline)
         }
 
-        /// Fetches a key. The time that a source takes which derives its key is added to the deadline.
+        /// Fetches a key. If a source has to derive its key or ask for it, that time is added to the deadline.
         private func fetchingKey<R: Sendable>(
             _ deadline: inout MonotonicInstant, _ work: @escaping @Sendable () async throws(BackendError) -> R
         ) async throws(BackendError) -> R {
@@ -61,13 +65,13 @@
             return result
         }
 
-        /// What the freshness anchor knows of the database; nil where there is no anchor, or it holds nothing yet.
+        /// Returns the mark that the freshness anchor has; nil if there is no anchor, or it has no mark yet.
         func expectedMark(deadline: MonotonicInstant) async throws(BackendError) -> FreshnessMark? {
             guard let follower = file.follower else { return nil }
             return try await runtime.run(until: deadline) { () throws(BackendError) in try await follower.expected() }
         }
 
-        /// The open database, created if there is none.
+        /// Returns the open database. Creates it if there is none.
         func openedOrCreated(_ deadline: inout MonotonicInstant) async throws(BackendError) -> DatabaseSession? {
             let kek = try await fetchingKey(&deadline) { [keys, source, otherSealedIDs] () throws(BackendError) in
                 try await keys.forSealing(from: source, isForNewStore: true, sealedIDs: otherSealedIDs)
@@ -79,10 +83,10 @@
             return try await opened(&deadline)
         }
 
-        /// Unwraps a database's keys with the key of a recipient whose source this store has: the first one that can be fetched.
+        /// Unwraps the data keys with the key of a source that is a recipient. The first source that works is used.
         /// - Parameters:
-        ///   - header: The header.
-        ///   - place: Where the database has to belong; nil for anywhere.
+        ///   - header: The header to open.
+        ///   - place: The context that the database must belong to; nil to accept any context.
         func keyset(of header: DatabaseHeader, in place: StoreContext?) async throws(BackendError) -> Keyset {
             let recipients = header.keys.recipients
             let mine = sources.filter { source in recipients.contains { $0.source == source.pin } }
@@ -96,7 +100,7 @@
             var failure: BackendError?
             for source in mine {
                 do throws(BackendError) { return try await keyset(of: header, from: source, in: place) } catch {
-                    // That of the source which comes first says most.
+                    // The error of the first source is the most helpful one.
                     failure = failure ?? error
                     guard [.encryptionKeyMissing, .encryptionKeyMismatch, .locked, .unavailable, .accessDenied].contains(error.code) else {
                         throw error
@@ -111,7 +115,7 @@
         ) async throws(BackendError) -> Keyset {
             let kek = try await keys.key(for: header.keys.ids(ofSource: source.pin), from: source)
             do throws(BackendError) { return try header.open(.key(kek), in: place) } catch {
-                // Fetch the key again with the next call: the right one may be there by then.
+                // The next call fetches the key again, because the source may have the right one then.
                 if error.code == .encryptionKeyMismatch { await keys.forget(source) }
                 throw error
             }

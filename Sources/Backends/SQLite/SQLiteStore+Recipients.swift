@@ -3,16 +3,16 @@
     import BackendRuntime
     package import Sealing
 
-    /// Who can unwrap the data keys. Every change is one transaction of the header, `keys` and `wraps`: killed at any point, the database
-    /// opens as before or as after.
+    /// The recipients, which can unwrap the data keys. Every change is one transaction of the tables `header`, `keys`
+    /// and `wraps`. If the process is killed at any point, the database opens as before or as after the change.
     extension SQLiteStore: RecipientStore {
-        /// Everybody who can unwrap the data keys, as the file says; none where there is no database yet.
+        /// Returns every recipient that the file names; none if there is no database yet.
         package func recipients() async throws(BackendError) -> [KeyTables.Recipient] {
             let (file, deadline) = (file, nextDeadline)
             return try await onLane(deadline) { () throws(BackendError) in try file.find(deadline: deadline)?.header.keys.recipients ?? [] }
         }
 
-        /// Changes the recipients with the key of the store's own source.
+        /// Changes the recipients with the key of a source of this store. Creates the database if there is none.
         package func change(_ change: KeyTables.Change) async throws(BackendError) {
             let deadline = nextDeadline
             var limit = deadline
@@ -22,13 +22,14 @@
             }
         }
 
-        /// Gives the database to the key of the store's own source, which may be new.
+        /// Makes the key of this store's source a recipient, in place of the keys of all former sources. The source may
+        /// get a new key for this.
         package func takeOver(from old: OldHolder) async throws(BackendError) {
             try await rewriteHeader(deadline: nextDeadline) { (store, header) throws(BackendError) in
                 switch old {
                 case .source(let source):
                     let holder = KeyHolder.key(try await store.keys.key(for: header.keys.ids(ofSource: source.pin), from: source))
-                    // Nothing is made for a key that does not open the database.
+                    // Do not create a key unless the old key opens the database.
                     _ = try header.open(holder, in: store.context)
                     let database = header.keys.recipients.map(\.id)
                     let key = try await store.keys.forSealing(from: store.source) { () throws(BackendError) in
@@ -40,7 +41,8 @@
             }
         }
 
-        /// The header for the key of this store's source, with a new data key. A holder of the earlier keys cannot read later writes.
+        /// Returns the header for the key of this store's source, with a new data key. A holder of the earlier keys
+        /// cannot read later writes.
         private func recovered(_ header: DatabaseHeader, with recovery: RecoveryKeyPair) async throws(BackendError) -> HeaderChange {
             let holder = KeyHolder.recovery(recovery)
             let keyset = try header.open(holder, in: context)
@@ -53,10 +55,10 @@
             return HeaderChange(keyset, header.changed(after) { $0.keys = tables }, after: after)
         }
 
-        /// The first recipient that can be fetched.
+        /// Returns the key of the first source that is a recipient and opens the header.
         /// - Parameters:
-        ///   - header: The header.
-        ///   - place: Where the database has to belong; nil for anywhere.
+        ///   - header: The header to open.
+        ///   - place: The context that the database must belong to; nil to accept any context.
         func holder(of header: DatabaseHeader, in place: StoreContext?) async throws(BackendError) -> KeyHolder {
             var failure: BackendError?
             for source in sources where header.keys.recipients.contains(where: { $0.source == source.pin }) {
@@ -67,12 +69,12 @@
                 } catch { failure = failure ?? error }
             }
             if let failure { throw failure }
-            // Says who can.
+            // No source of this store is a recipient. This call throws an error that names the recipients.
             _ = try await keyset(of: header, in: place)
             throw Keyset.damage
         }
 
-        /// The header with other recipients.
+        /// Returns the header with changed recipients.
         private func changed(
             _ header: DatabaseHeader, _ change: KeyTables.Change, by holder: KeyHolder
         ) throws(BackendError) -> HeaderChange {

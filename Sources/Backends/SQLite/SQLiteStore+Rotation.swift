@@ -3,16 +3,17 @@
     import BackendRuntime
     import Sealing
 
-    /// A new data key in place of the old one, while the database is in use.
+    /// Rotation: replaces the data key while the database is in use.
     ///
-    /// First the new key becomes the active one, for all recipients, and the old one only opens. Then rows follow, part by part, each in one transaction. Then the old key is
-    /// destroyed. Every step is one transaction: killed at any point, the database opens with all of its rows, and the next rotation goes on where this one was.
+    /// First, a new key becomes active for all recipients, and the old key becomes decrypt-only. Then the rows are
+    /// resealed in parts. Finally the old key is destroyed. Each step and each part is one transaction. If the process
+    /// is killed at any point, the database opens with all of its rows, and the next rotation continues.
     extension SQLiteStore: RotatingStore {
-        /// Rotates the data key, or finishes a rotation that was interrupted.
+        /// Rotates the data key, or finishes an interrupted rotation.
         /// - Parameters:
-        ///   - batch: How many rows are sealed in one transaction, at most.
-        ///   - progress: Called after each part.
-        /// - Returns: How many rows were sealed again.
+        ///   - batch: The maximum number of rows to check and reseal in one transaction.
+        ///   - progress: Called after each part that resealed rows.
+        /// - Returns: The number of rows that were resealed.
         package func rotateDataKey(
             batch: Int, progress: @Sendable (_ done: Int, _ total: Int) -> Void
         ) async throws(BackendError) -> Int {
@@ -20,11 +21,11 @@
             try await rewriteHeader(deadline: nextDeadline) { (store, header) throws(BackendError) in
                 try await store.activatingNewKey(header)
             }
-            // A session that is open has the keys of before.
+            // An open session still has the previous keys.
             var known = try await opened(insteadOf: file.session, deadline: nextDeadline)
             let total = try await rowCount()
             var (done, damaged) = (0, 0)
-            // From the first row to the last, and once more: a row that was not met has moved to a lower place.
+            // Go through all rows until a pass reseals none. During a pass, a row can move to a lower id and be missed.
             var (id, hasMoved) = (Int64.min, false)
             while let session = known, !session.keyset.decryptOnly.isEmpty {
                 let (file, deadline, begin) = (file, nextDeadline, id)
@@ -57,12 +58,12 @@
             guard known != nil else {
                 throw BackendError(.unavailable, "The database was removed while its key was changed. Look what is there and try again.")
             }
-            // Another process has finished it.
+            // Another process has finished the rotation.
             return done
         }
 
-        /// Checks that the rows match the sealed state, before a new key is wrapped for the recipients. An attacker can restore an older keyset together with its state. Then only
-        /// the rows show that a recipient was removed since.
+        /// Checks that the rows match the sealed state before a new key is wrapped for the recipients. An attacker can
+        /// restore an older keyset together with its state. Then only the rows show that a recipient was removed since.
         private func requireRowsAsWritten() async throws(BackendError) {
             let areWhole = try await scanning(isPatient: true) { (file, session, isWanted) throws(BackendError) in
                 try file.scanner.hasRowsAsWritten(session, isCurrent: { file.isCurrent(session) }, isWanted: isWanted)
@@ -81,7 +82,8 @@
             }
         }
 
-        /// The header with a new active key, wrapped for everybody who can unwrap the others. The same header where an older rotation is not finished.
+        /// Returns the header with a new active key, wrapped for every recipient. Returns the same header if an earlier
+        /// rotation is not finished.
         private func activatingNewKey(_ header: DatabaseHeader) async throws(BackendError) -> HeaderChange {
             let holder = try await holder(of: header, in: context)
             let keyset = try header.open(holder, in: context)
@@ -93,7 +95,7 @@
             return HeaderChange(keyset, header.changed(after) { $0.keys = tables }, after: after)
         }
 
-        /// The keys of all sources that are recipients. A new data key is wrapped for each of them.
+        /// Returns the keys of all recipients except recovery keys. A new data key is wrapped for each of them.
         func wrappingKeys(of header: DatabaseHeader) async throws(BackendError) -> [SealingKey] {
             var wrapping: [SealingKey] = []
             for recipient in header.keys.recipients where recipient.source != RecoveryRecipient.source {
@@ -136,7 +138,7 @@
     }
 
     extension BackendError.Code {
-        /// It was removed, and something of it is left.
+        /// The data was removed, but parts of it are left.
         static let residueRemains = BackendError.Code("residueRemains")
     }
 #endif

@@ -2,10 +2,12 @@
     package import BackendContract
     import BackendRuntime
 
-    /// Damaged rows: their names are sealed with them, so they are listed, read and deleted by a handle.
+    /// Salvage of damaged rows. The name of a row is encrypted with its content, so damaged rows are listed, read and
+    /// deleted by a handle.
     extension SQLiteStore: SalvageableBackend {
-        /// The slots of a namespace, with every damaged row of the database. Each row has to be opened, so the time grows with their number.
-        /// - Throws: ``BackendError``: `locked` and others for the key.
+        /// Lists the slots of a namespace and every damaged row of the database. Every row must be opened, so the time
+        /// grows with the number of rows.
+        /// - Throws: ``BackendError``: `locked` and other errors of the key.
         package func listing(in namespace: StorageNamespace) async throws(BackendError) -> StorageListing {
             let listing = try await scanning { (file, session, isWanted) throws(BackendError) in
                 try file.scanner.listing(in: namespace, session, isCurrent: { file.isCurrent(session) }, isWanted: isWanted)
@@ -13,7 +15,8 @@
             return listing ?? StorageListing([], damaged: [])
         }
 
-        /// The damaged row that a handle names. Its bytes are: counted slot, version (8 bytes), counted sealed bytes.
+        /// Returns the damaged row that a handle identifies. Its bytes are the counted slot, the version (8 bytes) and
+        /// the counted sealed bytes. For an entry of the table of labels they are the label and the slot.
         package func damage(at handle: DamageHandle) async throws(BackendError) -> StorageCorruption? {
             guard let place = DamagePlace(handle) else { return nil }
             let found = try await scanning { (file, session, _) throws(BackendError) in
@@ -22,7 +25,8 @@
             return found?.first
         }
 
-        /// Deletes the damaged row that a handle names, and the labels that lead to it; durable when it returns.
+        /// Deletes the damaged row that a handle identifies, and the labels that lead to it. The deletion is durable
+        /// when this returns.
         package func deleteDamage(at handle: DamageHandle) async throws(BackendError) -> Bool {
             guard let place = DamagePlace(handle) else { return false }
             let (file, deadline) = (file, nextDeadline)
@@ -40,7 +44,8 @@
     }
 
     extension DatabaseFile {
-        /// Deletes what a handle of damage names; nil when file or keys have changed since the session was opened.
+        /// Deletes the damage that a handle identifies. Returns nil if file or keys have changed since the session was
+        /// opened.
         fileprivate func deleteDamage(
             _ place: DamagePlace, _ session: DatabaseSession, deadline: MonotonicInstant
         ) throws(BackendError) -> Bool? {

@@ -3,57 +3,62 @@
     package import BackendRuntime
     package import Sealing
 
-    /// Sealed rows in a plain SQLite database: names, values and metadata cannot be read from the file, and changes to a row are detected.
+    /// A store of encrypted rows in an SQLite database. Names, values and metadata cannot be read from the file, and
+    /// changes to a row are detected.
     ///
-    /// A name is found by a keyed hash of it; everything else of a row is sealed with XAES-256-GCM and bound to its place. The data key
-    /// lies in the database, wrapped with a key from a ``KeySource``. `Docs/Design.md` has the format, `Docs/ThreatModel.md` says what is
-    /// hidden, what leaks and what is not detected.
+    /// A row is found by a keyed hash of its name. The rest of it is encrypted with XAES-256-GCM and bound to its slot.
+    /// The data key is in the database, wrapped with a key from a ``KeySource``. `Docs/Design.md` describes the format.
+    /// `Docs/ThreatModel.md` states what is hidden, what leaks and what is not detected.
     ///
-    /// A read of one slot is one short statement on the caller's thread and waits for no writer, of this process or another. Changes that
-    /// wait together share one transaction and one flush; a change is on the disk when it is acknowledged. The first change creates the
-    /// database; a read never does.
+    /// A read of one slot is one short statement on the caller's thread, and waits for no writer in this process or
+    /// another one. Changes that wait at the same time share one transaction and one flush. A change is on the disk
+    /// when it is acknowledged. The first change creates the database; a read never does.
     package final class SQLiteStore: LockableBackend, ObservableBackend, ImmediateBackend {
-        /// The file, with every symbolic link resolved when the store was created.
+        /// The path of the file, with every symbolic link resolved when the store was created.
         package let identity: BackendIdentity
 
-        /// What the store promises: durable atomic batches, preconditions between processes, and the protection of its key source.
+        /// The guarantees of the store: durable atomic batches, preconditions between processes, and the protection of
+        /// its key source.
         package let capabilities: BackendCapabilities
 
-        /// The largest value, in bytes, metadata included.
+        /// The size of the largest value in bytes, including its metadata.
         package static let maximumValueSize = 16 << 20
 
         let file: DatabaseFile
         let keys: SealingKeys
         let source: any KeySource
-        /// The sources whose keys may open the database: that of new databases first.
+        /// The sources whose keys may open the database. The first one is for new databases.
         let sources: [any KeySource]
-        /// Where the database belongs.
+        /// The application, kind and scope that the database belongs to.
         let context: StoreContext
         let otherSealedIDs: @Sendable () async throws(BackendError) -> Set<[UInt8]>
         let runtime: Runtime
-        /// Writes, and does everything else that may wait for the disk.
+        /// The lane (a serial queue) for writes and everything else that may wait for the disk.
         let lane: any Lane
-        /// Reads many slots, so that no read waits for a flush.
+        /// The lane for reads of many slots, so that no read waits for a flush.
         private let readLane: any Lane
-        /// Lists rows, so that a long list delays nothing else.
+        /// The lane for lists of rows, so that a long list delays nothing else.
         private let scanLane: any Lane
         private let deadline: Duration
         private let commits: GroupCommit<CommitRequest, CommitResponse>
         private let flushes: GroupCommit<Void, Void>
 
-        /// Creates a store. Nothing is opened and nothing is created; that happens when it is first used.
+        /// Creates a store. Files are opened or created only when the store is first used.
         /// - Parameters:
-        ///   - path: The database, an absolute path.
-        ///   - lockPath: The file whose lock is held around commits and checkpoints: the same for all programs that write this database
-        ///     (see ``lockPath(forDatabaseAt:in:files:)``). It is created when first needed, and never removed.
-        ///   - keys: The keys of the program's sources, and the rule when a new one may be made.
-        ///   - context: Where the database belongs. A file that belongs elsewhere is not opened.
-        ///   - source: Where the key is kept that wraps the data key of a new database.
+        ///   - path: The absolute path of the database.
+        ///   - lockPath: The file whose lock is held during commits and checkpoints. It must be the same for all
+        ///     programs that write this database (see ``lockPath(forDatabaseAt:in:files:)``). It is created when first
+        ///     needed, and never removed.
+        ///   - keys: The keys of the program's sources, and the rule for creating a new key.
+        ///   - context: The application, kind and scope that the database belongs to. A file with another context is
+        ///     not opened.
+        ///   - source: The source of the key that wraps the data key of a new database.
         ///   - otherSources: Further sources whose keys may open the database.
-        ///   - otherSealedIDs: The ids of keys that are known to have sealed something elsewhere; asked before a first key is made.
-        ///   - anchor: Where the latest state is recorded; nil for nowhere.
-        ///   - deadline: How long a call may wait, and how long its work may show no progress.
-        ///   - runtime: The machine.
+        ///   - otherSealedIDs: Returns the ids of keys that have sealed something elsewhere. Called before a first key
+        ///     is created.
+        ///   - anchor: Records the latest state outside the database; nil for none.
+        ///   - deadline: How long a call may wait, and how long its work may make no progress.
+        ///   - runtime: The clock, files, lanes and random numbers to use.
         package init(
             path: String, lockPath: String, context: StoreContext, keys: SealingKeys, source: any KeySource,
             otherSources: [any KeySource] = [],
@@ -92,9 +97,9 @@
 
         // MARK: Reading
 
-        /// Reads slots from the database. Freshness makes one difference: a fresh read always checks that the file is still the one at the
-        /// path, other reads check it ten times a second.
-        /// - Throws: ``BackendError`` with `timedOut` or `cancelled`; every other error is in the probes.
+        /// Reads slots from the database. A fresh read always checks that the file at the path is still the same one.
+        /// Other reads check it ten times a second.
+        /// - Throws: ``BackendError`` with `timedOut` or `cancelled`. Every other error is in the probes.
         package func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
             if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed.") }
             do throws(BackendError) {
@@ -111,19 +116,20 @@
             }
         }
 
-        /// What a slot holds, by one statement on the caller's thread; nil where that would have to wait, and for what is not a plain answer.
+        /// Reads a slot with one statement on the caller's thread. Returns nil if the read would have to wait, or
+        /// failed.
         package func immediateProbe(of address: StorageAddress) -> StorageProbe? {
             guard let session = session(.validated) else { return nil }
             return try? session.probe(address)
         }
 
-        /// The session that is open, if the file is the one that it was opened with.
+        /// Returns the open session if its file is still at the path, and the freshness anchor has not refused it.
         private func session(_ freshness: ReadFreshness) -> DatabaseSession? {
             guard let session = file.session, file.isCurrent(session, freshness), file.follower?.refusal == nil else { return nil }
             return session
         }
 
-        /// How many slots are read on the caller's own thread.
+        /// The maximum number of slots to read on the caller's thread.
         private static let shortRead = 16
 
         private func readThoroughly(
@@ -133,7 +139,7 @@
             var known = try await opened(&deadline)
             let retry = DatabaseSession.Retry.until(deadline, runtime.clock)
             var isSettled = false
-            // Repeated, until the deadline, while the database or its keys are closed or replaced.
+            // Repeat until the deadline while the database or its keys are closed or replaced.
             while true {
                 guard let session = known else { return addresses.map(\.probeOfNothing) }
                 let wasSettled = isSettled
@@ -153,12 +159,14 @@
             }
         }
 
-        /// Makes sure that nothing comes back of which an answer says that it is absent.
+        /// Overwrites a transaction that a killed process left in the log. Otherwise a value that is reported as absent
+        /// could reappear.
         private func settleLog(_ session: DatabaseSession, _ deadline: MonotonicInstant) async throws(BackendError) {
             let file = file
             do throws(BackendError) {
                 try await onLane(deadline) { () throws(BackendError) in
-                    // A commit of this process, which the lane has finished by now, needs no lock.
+                    // A commit of this process has ended when this runs on the lane. If it caused the report, no lock
+                    // is needed.
                     if try session.hasUnnamedTransaction() { try file.settleLog(deadline: deadline) }
                 }
             } catch {
@@ -169,19 +177,20 @@
             }
         }
 
-        /// The slots that hold something. Each row has to be opened to learn its name, so the time grows with the number of rows.
-        /// - Throws: ``BackendError``: `corrupted` when a row cannot be opened, since its name is not known (see ``listing(in:)``); `locked`
-        ///   and others for the key.
+        /// Lists the slots of a namespace that have a value or a tombstone. Every row must be opened to get its name,
+        /// so the time grows with the number of rows.
+        /// - Throws: ``BackendError``: `corrupted` if a row cannot be opened, because its name is unknown (see
+        ///   ``listing(in:)``); `locked` and other errors of the key.
         package func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
             let listing = try await listing(in: namespace)
             if let damaged = listing.damaged.first { throw DatabaseScanner.incomplete(damaged.corruption) }
             return listing.addresses
         }
 
-        /// A page of the values that meet a query's conditions. Outside the namespace of values they are found by labels, so the time grows
-        /// with the number of values found; in it, every row has to be opened.
-        /// A row that cannot be opened, and a label that leads to no value that has it, are damaged slots of the page.
-        /// - Throws: ``BackendError``: `locked` and others for the key.
+        /// Reads a page of the values that meet a query's conditions. Outside the namespace `.values` they are found by
+        /// labels, so the time grows with the number of values found. In that namespace every row must be opened. The
+        /// page lists rows that cannot be opened, and labels that lead to no value, as damaged slots.
+        /// - Throws: ``BackendError``: `locked` and other errors of the key.
         package func page(_ query: StorageQuery, after cursor: StorageCursor?, limit: Int) async throws(BackendError) -> StoragePage {
             let page = try await scanning { (file, session, isWanted) throws(BackendError) in
                 try file.scanner.page(
@@ -190,8 +199,9 @@
             return page ?? StoragePage([], next: nil)
         }
 
-        /// How many values meet a query's conditions: without opening them where one label answers the query, else page by page.
-        /// - Throws: As ``page(_:after:limit:)``.
+        /// Counts the values that meet a query's conditions. If one label answers the query, no value is opened.
+        /// Otherwise the values are counted page by page.
+        /// - Throws: The errors of ``page(_:after:limit:)``, and `corrupted` if the label does not match its count.
         package func count(_ query: StorageQuery) async throws(BackendError) -> Int {
             let count = try await scanning { (file, session, _) throws(BackendError) in
                 try file.scanner.count(query, session, isCurrent: { file.isCurrent(session) })
@@ -203,8 +213,9 @@
             }
         }
 
-        /// Works on the lane for lists, until the database is as the session knows it; nil where there is no database.
-        /// - Parameter isPatient: Whether the caller stays for as long as the work goes on.
+        /// Runs work on the lane for lists. Repeats it with a new session as long as the session is outdated. Returns
+        /// nil if there is no database.
+        /// - Parameter isPatient: Whether the caller waits as long as the work makes progress.
         func scanning<R: Sendable>(
             isPatient: Bool = false,
             _ work: @escaping @Sendable (DatabaseFile, DatabaseSession, _ isWanted: () -> Bool) throws(BackendError) -> R?
@@ -213,7 +224,7 @@
             let file = file
             var known = try await opened(&deadline)
             while let session = known {
-                // A value that a list leaves out counts as absent.
+                // A value that is missing from a list counts as absent, so the log must be settled first.
                 if !isPatient, try session.hasUnnamedTransaction() { try await settleLog(session, deadline) }
                 let result = try await scanLane.run(clock: runtime.clock, deadline: deadline, isMutation: false) {
                     (call) throws(BackendError) in
@@ -230,7 +241,8 @@
             return nil
         }
 
-        /// Whether the database can be opened, or does not exist yet: then the first change creates it.
+        /// Returns whether the database can be opened. A missing database is ready, because the first change creates
+        /// it.
         package func status() async -> BackendStatus {
             do throws(BackendError) {
                 _ = try await opened(deadline: nextDeadline)
@@ -242,12 +254,13 @@
 
         // MARK: Writing
 
-        /// Changes slots, all together or not at all. What is applied survives a power cut when this returns. The row of what was removed is
-        /// overwritten in the database and in its log, unless another connection is reading an older state of it; SQLite may have left sealed bytes
-        /// of it elsewhere when it moved rows between pages.
+        /// Changes slots, all or none. The changes survive a power loss when this returns. The row of a removed value
+        /// is overwritten in the database and in its log, unless another connection is reading an older state of it.
+        /// SQLite may have left sealed bytes of it elsewhere when it moved rows between pages.
         ///
-        /// Calls that wait at the same time share one transaction and one flush; each stays a batch of its own.
-        /// - Throws: ``BackendError`` with `timedOut` or `cancelled`; its outcome says whether anything may have happened.
+        /// Calls that wait at the same time share one transaction and one flush, but each remains a separate batch.
+        /// - Throws: ``BackendError`` with `timedOut` or `cancelled`. Its outcome states whether the changes may have
+        ///   been applied.
         package func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
             guard !mutations.isEmpty else { return [] }
             if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed.") }
@@ -258,7 +271,7 @@
                 var known = try await opened(&deadline)
                 while true {
                     guard let session = known else {
-                        // Nothing is created only to be left empty.
+                        // Do not create a database that would stay empty.
                         if let results = Self.resultsOnNothing(mutations) { return results }
                         known = try await openedOrCreated(&deadline)
                         continue
@@ -278,7 +291,8 @@
             }
         }
 
-        /// The errors of a call that do not depend on what the store holds; found before anything is locked.
+        /// Returns the errors of a call that do not depend on the content of the store. They are found before anything
+        /// is locked.
         private func refusal(of mutations: [StorageMutation]) -> [MutationResult]? {
             mutations.refused { mutation in
                 do throws(BackendError) {
@@ -294,16 +308,17 @@
             }
         }
 
-        /// The results of a call where there is no database; nil when one has to be created for it.
+        /// Returns the results of a call if there is no database; nil if a database must be created for it.
         private static func resultsOnNothing(_ mutations: [StorageMutation]) -> [MutationResult]? {
             if let refused = mutations.refused(StorageProbe.absent.refusal) { return refused }
             return mutations.allSatisfy { $0.operation == .delete || $0.operation == .check }
                 ? mutations.map { _ in .applied(nil, .durable) } : nil
         }
 
-        /// Flushes the log to the disk, for commits that other programs may have made with less care. Calls that wait at the same time share
-        /// one flush. The freshness anchor then has the last commit.
-        /// - Throws: ``BackendError``: also that of an anchor that cannot be written; what was acknowledged is durable all the same.
+        /// Flushes the log to the disk, because other programs may have committed without a flush. Calls that wait at
+        /// the same time share one flush. Afterwards the freshness anchor has the last commit.
+        /// - Throws: ``BackendError``, including that of an anchor that cannot be written. Acknowledged changes are
+        ///   durable even then.
         package func synchronize() async throws(BackendError) -> StorageDurability {
             let deadline = nextDeadline
             try await flushes.submit((), deadline: deadline, isMutation: false)
@@ -313,9 +328,9 @@
             return .durable
         }
 
-        /// Unlocks the place where the key is kept, which may open a prompt, and opens the database if there is one; then a passphrase may
-        /// be asked for.
-        /// - Throws: ``BackendError``, as the key's source does, with what is missing.
+        /// Unlocks the store that holds the key, which may open a prompt. Then opens the database if there is one,
+        /// which may ask for a passphrase.
+        /// - Throws: ``BackendError`` of the key's source, which names what is missing.
         package func unlock() async throws(BackendError) {
             let wasLocked = file.setLocked(false)
             do throws(BackendError) {
@@ -328,12 +343,12 @@
             }
         }
 
-        /// Writes the log back, empties it and closes the database; the next call opens it again. The data keys are released; the key that
-        /// wraps them is the program's, and stays in its ``SealingKeys``.
+        /// Writes the log back, empties it and closes the database. The next call opens it again. The data keys are
+        /// released. The key that wraps them belongs to the program and stays in its ``SealingKeys``.
         package func close() async {
             if let follower = file.follower {
                 let deadline = nextDeadline
-                // An anchor that cannot be written now is behind, and follows with the next commit.
+                // If the anchor cannot be written now, it stays behind until the next commit updates it.
                 try? await runtime.run(until: deadline) { () throws(BackendError) in try await follower.flush() }
             }
             await letGo(within: self.deadline)

@@ -4,20 +4,20 @@
     import Crypto
     import Sealing
 
-    /// The sealed part of a row: `01`, the id of the data key, nonce, ciphertext, tag.
+    /// The encrypted part of a row: the format `01`, the id of the data key, the nonce, the ciphertext and the tag.
     enum SealedRow {
         static let format: UInt8 = 1
-        /// The bytes before the nonce.
+        /// The number of bytes before the nonce.
         static let headLength = 1 + SealingKey.idLength
         static let overhead = headLength + XAES256GCM.nonceLength + XAES256GCM.tagLength
 
-        /// As much as a row of the smallest size class has.
+        /// The length of a row of the smallest size class. Contents are padded to size classes.
         static let minimumLength = overhead + SizeClass.padded(1)
 
-        /// More than any row has: the largest value with its names and metadata.
+        /// An upper limit for the length of a row. It is larger than the largest value with its name and metadata.
         static let maximumLength = 24 << 20
 
-        /// Seals a content for its row.
+        /// Encrypts the content of a row.
         static func seal(
             _ content: RowContent, slot: [UInt8], version: Int64, with key: DataKey, database: [UInt8], _ randomBytes: (Int) -> [UInt8]
         ) throws(BackendError) -> [UInt8] {
@@ -30,7 +30,7 @@
             return [format] + key.id + nonce + (try key.sealing.seal(plain, nonce: nonce, authenticating: context))
         }
 
-        /// The revision of a state that was just written: its nonce, which no other state ever has.
+        /// Returns the revision of a state that was just written: its nonce. No other state has the same nonce.
         static func revision(of sealed: some RandomAccessCollection<UInt8>) -> StorageRevision {
             StorageRevision(Array(sealed.dropFirst(headLength).prefix(XAES256GCM.nonceLength)))
         }
@@ -46,19 +46,20 @@
         }
     }
 
-    /// A row as it was read, not yet authenticated. Its bytes are SQLite's own, and valid only until the statement is stepped or reset.
+    /// A row that was read from the database and is not authenticated yet. Its bytes belong to SQLite and are valid
+    /// until the statement is stepped or reset.
     struct RawRow {
-        /// Nil where the column holds no bytes.
+        /// Nil if the column does not contain a blob.
         let slot: UnsafeRawBufferPointer?
         let version: Int64?
         let sealed: UnsafeRawBufferPointer?
 
-        /// Takes a row that is in memory.
+        /// Creates a row from bytes in memory.
         init(slot: UnsafeRawBufferPointer, version: Int64, sealed: UnsafeRawBufferPointer) {
             (self.slot, self.version, self.sealed) = (slot, version, sealed)
         }
 
-        /// Takes three columns of a statement's row, from a number on.
+        /// Creates a row from three consecutive columns of a statement's current row.
         init(_ statement: Statement, firstColumn: Int32) {
             func bytes(_ column: Int32) -> UnsafeRawBufferPointer? { statement.kind(column) == .blob ? statement.blob(column) : nil }
             slot = bytes(firstColumn)
@@ -69,18 +70,18 @@
         /// The result of an attempt to open the row.
         enum Opened {
             case content(RowContent, StorageRevision)
-            /// The row is not what was written.
+            /// The row was damaged or changed after it was written.
             case damaged(StorageCorruption)
-            /// Sealed by a key that has been destroyed: its content is lost.
+            /// The row was sealed with a key that has been destroyed. Its content is lost.
             case destroyed
-            /// The row names a format or a key that the keyset does not permit. That is damage if the keyset is that of the row's own
-            /// transaction; otherwise another process may have changed the keyset.
+            /// The row names a format or a key that the keyset does not permit. That is damage if the keyset was read
+            /// in the row's transaction. Otherwise another process may have changed the keyset.
             case stranger(StorageCorruption)
-            /// Of a format that the header permits, and this version does not know: not to be touched.
+            /// The header permits the row's format, but this version does not support it. The row must not be changed.
             case refused(BackendError)
         }
 
-        /// Opens the row. Nothing in it is trusted before the tag is checked.
+        /// Decrypts and authenticates the row. No field is trusted before the tag is verified.
         func open(_ keyset: Keyset) -> Opened {
             guard let slot, slot.count == DataKey.slotLength, let version, version > 0, let sealed else {
                 return damaged("is not a row of this format")
@@ -117,13 +118,14 @@
             }
         }
 
-        /// The key that the row names, if the keyset has it.
+        /// Returns the key that the row names, if the keyset contains it.
         func key(_ keyset: Keyset) -> DataKey? {
             guard let sealed, sealed.count >= SealedRow.headLength else { return nil }
             return keyset.key(UnsafeRawBufferPointer(rebasing: sealed[1..<SealedRow.headLength]))
         }
 
-        /// The row's bytes, and a revision of them: a caller may keep the bytes, or replace the row on the condition that it is unchanged.
+        /// Returns the bytes of the row and a revision computed from them. With the revision, a caller can replace the
+        /// damaged row on the precondition that it is unchanged.
         func corruption(_ how: String) -> StorageCorruption {
             let bytes = Array(sealed ?? UnsafeRawBufferPointer(start: nil, count: 0))
             var digest = SHA256()

@@ -2,30 +2,34 @@
     import BackendContract
     import Sealing
 
-    /// A sealed state that was opened before: the bytes, and what they say.
+    /// A sealed state, and its decrypted content.
     struct KnownState: Sendable {
         let sealed: [UInt8]
-        /// The id of the data key.
+        /// The id of the data key that sealed the state.
         let key: [UInt8]
         let state: CommitState
     }
 
-    /// Keeps the sealed state in step with the rows, inside one transaction: it notes what becomes of each row, and seals the state once.
+    /// Updates the sealed state inside one transaction. The sealed state has the number of commits and rows, and the
+    /// sum of the rows' terms. A term is a keyed hash of a row. The state is sealed once for all changes of the
+    /// transaction.
     ///
-    /// A state that is missing or does not open is left as it is: no change repairs it, so that a check of the database finds it.
+    /// A stored state that is missing or does not open is left unchanged. No change repairs it, so that a check of the
+    /// database finds the damage.
     final class StateWriter {
         private let statements: WriterStatements
-        /// The state that the transaction goes on from; nil where what is stored is not one.
+        /// The state before the transaction; nil if the stored state is missing or does not open.
         private(set) var current: CommitState?
-        /// The rows that were added, less those that were removed.
+        /// The terms of the added rows, less those of the removed rows.
         var change = CountedSum()
 
-        /// Reads the state.
+        /// Reads the stored state.
         /// - Parameters:
-        ///   - known: The state after this connection's last transaction: it is not opened again if the bytes are the same.
-        ///   - isStored: Whether `known` is certainly what the table holds: then the table is not read.
-        ///   - isAnchored: Whether a state that is older than `known` is refused.
-        /// - Throws: ``BackendError``: `rolledBack`.
+        ///   - known: The state after this connection's last transaction. It is not decrypted again if the stored bytes
+        ///     are the same.
+        ///   - isStored: Whether `known` is certainly the stored state. Then the table is not read.
+        ///   - isAnchored: Whether to refuse a stored state that differs from `known` and is not later.
+        /// - Throws: ``BackendError`` with `rolledBack`.
         init(
             _ statements: WriterStatements, _ keyset: Keyset, known: KnownState?, isStored: Bool, isAnchored: Bool
         ) throws(BackendError) {
@@ -47,13 +51,13 @@
             }
         }
 
-        /// Notes a row that is there from now on.
+        /// Adds the term of a new row.
         func add(_ term: [UInt8]?) { if let term { change.add(term) } }
 
-        /// Notes a row that was there.
+        /// Subtracts the term of a row that was removed.
         func remove(_ term: [UInt8]?) { if let term { change.remove(term) } }
 
-        /// Goes on from other rows than those of the state.
+        /// Replaces the sum of rows, and raises the number of commits to at least the given one.
         func begin(with rows: CountedSum, above commits: Int64) {
             var state = current ?? CommitState()
             state.rows = rows
@@ -61,18 +65,18 @@
             raise(above: commits)
         }
 
-        /// Goes on as another database, whose freshness anchor is not known yet.
+        /// Records that the database, which gets another id, has no freshness anchor yet.
         func reidentify() { current?.isAnchored = false }
 
-        /// Goes on from at least a number of commits.
+        /// Raises the number of commits to at least the given one.
         func raise(above commits: Int64) { if let known = current?.commits { current?.commits = max(known, commits) } }
 
-        /// Seals the state of the transaction, one commit later than the one before.
+        /// Seals and stores the state after the transaction. Its number of commits is one higher than before.
         /// - Parameters:
-        ///   - key: The data key that is active once the transaction is committed.
+        ///   - key: The data key that is active after the commit.
         ///   - header: The tag of the header after the commit.
         ///   - isAnchored: Whether the program has a freshness anchor.
-        /// - Returns: The state; nil where there was none to go on from.
+        /// - Returns: The new state; nil if there was no valid state before.
         func flush(_ key: DataKey, header: [UInt8], isAnchored: Bool, _ randomBytes: (Int) -> [UInt8]) throws(BackendError) -> KnownState? {
             guard var state = current else { return nil }
             state.commits &+= 1
@@ -86,8 +90,8 @@
     }
 
     extension RawRow {
-        /// The row's term in the sum of all rows; nil for a row that names no key that can be used: it is not in the sum,
-        /// and is damage of its own.
+        /// Returns the row's term in the sum of all rows. Returns nil if no available key can have sealed the row; such
+        /// a row is not part of the sum, and the check of single rows reports it.
         func term(_ keyset: Keyset) -> [UInt8]? {
             guard let slot, slot.count == DataKey.slotLength, let version, version > 0, let sealed, sealed.first == SealedRow.format,
                 sealed.count >= SealedRow.minimumLength, let key = key(keyset)
@@ -98,7 +102,7 @@
     }
 
     extension SealedRow {
-        /// The parts of sealed bytes that no other sealed bytes have.
+        /// Returns the nonce and the tag of sealed bytes. No other sealed bytes have the same pair.
         static func nonceAndTag(of sealed: UnsafeRawBufferPointer) -> (nonce: UnsafeRawBufferPointer, tag: UnsafeRawBufferPointer) {
             (
                 UnsafeRawBufferPointer(rebasing: sealed[headLength..<headLength + XAES256GCM.nonceLength]),
@@ -108,21 +112,21 @@
     }
 
     extension DatabaseWriter.Rows {
-        /// The term of a row that was just sealed.
+        /// Returns the term of a row that was just sealed.
         func term(_ slot: [UInt8], _ version: Int64, _ sealed: [UInt8]) -> [UInt8]? {
             slot.withUnsafeBytes { slot in
                 sealed.withUnsafeBytes { RawRow(slot: slot, version: version, sealed: $0).term(keyset) }
             }
         }
 
-        /// The term of the row at a place; nil where there is no row, or it has no term.
+        /// Returns the term of the row at an id; nil if there is no row, or the row has no term.
         func term(at id: Int64) throws(BackendError) -> [UInt8]? {
             do throws(SQLiteFault) { return try finder.row(at: id) { $0.term(keyset) }.flatMap(\.self) } catch {
                 throw error.backendError()
             }
         }
 
-        /// Replaces header and keys. Rows of a key that is destroyed by this have no term any more.
+        /// Replaces header and keys. Subtracts the terms of rows whose key is destroyed by this.
         func replaceHeader(_ other: DatabaseHeader, _ keys: Keyset) throws(BackendError) {
             do throws(SQLiteFault) { try other.write(to: finder.database) } catch { throw error.backendError() }
             for key in keyset.all where keys.destroyed.contains(key.id) {

@@ -1,17 +1,18 @@
 #if SQLite
     import CSQLite
 
-    /// A prepared statement: bound, stepped, read and reset. It ends with its connection, and is used as that is, by one caller at a time.
+    /// A prepared statement. It is valid until its connection is closed. Like the connection, it is used by one caller
+    /// at a time.
     struct Statement {
         private let pointer: OpaquePointer
 
-        /// Takes a statement that was prepared.
+        /// Wraps a statement that SQLite has prepared.
         init(_ pointer: OpaquePointer) { self.pointer = pointer }
 
         // MARK: Running
 
-        /// Whether there is another row.
-        /// - Throws: ``SQLiteFault``; the statement is reset then.
+        /// Steps to the next row. Returns false after the last row.
+        /// - Throws: ``SQLiteFault``. The statement is reset in this case.
         func step() throws(SQLiteFault) -> Bool {
             let code = sqlite3_step(pointer)
             switch code {
@@ -20,45 +21,47 @@
             default:
                 let fault = SQLiteFault(code, on: sqlite3_db_handle(pointer))
                 reset()
-                // SQLite checks a page when it reads it, and not again: after a fault it has to be read again.
+                // SQLite checks a page only when it reads it from the file, so drop cached pages after a fault.
                 sqlite3_db_release_memory(sqlite3_db_handle(pointer))
                 throw fault
             }
         }
 
-        /// Runs a statement that gives no rows.
+        /// Runs a statement that returns no rows.
         func run() throws(SQLiteFault) {
             defer { reset() }
             if try step() { throw SQLiteFault(SQLITE_MISUSE) }
         }
 
-        /// Ends a run. What was bound stays bound; the bytes of the row are gone.
+        /// Resets the statement. Its parameters stay bound, but the bytes of the current row become invalid.
         func reset() { sqlite3_reset(pointer) }
 
-        /// Ends the statement, before its connection does.
+        /// Destroys the statement before its connection is closed.
         func finalize() { sqlite3_finalize(pointer) }
 
-        /// How often SQLite has prepared the statement again because the schema had changed. It is kept in memory: nothing is read.
+        /// How often SQLite has prepared the statement again because the schema had changed. Reading this counter reads
+        /// no page.
         var schemaChanges: Int32 { sqlite3_stmt_status(pointer, SQLITE_STMTSTATUS_REPREPARE, 0) }
 
         // MARK: Parameters
 
-        // What SQLite does not take, as a blob above the connection's limit, it leaves as it was: as NULL, or as the value of the run before.
+        // SQLite may reject a value, such as a blob above the connection's limit. The parameter then keeps NULL or the
+        // previous value, so every result code is checked.
 
         /// Binds a number.
         func bind(_ value: Int64, at place: Int32) throws(SQLiteFault) { try check(sqlite3_bind_int64(pointer, place, value)) }
 
-        /// Binds bytes. SQLite copies them.
+        /// Binds bytes, which SQLite copies.
         func bind(_ bytes: [UInt8], at place: Int32) throws(SQLiteFault) {
             let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
             try check(bytes.withUnsafeBytes { bind($0, at: place, transient) })
         }
 
-        /// Binds bytes that SQLite reads where they are: they stay there until ``clearBindings()``.
+        /// Binds bytes without copying them. They must stay valid until ``clearBindings()``.
         func bind(lent bytes: UnsafeRawBufferPointer, at place: Int32) throws(SQLiteFault) { try check(bind(bytes, at: place, nil)) }
 
         private func bind(_ bytes: UnsafeRawBufferPointer, at place: Int32, _ destructor: sqlite3_destructor_type?) -> Int32 {
-            // Without an address, SQLite takes an empty blob for NULL.
+            // SQLite treats an empty blob without an address as NULL.
             guard let start = bytes.baseAddress, !bytes.isEmpty else { return sqlite3_bind_zeroblob(pointer, place, 0) }
             return sqlite3_bind_blob64(pointer, place, start, UInt64(bytes.count), destructor)
         }
@@ -70,15 +73,15 @@
 
         // MARK: Columns
 
-        /// How many columns a row has.
+        /// The number of columns of a row.
         var columnCount: Int32 { sqlite3_column_count(pointer) }
 
-        /// What kind of value is in a column.
+        /// The kind of a column's value.
         enum Kind {
             case integer, text, blob, other
         }
 
-        /// The kind of a column's value, before anything converts it.
+        /// Returns the kind of a column's value before any conversion.
         func kind(_ column: Int32) -> Kind {
             switch sqlite3_column_type(pointer, column) {
             case SQLITE_INTEGER: .integer
@@ -88,19 +91,19 @@
             }
         }
 
-        /// A column as a number.
+        /// Returns a column as a number.
         func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(pointer, column) }
 
-        /// A column as text, with whatever follows a zero in it.
+        /// Returns a column as text, including zero bytes and the text after them.
         func text(_ column: Int32) -> String {
             guard let start = sqlite3_column_text(pointer, column) else { return "" }
             return String(decoding: UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(pointer, column))), as: UTF8.self)
         }
 
-        /// A copy of a column's bytes.
+        /// Returns a copy of a column's bytes.
         func bytes(_ column: Int32) -> [UInt8] { Array(blob(column)) }
 
-        /// A column's bytes where SQLite keeps them, until the statement is stepped or reset.
+        /// Returns a column's bytes in SQLite's memory. They are valid until the statement is stepped or reset.
         func blob(_ column: Int32) -> UnsafeRawBufferPointer {
             let start = sqlite3_column_blob(pointer, column)
             return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(pointer, column)))

@@ -2,7 +2,8 @@
     import BackendContract
     import CSQLite
 
-    /// The statements of the connection that writes, prepared once: to prepare them for each commit would cost as much as half a flush.
+    /// The prepared statements of the writing connection. Preparing them for each commit would cost as much as half a
+    /// flush to the disk.
     final class WriterStatements {
         private let database: Connection
         private let begin: Statement
@@ -19,7 +20,7 @@
         private let readState: Statement
         private let replaceState: Statement
         private let insertState: Statement
-        /// Made when they are first needed: most databases have no labels.
+        /// Created when first needed, because most databases have no labels.
         private var madeLabels: LabelStatements?
 
         init(_ database: Connection) throws(SQLiteFault) {
@@ -40,7 +41,7 @@
             insertState = try database.keptStatement("INSERT INTO state VALUES (1, ?1)")
         }
 
-        /// The statements on the table of labels.
+        /// Returns the statements for the tables of labels.
         func labels() throws(SQLiteFault) -> LabelStatements {
             if let madeLabels { return madeLabels }
             let made = try LabelStatements(database)
@@ -50,34 +51,34 @@
 
         func beginTransaction() throws(SQLiteFault) { try begin.run() }
         func commitTransaction() throws(SQLiteFault) { try commit.run() }
-        /// A failed statement may have ended the transaction by itself; then there is nothing to undo.
+        /// Rolls back the transaction, unless a failed statement has already ended it.
         func undoTransaction() { if database.isInTransaction { try? rollback.run() } }
 
         func beginSavepoint() throws(SQLiteFault) { try save.run() }
         func releaseSavepoint() throws(SQLiteFault) { try release.run() }
 
-        /// Undoes what was done since the savepoint, and ends it.
-        /// - Throws: ``SQLiteFault`` when the failed statement has ended the whole transaction.
+        /// Undoes the changes since the savepoint, and ends it.
+        /// - Throws: ``SQLiteFault`` if a failed statement has ended the whole transaction.
         func undoSavepoint() throws(SQLiteFault) {
             guard database.isInTransaction else { throw SQLiteFault(SQLITE_ABORT) }
             try undo.run()
             try release.run()
         }
 
-        /// What `PRAGMA data_version` says: another number after another connection's commit.
+        /// Returns the value of `PRAGMA data_version`, which changes with each commit of another connection.
         func dataVersion() throws(SQLiteFault) -> Int {
             defer { version.reset() }
             return try version.step() ? Int(version.integer(0)) : 0
         }
 
-        /// The sealed state; nil where there is none.
+        /// Returns the stored sealed state; nil if there is none.
         func state() throws(SQLiteFault) -> [UInt8]? {
             defer { readState.reset() }
             guard try readState.step(), readState.kind(0) == .blob else { return nil }
             return readState.bytes(0)
         }
 
-        /// Writes the sealed state.
+        /// Stores the sealed state.
         func putState(_ sealed: [UInt8]) throws(SQLiteFault) {
             try replaceState.bind(sealed, at: 1)
             try replaceState.run()

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Starts to collect the instructions of every thread, once in a run. Does nothing outside callgrind.
+/// Starts to count the instructions of every thread. Call it once in a run. Outside callgrind it does nothing.
 void counts_start_collection(void);
 
-/// Stops the collection and has callgrind write what it collected.
+/// Stops the count and makes callgrind write the result.
 void counts_stop_collection(void);

@@ -1,4 +1,5 @@
 #pragma once
 
-/// How often memory was allocated since the process began: malloc, calloc, realloc and aligned blocks.
+/// Returns how many blocks were allocated since the process started, with malloc, calloc, realloc or an aligned
+/// allocation.
 unsigned long bench_allocations(void);
