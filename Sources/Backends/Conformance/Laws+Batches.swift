@@ -58,7 +58,7 @@ extension BackendLaw {
             try demand(results.last?.failure?.code == .invalidName, "invalidName for the bad one", found: results[1].outline)
             try await store.demandAbsent(good, "after a batch that failed")
         },
-        BackendLaw("of mutations that are not a batch each result is true by itself", requires: { !$0.atomicBatch }) { bench in
+        BackendLaw("without atomic batches, each mutation has a separate, true result", requires: { !$0.atomicBatch }) { bench in
             let store = try await bench.makeStore()
             let addresses = (0..<3).map { StorageAddress("single \($0)") }
             try await store.put(bytes("old"), at: addresses[1])
@@ -76,7 +76,7 @@ extension BackendLaw {
             }
             try await store.demandValue(bytes("old"), at: addresses[1], " before the one that conflicted")
         },
-        BackendLaw("a large batch arrives whole") { bench in
+        BackendLaw("a large batch is applied completely") { bench in
             let store = try await bench.makeStore()
             let addresses = (0..<bench.count(300, atLeast: 5)).map { StorageAddress("many \($0)") }
             let results = try await store.apply(addresses.map { .put(bytes($0.name), at: $0, if: .absent) })

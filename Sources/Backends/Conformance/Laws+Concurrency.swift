@@ -2,7 +2,7 @@ import BackendContract
 
 extension BackendLaw {
     static let concurrency: [BackendLaw] = [
-        BackendLaw("a cancelled caller leaves no half write, and an honest answer") { bench in
+        BackendLaw("a cancelled call writes completely or not at all, and reports which") { bench in
             let store = try await bench.makeStore()
             let addresses = (0..<bench.count(60, atLeast: 10)).map { StorageAddress("cancelled \($0)") }
             let (old, new) = (bytes("old"), StoragePayload.bytes([UInt8](repeating: 7, count: 10_000)))
@@ -79,7 +79,7 @@ extension BackendLaw {
             let listed = try await store.addresses(in: .values)
             try demand(listed.count == slots - (slots + 2) / 3, "every remaining slot listed", found: "\(listed.count) names")
         },
-        BackendLaw("a call that is refused takes no other call with it that is made at the same time") { bench in
+        BackendLaw("a refused call does not affect other calls made at the same time") { bench in
             let store = try await bench.makeStore()
             let neighbours = bench.count(24, atLeast: 6)
             let refused = refusals(bench.capabilities)
@@ -99,7 +99,7 @@ extension BackendLaw {
                     bytes("\(number)"), at: StorageAddress("neighbour \(number)"), " beside calls that were refused")
             }
         },
-        BackendLaw("a read never sees a value that was not put whole") { bench in
+        BackendLaw("a read never returns part of a value") { bench in
             let store = try await bench.makeStore()
             let address = StorageAddress("whole")
             let rounds = bench.count(60, atLeast: 6)

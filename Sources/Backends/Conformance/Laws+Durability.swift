@@ -2,7 +2,7 @@ import BackendContract
 
 extension BackendLaw {
     static let durability: [BackendLaw] = [
-        BackendLaw("no change claims to last longer than the backend claims") { bench in
+        BackendLaw("no change reports more durability than the backend claims") { bench in
             let store = try await bench.makeStore()
             let address = StorageAddress("lasting")
             let claim = store.capabilities.durability
@@ -14,7 +14,7 @@ extension BackendLaw {
                 try demand(claim == .process || durability != .process, "longer than the process, as claimed", found: "\(durability)")
             }
         },
-        BackendLaw("after synchronize everything seen lasts at least as long as any change was promised to") { bench in
+        BackendLaw("after synchronize, everything read is as durable as any acknowledged change") { bench in
             let store = try await bench.makeStore()
             var promised = try await store.synchronize().rank
             for name in ["one", "two"] {

@@ -44,7 +44,7 @@ extension BackendLaw {
             let record = try await store.demandValue(payload, at: neighbour, " beside the one that was changed")
             try demand(record.metadata.typeTag == "kept", "the neighbour's metadata", found: "other metadata")
         },
-        BackendLaw("damaged bytes are reported as corrupt and never overwritten unseen", needs: [.damage]) { bench in
+        BackendLaw("damaged bytes are reported as corrupted, and overwritten only under their revision", needs: [.damage]) { bench in
             let store = try await bench.makeStore()
             let address = StorageAddress("damaged")
             let old = try await store.put(bytes("whole"), at: address)
@@ -79,7 +79,7 @@ extension BackendLaw {
             try await store.put(bytes("repaired"), at: address, if: .revision(revision))
             try await store.demandValue(bytes("repaired"), at: address)
         },
-        BackendLaw("damage in one slot leaves the others readable, or nothing is claimed absent", needs: [.damage]) { bench in
+        BackendLaw("with damage in one slot, the others are readable, or none is reported as absent", needs: [.damage]) { bench in
             let store = try await bench.makeStore()
             let (damaged, whole, never) = (StorageAddress("damaged"), StorageAddress("whole"), StorageAddress("never"))
             for address in [damaged, whole] { try await store.put(bytes("whole"), at: address) }

@@ -2,7 +2,7 @@ import BackendContract
 
 extension BackendLaw {
     static let metadata: [BackendLaw] = [
-        BackendLaw("metadata comes back exactly, every field for itself and all together") { bench in
+        BackendLaw("metadata is read exactly as written, each field alone and all together") { bench in
             let store = try await bench.makeStore()
             for (index, metadata) in everyMetadata.enumerated() {
                 let address = StorageAddress("described \(index)")
@@ -13,7 +13,7 @@ extension BackendLaw {
                     found: record.metadata.differences(from: metadata))
             }
         },
-        BackendLaw("a put replaces the metadata whole: nothing of the old is left") { bench in
+        BackendLaw("a put replaces all metadata") { bench in
             let store = try await bench.makeStore()
             let address = StorageAddress("described")
             for metadata in [everyMetadata[0], StorageMetadata(typeTag: "T"), StorageMetadata()] {

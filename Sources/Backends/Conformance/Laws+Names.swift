@@ -11,7 +11,7 @@ extension BackendLaw {
             let hostile = ["..", "../up", "a/b", "a.b", "\u{0}", "a\nb", "e\u{301}", "\u{E9}", "🗝️", ".hidden", "values", " "]
             try await checkNames(hostile.map { StorageAddress("x", in: StorageNamespace($0)) }, store, bench)
         },
-        BackendLaw("two spellings of one text are two names") { bench in
+        BackendLaw("two spellings of one text in Unicode are two names") { bench in
             let store = try await bench.makeStore()
             for (composed, decomposed) in [("caf\u{E9}", "cafe\u{301}"), ("\u{C5}", "\u{212B}"), ("\u{AC00}", "\u{1100}\u{1161}")] {
                 let (first, second) = (StorageAddress(composed), StorageAddress(decomposed))

@@ -2,7 +2,7 @@ import BackendContract
 
 extension BackendLaw {
     static let nativeValues: [BackendLaw] = [
-        BackendLaw("a native value of every kind comes back as it was put", requires: \.storesNativeValues) { bench in
+        BackendLaw("a native value of every kind is read as written", requires: \.storesNativeValues) { bench in
             let store = try await bench.makeStore()
             for (index, value) in everyKind.enumerated() {
                 let address = StorageAddress("native \(index)")
@@ -29,7 +29,7 @@ extension BackendLaw {
                 }
             }
         },
-        BackendLaw("a native value is refused as unsupported where none are claimed", requires: { !$0.storesNativeValues }) { bench in
+        BackendLaw("a backend without native values refuses them as unsupported", requires: { !$0.storesNativeValues }) { bench in
             let store = try await bench.makeStore()
             let address = StorageAddress("native")
             try await store.put(bytes("old"), at: address)

@@ -2,7 +2,7 @@ import BackendContract
 
 extension BackendLaw {
     static let pages: [BackendLaw] = [
-        BackendLaw("the pages of a namespace hold its values, each once, and no tombstones") { bench in
+        BackendLaw("the pages of a namespace contain each value once, and no tombstones") { bench in
             let store = try await bench.makeStore()
             for namespace in [StorageNamespace.values, shelf] {
                 try await demandPages(StorageQuery(namespace), [], of: store)
@@ -15,7 +15,7 @@ extension BackendLaw {
             // A namespace without slots has one empty page, even if other namespaces have slots.
             try await demandPages(StorageQuery(StorageNamespace("unused")), [], of: store)
         },
-        BackendLaw("a page holds each value as a read finds it, and no more of them than its limit") { bench in
+        BackendLaw("a page contains values as a read returns them, and at most as many as its limit") { bench in
             let store = try await bench.makeStore()
             let metadata = StorageMetadata(serializer: "json", typeTag: "note", modifiedAt: 90_000.5, attributes: ["colour": "red"])
             let addresses = (0..<4).map { StorageAddress("page \($0)", in: shelf) }
@@ -38,7 +38,7 @@ extension BackendLaw {
                 try demand(count == addresses.count, "pages of \(addresses.count) entries at a limit of \(limit)", found: "\(count)")
             }
         },
-        BackendLaw("the conditions of a query hold for all that its pages hold, and for nothing else") { bench in
+        BackendLaw("the pages of a query contain exactly the values that match its conditions") { bench in
             let store = try await bench.makeStore()
             for namespace in [StorageNamespace.values, shelf] {
                 let mutations = shelved.enumerated().map { number, metadata in
@@ -52,7 +52,7 @@ extension BackendLaw {
                 }
             }
         },
-        BackendLaw("after a change, a value is on the pages of what it is now, and on no others") { bench in
+        BackendLaw("after a change, a value is on the pages that match its new content, and on no others") { bench in
             let store = try await bench.makeStore()
             let address = StorageAddress("moving", in: shelf)
             func demandOnly(_ now: StorageMetadata?) async throws {
@@ -72,7 +72,7 @@ extension BackendLaw {
             try await store.empty(address)
             try await demandOnly(nil)
         },
-        BackendLaw("a value that stays is on the pages once, whatever changes beside it meanwhile") { bench in
+        BackendLaw("a value that does not change is listed once, whatever changes beside it") { bench in
             let store = try await bench.makeStore()
             let staying = (0..<8).map { StorageAddress("staying \($0)", in: shelf) }
             let going = (0..<8).map { StorageAddress("going \($0)", in: shelf) }
@@ -97,7 +97,7 @@ extension BackendLaw {
                 try demand(count == 1, "a value that stays, on one page", found: "it \(count) times")
             }
         },
-        BackendLaw("a damaged slot is on its pages as damaged, unless the whole store is", needs: [.damage]) { bench in
+        BackendLaw("a page lists a damaged slot as damaged, unless the whole store is damaged", needs: [.damage]) { bench in
             let store = try await bench.makeStore()
             let (good, bad) = (StorageAddress("good"), StorageAddress("bad"))
             for address in [good, bad] { try await store.put(bytes("x"), at: address) }

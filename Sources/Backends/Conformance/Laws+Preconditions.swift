@@ -2,7 +2,7 @@ import BackendContract
 
 extension BackendLaw {
     static let preconditions: [BackendLaw] = [
-        BackendLaw("a check changes nothing, and holds where its precondition does") { bench in
+        BackendLaw("a check changes nothing, and succeeds if its precondition holds") { bench in
             let store = try await bench.makeStore()
             let address = StorageAddress("checked")
             let nothing = try await store.apply(.check(address, if: .absent))
@@ -21,7 +21,7 @@ extension BackendLaw {
             try await store.put(bytes("second"), at: address)
             try await refuses(store, .check(address, if: .revision(revision)), "the revision of a value that was replaced")
         },
-        BackendLaw("a batch whose check does not hold changes nothing", requires: \.atomicBatch) { bench in
+        BackendLaw("a batch with a failing check changes nothing", requires: \.atomicBatch) { bench in
             let store = try await bench.makeStore()
             let (mark, address) = (StorageAddress("mark"), StorageAddress("moved"))
             let seen = try await store.put(bytes("first"), at: mark)
@@ -74,7 +74,7 @@ extension BackendLaw {
             let third = try await store.put(bytes("same"), at: address, if: .revision(grave))
             try await store.empty(address, if: .revision(third))
         },
-        BackendLaw("the revision of a deleted value opens nothing, also once the same value is back") { bench in
+        BackendLaw("the revision of a deleted value is never valid again, even if an equal value is put") { bench in
             let store = try await bench.makeStore()
             let address = StorageAddress("back")
             let first = try await store.put(bytes("same"), at: address)
@@ -85,7 +85,7 @@ extension BackendLaw {
             try await store.put(bytes("same"), at: address)
             try await refuses(store, .put(bytes("new"), at: address, if: .revision(first)), "the revision before the delete")
         },
-        BackendLaw("the precondition replaceable refuses a later schema version, an origin, and no other state") { bench in
+        BackendLaw("the precondition replaceable refuses only a later schema version, and any origin") { bench in
             let store = try await bench.makeStore()
             let address = StorageAddress("version")
             let (second, third) = (StorageMetadata(schemaVersion: 2), StorageMetadata(schemaVersion: 3))
@@ -116,7 +116,7 @@ extension BackendLaw {
             try await store.put(bytes("of a later version"), third, at: address)
             try await store.put(bytes("over any version"), second, at: address, if: any)
         },
-        BackendLaw("of 16 puts in any order, the one of a later schema version stands in the end") { bench in
+        BackendLaw("of 16 concurrent puts, the one with the latest schema version wins") { bench in
             let store = try await bench.makeStore()
             for round in 0..<bench.count(10) {
                 let address = StorageAddress("raced \(round)")

@@ -14,7 +14,7 @@ extension BackendLaw {
                 seen = try await collect(from: bench.reopened(store), rounds: 2, into: seen)
             }
         },
-        BackendLaw("a revision stays as long as its state, and changes with it") { bench in
+        BackendLaw("a revision changes exactly when the state of its slot changes") { bench in
             let store = try await bench.makeStore()
             let address = StorageAddress("state")
             let first = try await store.put(bytes("same"), at: address)

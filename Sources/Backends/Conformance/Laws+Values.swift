@@ -32,7 +32,7 @@ extension BackendLaw {
             try await store.demandAbsent(address, "after two deletes")
             try await store.demandValue(bytes("y"), at: StorageAddress("neighbour"), " beside a deleted one")
         },
-        BackendLaw("a second put replaces the first one whole") { bench in
+        BackendLaw("a second put replaces the first one completely") { bench in
             let store = try await bench.makeStore()
             let address = StorageAddress("replaced")
             for content in ["a rather long first value", "short", "", "and a longer one again, longer than all those before"] {
@@ -47,7 +47,7 @@ extension BackendLaw {
             try await store.put(.bytes([]), at: address)
             try await store.demandValue(.bytes([]), at: address)
         },
-        BackendLaw("a value of 1 MiB is kept whole, or refused as too large before anything is written") { bench in
+        BackendLaw("a value of 1 MiB is stored completely, or refused as too large before anything is written") { bench in
             let store = try await bench.makeStore()
             try await checkSize(1 << 20, mustFit: (bench.capabilities.maximumValueSize ?? .max) >= 1 << 20, store)
         },

@@ -69,12 +69,12 @@
             }
             guard expected.database == database else {
                 throw refused(
-                    "\(anchor.name) knows the database \(hexadecimalText(of: expected.database)), and this one is \(hexadecimalText(of: database))"
+                    "\(anchor.name) has the mark of the database \(hexadecimalText(of: expected.database)), but this one is \(hexadecimalText(of: database))"
                 )
             }
             guard let mark else {
                 throw refused(
-                    "\(anchor.name) knows \(expected.commits) commits, and the database does not say how many it has: its sealed state is damaged or missing"
+                    "\(anchor.name) records \(expected.commits) commits, and the database does not say how many it has: its sealed state is damaged or missing"
                 )
             }
             try compare(mark, expected)
@@ -86,12 +86,12 @@
         private func compare(_ mark: FreshnessMark, _ expected: FreshnessMark) throws(BackendError) {
             if mark.commits < expected.commits {
                 throw refused(
-                    "The database has \(mark.commits) commits, and \(anchor.name) knows \(expected.commits): an older file was put in its place"
+                    "The database has \(mark.commits) commits, and \(anchor.name) records \(expected.commits): an older file replaced it"
                 )
             }
             if mark.commits == expected.commits, mark.digest != expected.digest {
                 throw refused(
-                    "The database and \(anchor.name) both have \(mark.commits) commits, but not the same ones: another file was put in its place"
+                    "The database and \(anchor.name) both have \(mark.commits) commits, but not the same ones: another file replaced it"
                 )
             }
         }
@@ -99,7 +99,7 @@
         /// Returns the error for a missing database of which the anchor has a mark.
         func missing(_ expected: FreshnessMark) -> BackendError {
             refused(
-                "\(anchor.name) knows a database with \(expected.commits) commits, and there is none. Removed values could return with an empty one"
+                "\(anchor.name) records a database with \(expected.commits) commits, and there is none. Removed values could return with an empty one"
             )
         }
 
@@ -114,7 +114,7 @@
         static func wentBack(from latest: Int64, to found: Int64) -> BackendError {
             BackendError(
                 .rolledBack,
-                "The database had \(latest) commits a moment ago and has \(found) now: an older file was put in its place. Put the latest file back, or take this one on purpose with StorageRouter.acceptOlderFile(of:). Nothing was changed."
+                "The database had \(latest) commits a moment ago and has \(found) now: an older file replaced it. Put the latest file back, or take this one on purpose with StorageRouter.acceptOlderFile(of:). Nothing was changed."
             )
         }
 
@@ -170,7 +170,7 @@
             for _ in 0..<Self.attempts {
                 if let known {
                     guard known.database == mark.database else {
-                        throw refused("\(anchor.name) knows another database by now, \(hexadecimalText(of: known.database))")
+                        throw refused("\(anchor.name) now has the mark of another database, \(hexadecimalText(of: known.database))")
                     }
                     if known.commits > mark.commits || known == mark { return }
                     try compare(mark, known)

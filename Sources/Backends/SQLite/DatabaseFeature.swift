@@ -72,7 +72,7 @@
             var features: [DatabaseFeature] = []
             while !reader.isAtEnd {
                 let name = try reader.text()
-                guard let need = Need(rawValue: try reader.byte()) else { throw RecordDamage("says of a feature what nobody knows") }
+                guard let need = Need(rawValue: try reader.byte()) else { throw RecordDamage("has an unknown need for a feature") }
                 var tables: [String] = []
                 for _ in 0..<(try reader.fixed(UInt32.self)) {
                     tables.append(try reader.text())
@@ -80,7 +80,7 @@
                 }
                 let feature = DatabaseFeature(name: name, need: need, tables: tables)
                 guard !known.contains(where: { $0.name == name }) || feature.isKnown else {
-                    throw RecordDamage("says of a feature what it is not")
+                    throw RecordDamage("describes a known feature with another need or other tables")
                 }
                 if let last = features.last, !last.name.utf8.lexicographicallyPrecedes(name.utf8) {
                     throw RecordDamage("has features out of order")

@@ -108,7 +108,7 @@
         }
 
         /// The error for a row with an unexpected kind of value, or in the wrong order.
-        static let damagedRow = BackendError(.corrupted, "A row of the database is not as any that this library writes.")
+        static let damagedRow = BackendError(.corrupted, "A row of the database has a form that this library never writes.")
 
         static let damage = BackendError(
             .corrupted, "The rows of a database in the backup are not as they were written. Nothing was changed.")

@@ -84,7 +84,7 @@
                 }
                 switch finding {
                 case .probe(let probe): probes.append(probe)
-                case .unsettled where retry.mayWait: throw BackendError(.unsettled, "A change in the log of the database has no owner.")
+                case .unsettled where retry.mayWait: throw BackendError(.unsettled, "The log of the database has a transaction of a killed process.")
                 case .busy, .outdated, .unsettled: return nil
                 }
             }

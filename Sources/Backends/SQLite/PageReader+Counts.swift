@@ -88,7 +88,7 @@
 
         private static let wrongCount = BackendError(
             .corrupted,
-            "The entries of the table of labels are not those that were written: another program changed them. The pages of the query have the damage by a handle; removing it makes the labels anew from the rows. Nothing was changed."
+            "The entries of the table of labels are not those that were written: another program changed them. A page of the query lists the damage with a handle. Removing that damage rebuilds the labels from the rows. Nothing was changed."
         )
     }
 #endif

@@ -254,7 +254,7 @@
                     met.genuine.add(term)
                     if day >= first { days.append(day) }
                 } else {
-                    strays.append(Self.stray(label, entry, "names a day that is none"))
+                    strays.append(Self.stray(label, entry, "is not a valid day"))
                 }
             }
             let comparison = try compare(met, Source(key: key, day: 0, label: label))

@@ -46,7 +46,7 @@
             }
             switch open(keyset) {
             case .content: return nil
-            case .destroyed: return countsDestroyed ? corruption("claims a key that has been destroyed") : nil
+            case .destroyed: return countsDestroyed ? corruption("names a destroyed key") : nil
             case .damaged(let corruption), .stranger(let corruption): return corruption
             case .refused: return corruption("has a format that this version of the library does not know")
             }

@@ -103,7 +103,7 @@
                     case .content where isAnother, .destroyed where isAnother: .neighbour
                     case .content(let content, let revision): .mine(version: row.version, content, content.probe(revision), term: term)
                     case .destroyed:
-                        .mine(version: row.version, nil, .corrupt(row.corruption("claims a key that has been destroyed")), term: term)
+                        .mine(version: row.version, nil, .corrupt(row.corruption("names a destroyed key")), term: term)
                     case .damaged(let corruption): .mine(version: row.version, nil, .corrupt(corruption), term: term)
                     case .refused(let error): .mine(version: row.version, nil, .unavailable(error), term: term)
                     case .stranger(let corruption): .mine(version: row.version, nil, .corrupt(corruption), term: term, isStranger: true)

@@ -56,7 +56,7 @@
                 }
             }
             guard known != nil else {
-                throw BackendError(.unavailable, "The database was removed while its key was changed. Look what is there and try again.")
+                throw BackendError(.unavailable, "The database was removed while its key was changed. Check the database file and try again.")
             }
             // Another process has finished the rotation.
             return done

@@ -172,7 +172,7 @@
             } catch {
                 throw BackendError(
                     .cannotTell,
-                    "A program was killed while it changed the database, and what it wrote could not be removed from the log (\(error.code)): whether there is a value cannot be told. Try again from a program that may write the database."
+                    "A program was killed while it changed the database, and what it wrote could not be removed from the log (\(error.code)): so it is unknown whether the value exists. Try again from a program that may write the database."
                 )
             }
         }

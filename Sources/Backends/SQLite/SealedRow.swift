@@ -111,7 +111,7 @@
                     let content = try RowContent(padded: plain)
                     return .content(content, content.keptRevision ?? SealedRow.revision(of: sealed))
                 } catch {
-                    return damaged("\(error.reason), though its seal is whole")
+                    return damaged("\(error.reason), although it was authenticated")
                 }
             } catch {
                 return damaged("was changed, cut off or brought here from another place")

@@ -1,24 +1,25 @@
 package import BackendContract
 
-/// A freshness anchor in a slot of another store: an item in the keyring.
+/// A freshness anchor in a slot of another store, for example an item in the keyring.
 package struct BackendAnchor: FreshnessAnchor {
     private let backend: any StorageBackend
     private let address: StorageAddress
 
-    /// The store and the slot, in words.
+    /// The name of the anchor for messages: the store and the slot.
     package let name: String
 
-    /// Names the slot; nothing is opened yet.
+    /// Creates an anchor for a slot. The store is not opened yet.
     package init(_ backend: any StorageBackend, address: StorageAddress) {
         self.backend = backend
         self.address = address
         name = "\(backend.identity) item \(address.name)"
     }
 
-    /// Reads the mark. A slot that was removed holds none.
+    /// Reads the mark. Returns nil if the slot is empty or its record was removed.
     package func load() async throws(BackendError) -> FreshnessMark? { try await look().mark }
 
-    /// Writes the mark under the condition that the slot is as it was read.
+    /// Replaces the mark if the slot contains the expected mark. The precondition is that the slot is unchanged since
+    /// this call read it.
     package func store(_ mark: FreshnessMark, replacing known: FreshnessMark?) async throws(BackendError) -> Bool {
         let (present, revision) = try await look()
         guard present == known else { return false }
@@ -33,7 +34,7 @@ package struct BackendAnchor: FreshnessAnchor {
         }
     }
 
-    /// Unlocks the store, if it is one that can be locked.
+    /// Unlocks the store, if it can be locked.
     package func unlock() async throws(BackendError) {
         if let lockable = backend as? any LockableBackend { try await lockable.unlock() }
     }
@@ -61,7 +62,7 @@ package struct BackendAnchor: FreshnessAnchor {
         BackendError(.locked, "\(name) is locked. It records the latest state of a database; unlock it and try again.")
     }
 
-    /// The error of a place that holds something else than a mark.
+    /// The error for a slot or file that contains something else than a mark.
     static func damaged(_ name: String) -> BackendError {
         BackendError(
             .corrupted,

@@ -1,27 +1,28 @@
 package import BackendContract
 internal import BackendRuntime
 
-/// A key in a slot of another store: the keyring on a desktop, memory in a test.
+/// A key source in a slot of another store: the keyring on a desktop, or memory in a test.
 package struct BackendKeySource: KeySource {
     private let backend: any StorageBackend
     private let address: StorageAddress
 
-    /// The store and the slot, in words.
+    /// The name of the source for messages: the store and the slot.
     package let identifier: String
-    /// The slot's name; it does not depend on the store.
+    /// The short name of the source. It contains the name of the slot and does not depend on the store.
     package var pin: String { "keyring item \(address.name)" }
-    /// What the store claims.
+    /// The protection level that the store declares.
     package var protection: ProtectionLevel { backend.capabilities.protection }
 
-    /// Names the slot; nothing is opened yet.
+    /// Creates a source for a slot. The store is not opened yet.
     package init(_ backend: any StorageBackend, address: StorageAddress) {
         self.backend = backend
         self.address = address
         identifier = "\(backend.identity) item \(address.name)"
     }
 
-    /// Reads the keys; nil when the slot is proven empty or holds an item that never got its content, an error when the key was removed or
-    /// damaged.
+    /// Reads the keys. Returns nil if the slot is proven to be empty, or contains an item without content.
+    /// - Throws: ``BackendError``: `encryptionKeyMissing` if the key was removed; `encryptionKeyMismatch` if it was
+    ///   damaged; `locked` and others.
     package func load() async throws(BackendError) -> SourceKeys? {
         var probe = try await backend.read(address, .validated)
         switch probe {
@@ -31,14 +32,15 @@ package struct BackendKeySource: KeySource {
         case .unavailable(let error): throw error
         case .tombstone:
             throw BackendError(.encryptionKeyMissing, "The key was removed from \(identifier). Restore it; nothing was changed.")
-        // A keyring saves a new item first without its secret: no key ever came from it.
+        // A keyring saves a new item first without its secret. An item without content therefore never contained a key.
         case .corrupt(let corruption) where corruption.bytes.isEmpty: return nil
         case .corrupt:
             throw BackendError(.encryptionKeyMismatch, "What \(identifier) holds is damaged. Restore the key; nothing was changed.")
         }
     }
 
-    /// Writes the keys if the slot is empty. A key that is there already wins; anything else is an error and stays.
+    /// Writes the keys if the slot is empty. If the slot already contains keys, returns those. Any other content is an
+    /// error and is not changed.
     package func create(_ keys: SourceKeys) async throws(BackendError) -> SourceKeys {
         var result = try await put(keys, if: .absent)
         if case .conflict(.corrupt(let corruption)) = result, corruption.bytes.isEmpty, let revision = corruption.revision {
@@ -57,10 +59,10 @@ package struct BackendKeySource: KeySource {
         }
     }
 
-    /// Makes what the store holds durable, as far as it can.
+    /// Makes the content of the store durable, as far as the store can.
     package func synchronize() async throws(BackendError) { _ = try await backend.synchronize() }
 
-    /// Replaces what the slot holds, if it is still the same.
+    /// Replaces the content of the slot, if it still contains the expected keys.
     package func replace(_ old: SourceKeys, with new: SourceKeys) async throws(BackendError) {
         var probe = try await backend.read(address, .fresh)
         guard let revision = probe.revision, probe.record != nil, try takeKeys(from: &probe).holdsSame(as: old) else {
@@ -76,20 +78,21 @@ package struct BackendKeySource: KeySource {
 
     private func put(_ keys: SourceKeys, if precondition: StorageMutation.Precondition) async throws(BackendError) -> MutationResult {
         var text = keys.textBytes()
-        // A store that keeps these bytes themselves, as one in memory does, has its own copy by then.
+        // A store that keeps this array, such as a store in memory, is not affected: wiping a shared array changes a
+        // copy.
         defer { wipe(&text) }
         return try await backend.apply(.put(.bytes(text), StorageMetadata(serializer: "key"), at: address, if: precondition))
     }
 
-    /// Unlocks the store, if it is one that can be locked.
+    /// Unlocks the store, if it can be locked.
     package func unlock() async throws(BackendError) {
         if let lockable = backend as? any LockableBackend { try await lockable.unlock() }
     }
 
-    /// Whether the store says so.
+    /// Returns whether the store reports that it is locked.
     package func isLocked() async -> Bool { await backend.status() == .locked }
 
-    /// The keys in a record, whose bytes are overwritten: the probe holds nothing afterwards.
+    /// Takes the keys out of a record and overwrites the record's bytes. The probe is `absent` afterwards.
     private func takeKeys(from probe: inout StorageProbe) throws(BackendError) -> SourceKeys {
         guard let payload = probe.record?.payload else { throw notAKey }
         probe = .absent

@@ -1,15 +1,17 @@
-/// The sealed state of a database: the number of its commits, its rows, its header and its keys.
+/// The state of a database: the number of its commits, its rows, its header and its keys. The database stores it
+/// sealed.
 ///
-/// It is written once in each transaction. Rows that were replaced by older ones, removed or added behind the library's back do not match
-/// it, nor do older tables of keys; an older file has an older one.
+/// Each transaction writes it once. Another program can replace rows with older ones, remove or add rows, or restore
+/// older key tables, but these changes do not match the state. An older copy of the whole file contains an older state
+/// that matches. Only a freshness anchor detects it.
 package struct CommitState: Hashable, Sendable {
-    /// How many transactions were committed since the database was made.
+    /// The number of transactions that were committed since the database was created.
     package var commits: Int64 = 0
-    /// The rows, by their terms.
+    /// The number of rows and the sum of their terms.
     package var rows = CountedSum()
-    /// Whether a freshness anchor was recorded for the database: then a missing anchor was lost.
+    /// Whether a freshness anchor was recorded for the database. If so, a missing anchor was lost.
     package var isAnchored = false
-    /// The tag of the header and of the data keys: see ``Keyset/tag(header:tables:)``.
+    /// The tag of the header and of the data keys, see ``Keyset/tag(header:tables:)``.
     package var header = [UInt8](repeating: 0, count: Self.tagLength)
 
     private static let tagLength = 32
@@ -22,12 +24,13 @@ package struct CommitState: Hashable, Sendable {
     /// The state of a new database with the tag of its header.
     package init(header: [UInt8]) { self.header = header }
 
-    /// The commits in 8 bytes, the rows, a byte that is 1 if the database is anchored and else 0, and the tag of the header.
+    /// The encoded state: the commits in 8 bytes, the rows, a byte that is 1 if the database is anchored and otherwise
+    /// 0, and the tag.
     package var bytes: [UInt8] {
         withUnsafeBytes(of: commits.bigEndian) { Array($0) } + rows.bytes + [isAnchored ? 1 : 0] + header
     }
 
-    /// Reads ``bytes``; nil for anything else.
+    /// Decodes ``bytes``. Returns nil for any other bytes.
     package init?(bytes: [UInt8]) {
         let flag = 8 + CountedSum.length
         guard bytes.count == Self.length, let rows = CountedSum(bytes: Array(bytes[8..<flag])), bytes[flag] <= 1 else { return nil }

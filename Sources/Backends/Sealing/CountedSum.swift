@@ -1,30 +1,32 @@
-/// How many things there are, and the sum of what stands for each of them, its *term*: nobody without the key can tell which things would
-/// make a sum. The slots of a label are counted like this, and the rows of a database.
+/// A count of elements, and the sum of a keyed 32-byte value for each element, the element's *term*.
+///
+/// Without the key, other elements with the same sum cannot be found. A database keeps one such sum for its rows, and
+/// one for the slots of each label.
 package struct CountedSum: Hashable, Sendable {
-    /// The number of things.
+    /// The number of elements.
     package private(set) var count: Int64 = 0
-    /// The sum of their terms modulo 2^256, its lowest 64 bits first.
+    /// The sum of the terms modulo 2^256, the lowest 64 bits first.
     private var sum: Words = (0, 0, 0, 0)
 
     private typealias Words = (UInt64, UInt64, UInt64, UInt64)
 
-    /// The number of bytes of a count and its sum.
+    /// The number of bytes of an encoded count and sum.
     package static let length = 8 + termLength
     /// The number of bytes of a term.
     package static let termLength = 32
 
-    /// Nothing.
+    /// Creates the sum of no elements.
     package init() {}
 
-    /// Whether there is nothing.
+    /// Whether count and sum are zero, as for no elements.
     package var isNone: Bool { self == CountedSum() }
 
-    /// The count, and the sum in 32 bytes.
+    /// The count in 8 bytes and the sum in 32 bytes, both big-endian.
     package var bytes: [UInt8] {
         [UInt64(bitPattern: count), sum.3, sum.2, sum.1, sum.0].flatMap { number in withUnsafeBytes(of: number.bigEndian) { Array($0) } }
     }
 
-    /// Reads ``bytes``; nil for anything of another length.
+    /// Decodes ``bytes``. Returns nil if the length is wrong.
     package init?(bytes: [UInt8]) {
         guard bytes.count == Self.length else { return nil }
         bytes.withUnsafeBytes {
@@ -33,19 +35,19 @@ package struct CountedSum: Hashable, Sendable {
         }
     }
 
-    /// Adds a thing with a term of 32 bytes.
+    /// Adds an element with a term of 32 bytes.
     package mutating func add(_ term: [UInt8]) {
         count &+= 1
         add(term.withUnsafeBytes(Self.words))
     }
 
-    /// Takes a thing with its term away.
+    /// Removes an element with its term.
     package mutating func remove(_ term: [UInt8]) {
         count &-= 1
         subtract(term.withUnsafeBytes(Self.words))
     }
 
-    /// Adds all things of another sum.
+    /// Adds all elements of another sum.
     package mutating func add(_ other: CountedSum) {
         count &+= other.count
         add(other.sum)
@@ -85,10 +87,10 @@ package struct CountedSum: Hashable, Sendable {
         return (word(24), word(16), word(8), word(0))
     }
 
-    /// Whether count and sum are the same.
+    /// Returns whether count and sum are equal.
     package static func == (one: CountedSum, other: CountedSum) -> Bool { one.count == other.count && one.sum == other.sum }
 
-    /// Hashes count and sum.
+    /// Hashes the count and the sum.
     package func hash(into hasher: inout Hasher) {
         hasher.combine(count)
         for word in [sum.0, sum.1, sum.2, sum.3] { hasher.combine(word) }

@@ -1,37 +1,41 @@
 package import BackendContract
 package import BackendRuntime
 
-/// A key that the service manager hands to the program: a credential of systemd, or a mounted secret of Kubernetes.
+/// A key source that reads a credential from the service manager: a systemd credential or a mounted Kubernetes secret.
 ///
-/// The key is ``SealingKey/text`` in the file, one line for each key, in `<directory>/<name>`. systemd puts the file there for `LoadCredential=`,
-/// `LoadCredentialEncrypted=`, `SetCredential=` and `SetCredentialEncrypted=`, and names the directory in the environment variable
-/// `CREDENTIALS_DIRECTORY`; in a container, set that variable to the folder where the secret is mounted, or give the folder.
+/// The file `<directory>/<name>` contains one line for each key, in the format of ``SealingKey/text``. systemd creates
+/// the file for `LoadCredential=`, `LoadCredentialEncrypted=`, `SetCredential=` and `SetCredentialEncrypted=`. It sets
+/// the environment variable `CREDENTIALS_DIRECTORY` to the directory. In a container, set that variable to the folder
+/// where the secret is mounted, or pass the folder.
 ///
-/// The file is only read. The service manager sets its permissions: systemd gives 0400, Kubernetes 0644 or what `defaultMode` says, behind
-/// symbolic links, in a folder whose mode (1777) lets every user write, but which no other program sees. So a file that
-/// other users may read is accepted; one that they may write, or that belongs to another user than this program's and root, comes from neither
-/// manager, and is refused.
+/// The program only reads the file. The service manager sets its permissions. systemd uses mode 0400. Kubernetes uses
+/// 0644 or its setting `defaultMode`, and symbolic links. The folder of a Kubernetes secret has mode 1777: every user
+/// may write to it, but no other program sees it.
+///
+/// A file that other users can read is therefore accepted. A file that other users can write is refused, and so is one
+/// that belongs neither to this program's user nor to root. Neither service manager creates such files.
 package struct CredentialSource: KeySource {
     private let name: String
     private let directory: String?
     private let files: KeyFiles
 
-    /// The credential's name and folder, in words.
+    /// The name and the folder of the credential, for messages.
     package let identifier: String
-    /// The credential's name.
+    /// The short name of the source: `credential` and the credential's name.
     package var pin: String { "credential \(name)" }
-    /// `sealed`: the service manager decides whether the key is on this machine's disk, and how well it is protected there.
+    /// `sealed`: the service manager decides whether the key is stored on this machine's disk, and how well it is
+    /// protected there.
     package var protection: ProtectionLevel { .sealed }
 
-    /// Names the credential; nothing is opened yet.
+    /// Creates a source for a credential. No file is opened yet.
     /// - Parameters:
-    ///   - name: The credential's name: a file name, no path.
-    ///   - directory: The absolute path of the folder; nil for the one that the environment names.
-    ///   - deadline: How long a call may take.
-    ///   - runtime: The machine.
-    /// - Throws: ``BackendError`` with `invalidName`.
+    ///   - name: The name of the credential: a file name without a path.
+    ///   - directory: The absolute path of the folder; nil for the folder in `CREDENTIALS_DIRECTORY`.
+    ///   - deadline: The time limit for each call.
+    ///   - runtime: The clock, the file system and the other services of the machine.
+    /// - Throws: ``BackendError`` with `invalidName` if the name is not a valid file name.
     package init(name: String, directory: String? = nil, deadline: Duration, runtime: Runtime) throws(BackendError) {
-        // Kubernetes keeps its own links and folders in the directory under names that begin with two dots.
+        // Kubernetes uses names that begin with two dots for its links and folders in the directory.
         guard !name.isEmpty, name.utf8.count <= 255, name != ".", !name.hasPrefix(".."),
             name.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "/") })
         else {
@@ -47,9 +51,9 @@ package struct CredentialSource: KeySource {
         identifier = "credential \(name)" + (self.directory.map { " in \($0)" } ?? "")
     }
 
-    /// Reads the keys; nil when the folder is there and holds no such credential.
-    /// - Throws: ``BackendError``: `unavailable` at once when no folder is named, or it is not there; `accessDenied`; `untrusted`;
-    ///   `encryptionKeyMismatch`.
+    /// Reads the keys. Returns nil if the folder exists and does not contain the credential.
+    /// - Throws: ``BackendError``: `unavailable` if no folder is set or the folder does not exist; `accessDenied`;
+    ///   `untrusted`; `encryptionKeyMismatch` if the file does not contain keys.
     package func load() async throws(BackendError) -> SourceKeys? {
         guard let directory else {
             throw BackendError(
@@ -60,8 +64,8 @@ package struct CredentialSource: KeySource {
         return try await files.onLane(isMutation: false) { () throws(BackendError) in try read(in: directory) }
     }
 
-    /// Always throws: the administrator makes a credential, not the program.
-    /// - Throws: ``BackendError`` with `encryptionKeyMissing`, and how to make one.
+    /// Always throws: the administrator creates a credential, not the program.
+    /// - Throws: ``BackendError`` with `encryptionKeyMissing`. Its message says how to create the credential.
     package func create(_ keys: SourceKeys) async throws(BackendError) -> SourceKeys {
         throw BackendError(
             .encryptionKeyMissing,
@@ -69,8 +73,8 @@ package struct CredentialSource: KeySource {
         )
     }
 
-    /// Always throws: the administrator changes a credential.
-    /// - Throws: ``BackendError`` with `unsupported`, and what to do.
+    /// Always throws: the administrator changes a credential, not the program.
+    /// - Throws: ``BackendError`` with `unsupported`. Its message says how to change the credential.
     package func replace(_ old: SourceKeys, with new: SourceKeys) async throws(BackendError) {
         throw BackendError(
             .unsupported,

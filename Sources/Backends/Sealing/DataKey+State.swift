@@ -1,15 +1,16 @@
 package import BackendContract
 import Crypto
 
-/// What proves that the rows of a database are those that were written: a term for each row, and the sealed state.
+/// A term for each row, and the sealed state. Together they prove that the rows of a database are complete and
+/// unchanged.
 extension DataKey {
-    /// The 32 bytes that stand for a row in the sum of all rows. Nonce and tag of the sealed bytes say which bytes these are, so a large
-    /// row costs as little as a small one.
+    /// Returns the term of a row in the sum of all rows, 32 bytes. The nonce and the tag identify the sealed bytes, so
+    /// a large row takes no longer than a small one.
     /// - Parameters:
-    ///   - slot: The row's slot.
-    ///   - version: Its version.
-    ///   - nonce: The nonce of its sealed bytes, 24 bytes.
-    ///   - tag: Their tag, 16 bytes.
+    ///   - slot: The slot of the row.
+    ///   - version: The version of the row.
+    ///   - nonce: The nonce of the row's sealed bytes, 24 bytes.
+    ///   - tag: The tag of the row's sealed bytes, 16 bytes.
     package func term(
         ofRow slot: UnsafeRawBufferPointer, version: Int64, nonce: UnsafeRawBufferPointer, tag: UnsafeRawBufferPointer
     ) -> [UInt8] {
@@ -23,13 +24,14 @@ extension DataKey {
         return code.finalize().withUnsafeBytes { Array($0) }
     }
 
-    /// Seals the database's state: nonce, ciphertext, tag. The key is the active one.
+    /// Seals the state of the database with this key, which must be the active one. Returns nonce, ciphertext and tag.
     package func seal(_ state: CommitState, _ randomBytes: (Int) -> [UInt8]) throws(BackendError) -> [UInt8] {
         let nonce = randomBytes(XAES256GCM.nonceLength)
         return nonce + (try stating.seal(state.bytes, nonce: nonce, authenticating: stateContext))
     }
 
-    /// Opens what ``seal(_:_:)`` made; nil for anything else, such as the state of another database or key.
+    /// Opens the result of ``seal(_:_:)``. Returns nil for any other bytes, such as the state of another database or
+    /// key.
     package func openState(_ sealed: [UInt8]) -> CommitState? {
         guard sealed.count == Self.stateLength else { return nil }
         let nonce = Array(sealed.prefix(XAES256GCM.nonceLength))
@@ -37,7 +39,8 @@ extension DataKey {
         return plain.flatMap { CommitState(bytes: $0) }
     }
 
-    /// What a freshness anchor records of a state: its digest is HMAC-SHA256 under the integrity key, of the database's id and the state.
+    /// Returns the mark that a freshness anchor records for a state. The digest is HMAC-SHA256 of the database's id and
+    /// the state, under the integrity key.
     package func mark(of state: CommitState) -> FreshnessMark {
         var fields = Fields("LocalData SQLite 1 freshness")
         for part in [database, state.bytes] { fields.add(part) }

@@ -2,36 +2,42 @@ package import BackendContract
 package import Crypto
 internal import CryptoExtras
 
-/// A data key of a database, as the keys that are derived from it: one seals rows, one hides names, one authenticates what is not
-/// encrypted, and two hide what values are found by.
+/// A data key of a database, as the nine keys that are derived from it.
+///
+/// Three derived keys seal: rows, counts and the database's state. Five compute keyed hashes: of names, of labels, of
+/// unencrypted data, and the terms of slots and of rows. One encrypts days.
+///
+/// A label is a property that several values share, such as a type or the day of the last change. Queries find values
+/// by labels.
 package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
-    /// The key's id, ``KeyIdentity/id(of:)``: unencrypted beside everything the key seals.
+    /// The id of the key, computed by ``KeyIdentity/id(of:)``. It is stored unencrypted with everything that the key
+    /// seals.
     package let id: [UInt8]
-    /// Seals rows.
+    /// The cipher that seals rows.
     package let sealing: XAES256GCM
-    /// Initialised with the indexing key: the same for every name.
+    /// HMAC with the key for names, already initialised. Each computation starts with a copy of it.
     private let indexing: HMAC<SHA256>
-    /// The id as a number, to compare by.
+    /// The id as a number, which is faster to compare.
     let number: UInt64
     private let integrity: SymmetricKey
-    /// Initialised with the key of labels.
+    /// HMAC with the key for labels, already initialised.
     private let labelling: HMAC<SHA256>
     private let daily: SymmetricKey
-    /// Seals how many slots a label has.
+    /// The cipher that seals the ``CountedSum`` of a label's slots.
     private let counting: XAES256GCM
-    /// Initialised with the key of the terms that stand for a label's slots.
+    /// HMAC with the key for the terms of a label's slots, already initialised.
     private let membership: HMAC<SHA256>
-    /// Seals the database's state.
+    /// The cipher that seals the database's state.
     let stating: XAES256GCM
-    /// Initialised with the key of the terms that stand for rows.
+    /// HMAC with the key for the terms of rows, already initialised.
     let presence: HMAC<SHA256>
-    /// The id that the database had when the key was made.
+    /// The id of the database that the keys are derived for.
     package let database: [UInt8]
 
-    /// The number of bytes of a slot's blind index.
+    /// The number of bytes of a blind index.
     package static let slotLength = 16
 
-    /// Derives the keys with HKDF-SHA256 (RFC 5869), the database's id being the salt.
+    /// Derives the keys with HKDF-SHA256 (RFC 5869). The salt is the id of the database.
     package init(key: SymmetricKey, database: [UInt8]) throws(BackendError) {
         func derived(_ purpose: String) -> SymmetricKey {
             KeyDerivation.key(from: key, salt: database, for: "LocalData SQLite 1 \(purpose)".utf8)
@@ -50,7 +56,11 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
         self.database = database
     }
 
-    /// The blind index of a name: a keyed hash that replaces it in a table, and says nothing about it without the key.
+    /// Returns the blind index of a name: a keyed hash that a table contains instead of the name. Without the key, it
+    /// reveals nothing about the name.
+    /// - Parameters:
+    ///   - address: The namespace and the name.
+    ///   - table: The name of the table. The index is a different one in each table.
     package func slot(of address: StorageAddress, table: String) -> [UInt8] {
         var fields = Fields("LocalData SQLite 1 slot")
         fields.add(table)
@@ -61,15 +71,18 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
         return code.finalize().withUnsafeBytes { Array($0.prefix(Self.slotLength)) }
     }
 
-    /// The keyed hash of something that values have in common, for the table of labels.
+    /// Returns the keyed hash of a label, which the table of labels contains instead of the label.
     package func label(of fields: Fields) -> [UInt8] {
         var code = labelling
         fields.bytes.withUnsafeBytes { code.update(data: $0) }
         return code.finalize().withUnsafeBytes { Array($0.prefix(Self.slotLength)) }
     }
 
-    /// A day's number as one encrypted block, which does not even show its distance from another day.
-    /// - Parameter label: The label that the block belongs to: the same day is another block under another label.
+    /// Encrypts the number of a day on which values were last changed, as one AES block. The block does not reveal the
+    /// distance from another day.
+    /// - Parameters:
+    ///   - day: The number of the day.
+    ///   - label: The label that the block belongs to. The same day has a different block under each label.
     package func hiddenDay(_ day: Int64, under label: [UInt8]) -> [UInt8] {
         var block = label
         withUnsafeBytes(of: day.bigEndian) { for (place, byte) in $0.enumerated() { block[8 + place] ^= byte } }
@@ -77,7 +90,7 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
         return block
     }
 
-    /// The day in a block; nil when there is none in it.
+    /// Decrypts a block to the number of a day. Returns nil if the block was not made for this label.
     package func day(hiddenIn block: [UInt8], under label: [UInt8]) -> Int64? {
         var block = block
         guard block.count == label.count, (try? AES.inversePermute(&block, key: daily)) != nil else { return nil }
@@ -86,7 +99,7 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
         return Int64(bitPattern: block.suffix(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) })
     }
 
-    /// The 32 bytes that stand for a slot in the sum of a label's slots.
+    /// Returns the term of a slot in the ``CountedSum`` of a label's slots, 32 bytes.
     package func term(of slot: [UInt8], under label: [UInt8]) -> [UInt8] {
         var fields = Fields("LocalData SQLite 1 member")
         fields.add(label)
@@ -96,7 +109,7 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
         return code.finalize().withUnsafeBytes { Array($0) }
     }
 
-    /// Seals how many slots a label has: nonce, ciphertext, tag.
+    /// Seals the ``CountedSum`` of a label's slots. Returns nonce, ciphertext and tag.
     package func seal(
         _ count: CountedSum, of label: [UInt8], _ randomBytes: (Int) -> [UInt8]
     ) throws(BackendError) -> [UInt8] {
@@ -104,7 +117,8 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
         return nonce + (try counting.seal(count.bytes, nonce: nonce, authenticating: countContext(label)))
     }
 
-    /// Opens what ``seal(_:of:_:)`` made; nil for anything else, such as the count of another label or key.
+    /// Opens the result of ``seal(_:of:_:)``. Returns nil for any other bytes, such as the count of another label or
+    /// key.
     package func openCount(_ sealed: [UInt8], of label: [UInt8]) -> CountedSum? {
         guard sealed.count == XAES256GCM.nonceLength + CountedSum.length + XAES256GCM.tagLength else { return nil }
         let nonce = Array(sealed.prefix(XAES256GCM.nonceLength))
@@ -118,16 +132,16 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
         return fields.bytes
     }
 
-    /// The tag of something that is not encrypted.
+    /// Returns the tag of unencrypted data.
     func tag(_ fields: Fields) -> [UInt8] { Array(HMAC<SHA256>.authenticationCode(for: fields.bytes, using: integrity)) }
 
-    /// Whether a tag is that of the fields; takes the same time wherever they differ.
+    /// Returns whether a tag belongs to the fields. The comparison takes constant time.
     func isTag(_ tag: [UInt8], of fields: Fields) -> Bool {
         HMAC<SHA256>.isValidAuthenticationCode(tag, authenticating: fields.bytes, using: integrity)
     }
 
-    /// The key's id, never a key.
+    /// The id of the key. The description never contains a key.
     package var description: String { "DataKey(\(hexadecimalText(of: id)))" }
-    /// The id alone.
+    /// Shows only the id, so that a dump contains no secret.
     package var customMirror: Mirror { Mirror(self, children: ["id": hexadecimalText(of: id)]) }
 }

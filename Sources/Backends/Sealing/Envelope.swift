@@ -2,7 +2,7 @@ package import BackendContract
 internal import Crypto
 internal import Foundation
 
-/// Authenticated encryption of one value: sealing format 1.
+/// Authenticated encryption of a single value: sealing format 1.
 ///
 /// ```
 /// 01                 format
@@ -13,26 +13,28 @@ internal import Foundation
 /// tag                16 bytes
 /// ```
 ///
-/// The message key is HKDF-SHA256 (RFC 5869) of the sealing key with the salt and the purpose's text as info; the cipher is AES-256-GCM
-/// (NIST SP 800-38D) under that key. Since every message has a key of its own, random nonces do not run out, and what is sealed for one
-/// purpose has no key in common with what is sealed for another. The associated data is ``Context/bytes``: what is sealed for one store and
-/// place does not open in another, nor with anything else beside it.
+/// The message key is HKDF-SHA256 (RFC 5869) of the sealing key, with the salt, and with the purpose's text as info.
+/// The cipher is AES-256-GCM (NIST SP 800-38D) under the message key. Every message has a separate key, so the number
+/// of messages is not limited by the random nonces. Messages of different purposes never share a key.
+///
+/// The associated data is ``Context/bytes``. A value that was sealed for one store and slot does not open in another
+/// one, nor with other metadata.
 package enum Envelope {
-    /// The bytes that sealing adds to a content.
+    /// The number of bytes that sealing adds to the content.
     package static let overhead = 1 + SealingKey.idLength + 32 + 12 + 16
 
-    /// What something is sealed for.
+    /// The purpose that content is sealed for.
     package enum Purpose: String, Sendable, CaseIterable {
-        /// A value of a key or collection.
+        /// The value of a key, or of a record in a collection.
         case value
-        /// What a value was made of.
+        /// The origin of a value: the part of its metadata that names the older copies it replaced.
         case origin
-        /// What a removal covers. It proves the removal.
+        /// The origin of a removal. It names the copies that the removal covers, and its seal proves the removal.
         case removal
-        /// A displaced value.
+        /// A displaced value in the quarantine.
         case quarantine
 
-        /// The text that begins the associated data, and from which the message key is derived.
+        /// The text at the beginning of the associated data. It is also the info from which the message key is derived.
         var text: String {
             switch self {
             case .value: "LocalData envelope 1 value"
@@ -43,25 +45,25 @@ package enum Envelope {
         }
     }
 
-    /// The purpose, store, place and further facts that a sealed value is bound to.
+    /// The purpose, store, slot and other facts that a sealed value is bound to.
     package struct Context: Sendable {
         let purpose: Purpose
         private var fields: Fields
 
-        /// Begins with a purpose and a store; fields follow in a fixed order.
+        /// Creates a context with a purpose and a store. The caller appends further fields in a fixed order.
         package init(_ purpose: Purpose, in store: StoreContext) {
             self.purpose = purpose
             fields = Fields(purpose.text)
             fields.add(store)
         }
 
-        /// The counted fields.
+        /// The encoded ``Fields``.
         package var bytes: [UInt8] { fields.bytes }
 
-        /// Appends a text.
+        /// Appends a text as a field.
         package mutating func add(_ text: String) { fields.add(text) }
 
-        /// Appends the metadata that stands beside what is sealed: the metadata part of record format 1.
+        /// Appends the metadata that is stored with the sealed content, encoded as in record format 1.
         package mutating func add(_ metadata: StorageMetadata) {
             var writer = ByteWriter()
             RecordCodec.encodeMetadata(metadata, into: &writer)
@@ -69,12 +71,12 @@ package enum Envelope {
         }
     }
 
-    /// Seals a content.
+    /// Seals content.
     /// - Parameters:
-    ///   - content: What is hidden and protected; its length stays visible.
+    ///   - content: The content to encrypt and authenticate. Its length stays visible.
     ///   - key: The sealing key.
-    ///   - context: What it is bound to.
-    ///   - randomBytes: Gives a number of unpredictable bytes.
+    ///   - context: The context that the content is bound to.
+    ///   - randomBytes: Returns the given number of unpredictable bytes.
     package static func seal(
         _ content: [UInt8], with key: SealingKey, for context: Context, _ randomBytes: (Int) -> [UInt8]
     ) throws(BackendError) -> [UInt8] {
@@ -89,15 +91,15 @@ package enum Envelope {
         }
     }
 
-    /// The id of the key that sealed some bytes, or nil if they are not in this format.
+    /// Returns the id of the key that sealed the bytes; nil if the bytes do not have this format.
     package static func keyID(of sealed: [UInt8]) -> [UInt8]? {
         guard sealed.count >= overhead, sealed[0] == 1 else { return nil }
         return Array(sealed[1...SealingKey.idLength])
     }
 
-    /// Opens what ``seal(_:with:for:_:)`` made.
-    /// - Throws: ``BackendError``: `encryptionKeyMismatch` when another key sealed it; `corrupted` when it was changed, or moved here from
-    ///   another place, or something beside it was changed.
+    /// Opens the result of ``seal(_:with:for:_:)``.
+    /// - Throws: ``BackendError``: `encryptionKeyMismatch` if another key sealed the bytes; `corrupted` if the bytes or
+    ///   the metadata were changed, or the bytes were moved here from another slot.
     package static func open(_ sealed: [UInt8], with key: SealingKey, for context: Context) throws(BackendError) -> [UInt8] {
         guard let id = keyID(of: sealed) else { throw BackendError(.corrupted, "The bytes are not a sealed value of a known format.") }
         guard id == key.id else {

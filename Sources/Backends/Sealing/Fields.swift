@@ -1,10 +1,12 @@
-/// Counted fields: the injective encoding of everything that is authenticated or hashed. Each field is a 4-byte big-endian length and its
-/// bytes; the first one is a text that says what the fields are for, so that nothing made for one purpose is valid for another.
+/// An injective encoding of fields, for all data that is authenticated or hashed.
+///
+/// Each field is a 4-byte big-endian length and its bytes. The first field is a text that names the purpose, so that
+/// nothing made for one purpose is valid for another.
 package struct Fields: Hashable, Sendable {
     /// The encoded fields.
     package private(set) var bytes: [UInt8] = []
 
-    /// Begins with a purpose.
+    /// Creates fields that begin with a purpose.
     package init(_ purpose: String) {
         bytes.reserveCapacity(160)
         add(purpose)
@@ -19,12 +21,12 @@ package struct Fields: Hashable, Sendable {
     /// Appends a field.
     package mutating func add(_ field: [UInt8]) { field.withUnsafeBytes { add($0) } }
 
-    /// Appends a text as a field: its UTF-8.
+    /// Appends a text as a field, in UTF-8.
     package mutating func add(_ text: String) {
         var text = text
         text.withUTF8 { add(UnsafeRawBufferPointer($0)) }
     }
 
-    /// Appends a number of 8 bytes as a field.
+    /// Appends a number as a field of 8 bytes, big-endian.
     package mutating func add(_ number: Int64) { withUnsafeBytes(of: number.bigEndian) { add($0) } }
 }

@@ -2,42 +2,46 @@ package import BackendContract
 package import BackendRuntime
 import Crypto
 
-/// A freshness anchor in a file, which is best on another disk than the database, or in a folder that no backup covers.
+/// A freshness anchor in a file.
 ///
-/// The file is made with permissions 0600 and holds ``FreshnessMark/text`` and a newline. It is replaced whole, under a lock of its own.
+/// The file should be on another disk than the database, or in a folder that no backup contains. Otherwise an older
+/// database and an older anchor could be restored together, and the anchor would not detect it.
+///
+/// The file has permissions 0600, and contains ``FreshnessMark/text`` and a newline. Each change replaces the whole
+/// file while a separate lock file is locked.
 package struct FileAnchor: FreshnessAnchor {
     private let path: String
     private let lockPath: String
     private let files: KeyFiles
 
-    /// The path.
+    /// The name of the anchor for messages: it contains the path.
     package var name: String { "the file \(path)" }
 
-    /// Names the file; nothing is opened yet.
+    /// Creates an anchor for a path. No file is opened yet.
     /// - Parameters:
-    ///   - path: The file, an absolute path.
-    ///   - lockPath: The file whose lock is held while the mark is replaced, the same for all programs that use the anchor.
-    ///   - deadline: How long a call may take.
-    ///   - runtime: The machine.
+    ///   - path: The absolute path of the file.
+    ///   - lockPath: The path of the lock file. All programs that use the anchor must use the same lock file.
+    ///   - deadline: The time limit for each call.
+    ///   - runtime: The clock, the file system and the other services of the machine.
     package init(path: String, lockPath: String, deadline: Duration, runtime: Runtime) {
         (self.path, self.lockPath) = (path, lockPath)
         files = KeyFiles("anchor", deadline: deadline, runtime: runtime)
     }
 
-    /// The lock of an anchor, named by its path.
+    /// Returns the path of the lock file for an anchor. The name of the lock file is a hash of the anchor's path.
     /// - Parameters:
-    ///   - path: The anchor.
-    ///   - directory: A directory of state that all programs share that use the anchor.
+    ///   - path: The path of the anchor.
+    ///   - directory: The state directory that all programs with this anchor share.
     package static func lockPath(forAnchorAt path: String, in directory: String) -> String {
         "\(directory)/anchor-\(hexadecimalText(of: SHA256.hash(data: Array(path.utf8)).prefix(16))).lock"
     }
 
-    /// Reads the mark. The file, and every folder above it, must be trusted.
+    /// Reads the mark. Throws `untrusted` if another user could change the file or a folder above it.
     package func load() async throws(BackendError) -> FreshnessMark? {
         try await files.onLane(isMutation: false) { () throws(BackendError) in try read() }
     }
 
-    /// Replaces the file under the lock, if it holds what is known.
+    /// Replaces the file under the lock, if it still contains the expected mark.
     package func store(_ mark: FreshnessMark, replacing known: FreshnessMark?) async throws(BackendError) -> Bool {
         try await files.onLane(isMutation: true) { () throws(BackendError) in
             let system = files.runtime.files
@@ -54,7 +58,8 @@ package struct FileAnchor: FreshnessAnchor {
             defer { lock.release() }
             guard try read() == known else { return false }
             do throws(FileError) {
-                // A killed process may have left one. With the lock held, no other process is writing.
+                // Remove the drafts of killed processes. While this process holds the lock, no other process is writing
+                // a draft.
                 for draft in try system.list(directory) ?? [] where draft.hasPrefix(draftPrefix) {
                     try system.remove("\(directory)/\(draft)")
                 }
@@ -76,7 +81,7 @@ package struct FileAnchor: FreshnessAnchor {
 
     private func read() throws(BackendError) -> FreshnessMark? {
         let contents = try files.read(path)
-        // A missing file in a folder that others can write proves nothing.
+        // If other users can write to the folder, a missing file does not prove that there was no mark.
         try files.runtime.files.requireTrust(in: [path])
         guard let contents else { return nil }
         guard let mark = String(validating: contents.bytes, as: UTF8.self).flatMap({ FreshnessMark(text: $0) }) else {

@@ -1,25 +1,27 @@
 internal import BackendRuntime
 package import Crypto
 
-/// HKDF-SHA256 (RFC 5869) over HMAC-SHA256 (RFC 2104), which leaves nothing of a key, or of what a key can be computed from, in memory that it gives back.
+/// HKDF-SHA256 (RFC 5869) over HMAC-SHA256 (RFC 2104). It leaves no key in freed memory, and no data that a key can be
+/// computed from.
 ///
-/// swift-crypto (4.5) has both, but of the state of a hash it overwrites the first 8 bytes only, and of the key of an HMAC nothing; a key that is derived from is among what
-/// stays. Here the state of each hash is overwritten by hashing on, once its result is known.
+/// swift-crypto (4.5) has both functions, but does not wipe their memory. It overwrites only the first 8 bytes of the
+/// state of a hash, and does not overwrite the key of an HMAC. So the input key remains in memory. Here, hashing one
+/// more block overwrites the state of each hash after its result was taken.
 package enum KeyDerivation {
     private static let blockLength = 64
     private static let hashLength = 32
 
-    /// Derives a key from another one.
+    /// Derives a key from another key.
     /// - Parameters:
-    ///   - key: What is derived from: the input keying material.
-    ///   - salt: The salt, which is no secret.
-    ///   - purpose: The info.
-    ///   - count: The number of bytes, at most 255 · 32.
+    ///   - key: The input keying material.
+    ///   - salt: The salt, which is not secret.
+    ///   - purpose: The info input.
+    ///   - count: The number of bytes in the result, at most 255 · 32.
     package static func key(
         from key: SymmetricKey, salt: [UInt8] = [], for purpose: some Sequence<UInt8>, count: Int = 32
     ) -> SymmetricKey {
         precondition((1...255 * hashLength).contains(count), "HKDF-SHA256 gives 1 to 8,160 bytes.")
-        // Only a hash shortens a salt that is longer than a block.
+        // HMAC replaces a key that is longer than a block with its hash. The salt is the key of the first HMAC.
         let salt = salt.count > blockLength ? Array(SHA256.hash(data: salt)) : salt
         let purpose = Array(purpose)
         return withUnsafeTemporaryAllocation(byteCount: 2 * hashLength + count + hashLength, alignment: 8) { memory in
@@ -43,8 +45,8 @@ package enum KeyDerivation {
         }
     }
 
-    /// HMAC-SHA256 of some parts, one after the other. Key and result are the caller's to overwrite.
-    /// - Parameter key: At most 64 bytes.
+    /// Computes HMAC-SHA256 of the parts, one after the other. The caller overwrites the key and the result.
+    /// - Parameter key: The key, at most 64 bytes.
     private static func authenticate(
         _ parts: [UnsafeRawBufferPointer], with key: UnsafeRawBufferPointer, into result: UnsafeMutableRawBufferPointer
     ) {
@@ -60,7 +62,8 @@ package enum KeyDerivation {
                 for part in parts { hash.update(bufferPointer: part) }
                 let digest = hash.finalize()
                 digest.withUnsafeBytes { result.copyMemory(from: $0) }
-                // Its result is taken; a block more leaves neither what it holds back nor the state that the key led to.
+                // The result was taken. Hash one more block to overwrite the buffered input and the state that depends
+                // on the key.
                 wipe(padded)
                 hash.update(bufferPointer: UnsafeRawBufferPointer(padded))
             }
@@ -69,7 +72,7 @@ package enum KeyDerivation {
         }
     }
 
-    /// Overwrites the part of the stack that calls above this one have used.
+    /// Overwrites the part of the stack that the calls before this one have used.
     @inline(never) private static func wipeStack() {
         withUnsafeTemporaryAllocation(byteCount: 1_000, alignment: 8) { wipe($0) }
     }

@@ -2,7 +2,7 @@ package import BackendContract
 import BackendRuntime
 package import Crypto
 
-/// A key-encryption key at work in one database: what is derived from it wraps data keys and does nothing else.
+/// A key-encryption key for one database. The keys that are derived from it only wrap and identify data keys.
 package struct KeyEncryptionKey {
     let id: [UInt8]
     let verifier: [UInt8]
@@ -12,7 +12,7 @@ package struct KeyEncryptionKey {
     static let verifierLength = 32
     static let overhead = XAES256GCM.nonceLength + XAES256GCM.tagLength
 
-    /// Derives the wrapping key and the verifier with HKDF-SHA256 (RFC 5869), the database's id being the salt.
+    /// Derives the wrapping key and the verifier with HKDF-SHA256 (RFC 5869). The salt is the id of the database.
     package init(_ key: SealingKey, database: [UInt8]) throws(BackendError) {
         func derived(_ purpose: String, _ count: Int) -> SymmetricKey {
             KeyDerivation.key(from: key.key, salt: database, for: "LocalData SQLite 1 \(purpose)".utf8, count: count)
@@ -26,9 +26,9 @@ package struct KeyEncryptionKey {
     /// Wraps a data key.
     /// - Parameters:
     ///   - key: The data key.
-    ///   - source: The short name of the source of this key-encryption key.
-    ///   - randomBytes: Gives a number of unpredictable bytes.
-    /// - Throws: ``BackendError`` with `invalidName` for the name that recovery keys have.
+    ///   - source: The short name of the source that holds this key-encryption key.
+    ///   - randomBytes: Returns the given number of unpredictable bytes.
+    /// - Throws: ``BackendError`` with `invalidName` if the source has the name that is reserved for recovery keys.
     package func wrap(_ key: SymmetricKey, source: String, _ randomBytes: (Int) -> [UInt8]) throws(BackendError) -> KeyTables.Wrap {
         guard source != RecoveryRecipient.source else {
             throw BackendError(.invalidName, "A key source cannot have the name \"\(source)\". Give it another one; nothing was changed.")
@@ -42,7 +42,8 @@ package struct KeyEncryptionKey {
     }
 
     /// Unwraps a data key.
-    /// - Throws: ``BackendError``: `encryptionKeyMismatch` where another key wrapped it; `corrupted`, also for a key with another id.
+    /// - Throws: ``BackendError``: `encryptionKeyMismatch` if another key wrapped it; `corrupted` if it was changed, or
+    ///   is a key with another id.
     package func unwrap(_ wrap: KeyTables.Wrap) throws(BackendError) -> SymmetricKey {
         guard wrap.recipient == id, wrap.verifier == verifier else { throw mismatch([wrap]) }
         var plain: [UInt8]
@@ -59,7 +60,7 @@ package struct KeyEncryptionKey {
         return key
     }
 
-    /// The error of this key where others wrapped the data keys.
+    /// The error for data keys that are wrapped for other keys than this one.
     func mismatch(_ wraps: [KeyTables.Wrap]) -> BackendError {
         let right = Set(wraps.map { hexadecimalText(of: $0.recipient) }).sorted().joined(separator: " or ")
         let sameID = wraps.contains { $0.recipient == id }

@@ -1,38 +1,38 @@
 package import BackendContract
 package import BackendRuntime
 
-/// A key in a file that only its owner can read.
+/// A key source in a file that only its owner can read.
 ///
-/// The file holds ``SealingKey/text`` and a newline, for each of its keys, with permissions 0600; one that others can read or write is refused, and one in a folder
-/// where others could put another file in its place.
+/// The file contains one line for each key, in the format of ``SealingKey/text``, and has permissions 0600. A file that
+/// other users can read or write is refused. A file in a folder where other users could replace it is refused too.
 package struct KeyFileSource: KeySource {
     private let path: String
     private let files: KeyFiles
 
-    /// The path, in words.
+    /// The name of the source for messages: it contains the path.
     package let identifier: String
-    /// The file's name, without its folder.
+    /// The short name of the source: `key file` and the name of the file without its folder.
     package var pin: String { "key file \(lastComponent(of: path))" }
-    /// `sealed`: the key is on a disk, and can be read by anyone who can read the user's files.
+    /// `sealed`: the key is on a disk. Anyone who can read the user's files can read it.
     package var protection: ProtectionLevel { .sealed }
 
-    /// Names the file; nothing is opened yet.
+    /// Creates a source for a file. No file is opened yet.
     /// - Parameters:
     ///   - path: The absolute path.
-    ///   - deadline: How long a call may take.
-    ///   - runtime: The machine.
+    ///   - deadline: The time limit for each call.
+    ///   - runtime: The clock, the file system and the other services of the machine.
     package init(path: String, deadline: Duration, runtime: Runtime) {
         self.path = path
         files = KeyFiles("key-file", deadline: deadline, runtime: runtime)
         identifier = "key file \(path)"
     }
 
-    /// Reads the keys; nil when there is no file.
+    /// Reads the keys. Returns nil if there is no file.
     package func load() async throws(BackendError) -> SourceKeys? {
         try await files.onLane(isMutation: false) { () throws(BackendError) in try read { keys, _ in keys } }
     }
 
-    /// Makes the file, durably and whole, if there is none; returns the keys that it holds then.
+    /// Creates the file, durably and atomically, unless it exists. Returns the keys in the file.
     package func create(_ keys: SourceKeys) async throws(BackendError) -> SourceKeys {
         let draftName = files.draftName(for: path)
         return try await files.onLane(isMutation: true) { () throws(BackendError) in
@@ -46,12 +46,14 @@ package struct KeyFileSource: KeySource {
         }
     }
 
-    /// Flushes the folder: the file itself was whole before it got its name.
+    /// Flushes the folder, which makes the name of the file durable. The content was flushed before the file got its
+    /// name.
     package func synchronize() async throws(BackendError) {
         try await files.onLane(isMutation: false) { () throws(BackendError) in try files.synchronizeName(of: path) }
     }
 
-    /// Replaces the file in one step; the text of the keys may be written otherwise than this library writes it.
+    /// Replaces the file atomically. The keys are compared with the expected ones, not the text: a person may have
+    /// edited the file, for example its blanks.
     package func replace(_ old: SourceKeys, with new: SourceKeys) async throws(BackendError) {
         try await files.onLane(isMutation: true) { () throws(BackendError) in
             var bytes = new.textBytes(ending: "\n")
@@ -64,7 +66,8 @@ package struct KeyFileSource: KeySource {
         }
     }
 
-    /// Lends the keys and the bytes that they were read from, which are overwritten afterwards; nil when there is no file.
+    /// Reads the file and passes its keys and bytes to a closure. The bytes are overwritten afterwards. Returns nil if
+    /// there is no file.
     private func read<R>(_ body: (SourceKeys, [UInt8]) throws(BackendError) -> R) throws(BackendError) -> R? {
         guard var contents = try files.readPrivate(path, "key file", ifExposed: "the key known") else { return nil }
         defer { wipe(&contents.bytes) }

@@ -1,8 +1,8 @@
 internal import BackendContract
 internal import BackendRuntime
 
-/// The files of one key source: read and made on a lane of their own, so that a slow disk or a slow derivation of a key does not delay
-/// other work.
+/// The files of one key source or anchor. They are read and written on a separate lane, so that a slow disk or key
+/// derivation does not delay other work.
 struct KeyFiles: Sendable {
     let runtime: Runtime
     private let lane: any Lane
@@ -14,8 +14,9 @@ struct KeyFiles: Sendable {
         lane = runtime.makeLane(name)
     }
 
-    /// Runs blocking work on the lane.
-    /// - Parameter isMutation: Whether something may have happened when the caller leaves early.
+    /// Runs blocking work on the lane, with the deadline.
+    /// - Parameter isMutation: Whether the work may change files. If so, a caller that times out gets an error with an
+    ///   unknown outcome.
     func onLane<R: Sendable>(isMutation: Bool, _ work: @escaping @Sendable () throws(BackendError) -> R) async throws(BackendError) -> R {
         try await lane.run(clock: runtime.clock, deadline: runtime.deadline(after: deadline), isMutation: isMutation) {
             (_) throws(BackendError) in
@@ -23,7 +24,8 @@ struct KeyFiles: Sendable {
         }
     }
 
-    /// Derives a key on the lane, without a deadline. On a busy machine a derivation takes many seconds, and a caller who left would have to repeat it.
+    /// Derives a key on the lane. The limit is one day instead of the deadline: on a busy machine a derivation takes
+    /// many seconds, and after a timeout the caller would have to repeat it.
     func deriving<R: Sendable>(isMutation: Bool, _ work: @escaping @Sendable () throws(BackendError) -> R) async throws(BackendError) -> R {
         try await lane.run(clock: runtime.clock, deadline: runtime.clock.now.advanced(by: .seconds(86_400)), isMutation: isMutation) {
             (_) throws(BackendError) in
@@ -31,17 +33,20 @@ struct KeyFiles: Sendable {
         }
     }
 
-    /// The content of a file, or nil when there is none.
+    /// Reads a file. Returns nil if it does not exist.
     func read(_ path: String) throws(BackendError) -> FileContents? {
         do throws(FileError) { return try runtime.files.read(path) } catch { throw error.backendError() }
     }
 
-    /// The content of a file that this library made, or nil when there is none. It must be trusted, and no other user may read it.
+    /// Reads a file that this library created. Returns nil if it does not exist.
     ///
-    /// Drafts of it that a killed process left are removed: the file has its name, so they are of no use to anyone.
+    /// Drafts of the file that killed processes left are removed. They are useless, because the file exists.
     /// - Parameters:
-    ///   - path: The file.
-    ///   - name: What the file is, and what to consider once others could read it, for an error.
+    ///   - path: The path of the file.
+    ///   - name: The kind of file, for the error message.
+    ///   - advice: The end of the message "… and consider" if other users can read the file.
+    /// - Throws: ``BackendError``: `accessDenied` if other users can use the file; `untrusted` if they could change it
+    ///   or a folder above it.
     func readPrivate(_ path: String, _ name: String, ifExposed advice: String) throws(BackendError) -> FileContents? {
         guard var contents = try read(path) else { return nil }
         do throws(BackendError) {
@@ -58,12 +63,12 @@ struct KeyFiles: Sendable {
         return contents
     }
 
-    /// A name for a draft of a file: hidden, beside it, and unique.
+    /// Returns a name for a draft of a file: hidden, in the same folder, and unique.
     func draftName(for path: String) -> String { "\(Self.draftPrefix(for: path))\(hexadecimalText(of: runtime.randomBytes(8))).tmp" }
 
     private static func draftPrefix(for path: String) -> String { ".\(lastComponent(of: path))." }
 
-    /// Whether a name is one that ``draftName(for:)`` gives.
+    /// Returns whether a name has the form that ``draftName(for:)`` returns.
     private static func isDraft(_ name: String, of path: String) -> Bool {
         let prefix = draftPrefix(for: path)
         guard name.hasPrefix(prefix), name.hasSuffix(".tmp") else { return false }
@@ -71,11 +76,12 @@ struct KeyFiles: Sendable {
         return digits.utf8.count == 16 && bytes(ofHexadecimal: digits) != nil
     }
 
-    /// Makes a file with permissions 0600, durably and whole, if there is none.
+    /// Creates a file with permissions 0600, durably and atomically, unless it exists.
     ///
-    /// It is written as a draft, flushed, and then linked to its name: that fails if another process has made one meanwhile, and no process
-    /// sees half a file. The file at the path is durable when this returns, and no draft of it is left.
-    /// - Returns: Whether the file was made: false when there was one, which is left as it is.
+    /// The content is written to a draft and flushed, and then the draft is linked to the path. The link fails if
+    /// another process has created the file since. No process sees an incomplete file. When the call returns, the file
+    /// at the path is durable, and no draft of it is left.
+    /// - Returns: Whether the file was created. False if it existed; an existing file is not changed.
     func make(_ path: String, _ bytes: [UInt8], draftName: String) throws(BackendError) -> Bool {
         let directory = parentDirectory(of: path)
         do throws(FileError) { try runtime.files.createDirectory(directory) } catch { throw error.backendError() }
@@ -91,7 +97,7 @@ struct KeyFiles: Sendable {
     }
 
     private func link(_ draft: String, to path: String, _ bytes: [UInt8]) throws(FileError) -> Bool {
-        // Remove a draft that was written in part, unless the name belongs to another process.
+        // Remove an incomplete draft. If the name was taken, the draft belongs to another process.
         do throws(FileError) { try runtime.files.create(draft, bytes) } catch {
             if !error.isNameTaken { discard(draft) }
             throw error
@@ -102,19 +108,22 @@ struct KeyFiles: Sendable {
             try runtime.files.link(draft, to: path)
             return true
         } catch {
-            // A draft is removed by others only when the file has its name.
+            // The draft may be missing, because another process removed it. Other processes do that only if the file
+            // exists.
             if error.isNameTaken { return false }
             guard error.isNotFound, try runtime.files.status(path) != nil else { throw error }
             return false
         }
     }
 
-    /// Replaces a file with permissions 0600, durably and in one step. The file at the path is durable when this returns, and no draft of it is left.
+    /// Replaces a file with permissions 0600, durably and atomically. When the call returns, the file at the path is
+    /// durable, and no draft of it is left.
     /// - Parameters:
-    ///   - path: The file.
-    ///   - old: What it holds; compared once more right before it is replaced.
-    ///   - new: What it is to hold.
-    /// - Throws: ``BackendError``: `conflict` when it holds something else by then; with the outcome `unknown` when it may have been replaced.
+    ///   - path: The path of the file.
+    ///   - old: The expected content. It is compared again immediately before the replacement.
+    ///   - new: The new content.
+    /// - Throws: ``BackendError``: `conflict` if the file has other content; an error with the outcome `unknown` if the
+    ///   file may have been replaced.
     func replace(_ path: String, _ old: [UInt8], with new: [UInt8]) throws(BackendError) {
         for attempt in 1... {
             let isReplaced: Bool
@@ -125,7 +134,7 @@ struct KeyFiles: Sendable {
                 isReplaced = file != nil
             } catch {
                 if error.mayBeReplaced { throw error.error.backendError(outcome: .unknown) }
-                // A process that reads the file removes drafts of it: begin again.
+                // Another process has read the file and removed the draft. Retry with a new draft.
                 guard error.error.isNotFound, attempt < Self.replacements else { throw error.error.backendError() }
                 continue
             }
@@ -136,16 +145,16 @@ struct KeyFiles: Sendable {
         }
     }
 
-    /// How often a file is written anew whose draft another process has removed.
+    /// The maximum number of attempts to replace a file while other processes remove its drafts.
     private static let replacements = 64
 
-    /// Makes sure that a file which has its name keeps it.
+    /// Makes the name of an existing file durable, by flushing its folder.
     func synchronizeName(of path: String) throws(BackendError) {
         do throws(FileError) { try runtime.files.synchronizeDirectory(parentDirectory(of: path)) } catch { throw error.backendError() }
     }
 
-    /// Removes every draft of a file that has its name. One that another process is about to link is as useless: that process finds the name
-    /// taken.
+    /// Removes every draft of an existing file. A draft that another process is about to link is useless too, because
+    /// that process finds that the file exists.
     private func discardDrafts(of path: String) {
         let directory = parentDirectory(of: path)
         let names: [String]?
@@ -155,12 +164,12 @@ struct KeyFiles: Sendable {
 
     private func discard(_ draft: String) {
         do throws(FileError) { try runtime.files.remove(draft) } catch {
-            // The draft is not used, and removed with the next start that may write here.
+            // The draft is harmless. The next process that may write here removes it.
         }
     }
 }
 
 extension KeyFiles: CustomReflectable {
-    /// Nothing: the machine's environment may hold secrets, and a dump of a source would show it.
+    /// Shows no children: the runtime contains the environment, which may hold secrets, and a dump must not show them.
     var customMirror: Mirror { Mirror(self, children: []) }
 }

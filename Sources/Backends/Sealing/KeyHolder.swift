@@ -2,16 +2,17 @@ package import BackendContract
 internal import BackendRuntime
 package import Crypto
 
-/// Somebody who can unwrap the data keys of a database.
+/// A key that can unwrap the data keys of a database.
 package enum KeyHolder: Sendable {
     /// The key of a source.
     case key(SealingKey)
     /// A recovery key.
     case recovery(RecoveryKeyPair)
 
-    /// Unwraps every data key that has not been destroyed.
+    /// Unwraps every data key that is not destroyed.
     /// - Returns: The data keys by their ids.
-    /// - Throws: ``BackendError``: `encryptionKeyMismatch` when this is none of the recipients; `corrupted` when something was changed.
+    /// - Throws: ``BackendError``: `encryptionKeyMismatch` if this key is not a recipient; `corrupted` if the tables
+    ///   were changed.
     package func open(_ tables: KeyTables, database: [UInt8]) throws(BackendError) -> [[UInt8]: SymmetricKey] {
         var keys: [[UInt8]: SymmetricKey] = [:]
         switch self {
@@ -40,7 +41,7 @@ package enum KeyHolder: Sendable {
 }
 
 extension RecoveryVoucher {
-    /// The error of a database that names a recovery key and was not made known to it.
+    /// The error for a database that names a recovery key as a recipient without a confirmation by that key.
     static var foreign: BackendError {
         BackendError(
             .corrupted,
@@ -52,10 +53,11 @@ extension RecoveryVoucher {
 // MARK: Recovery keys as recipients
 
 extension RecoveryRecipient {
-    /// What stands in a row of the table `wraps` in place of a source's short name.
+    /// The text in the table `wraps` for a recovery key, in the column of the source's short name.
     package static let source = "recovery key"
 
-    /// What the recipient is called in a database: the first 8 bytes of SHA-256 of `LocalData recovery recipient 1` and the public half.
+    /// The id of the recipient in a database: the first 8 bytes of SHA-256 of `LocalData recovery recipient 1` and the
+    /// public half.
     package var id: [UInt8] {
         var hash = SHA256()
         hash.update(data: Array("LocalData recovery recipient 1".utf8))
@@ -63,12 +65,12 @@ extension RecoveryRecipient {
         return Array(hash.finalize().prefix(KeyIdentity.idLength))
     }
 
-    /// Wraps a data key. The public half stands in place of a verifier.
+    /// Wraps a data key. In the row, the public half is the verifier.
     /// - Parameters:
     ///   - key: The data key.
-    ///   - sender: The database's sender.
+    ///   - sender: The sender of the database.
     ///   - voucher: The recovery key's confirmation of this sender.
-    ///   - database: The database's id.
+    ///   - database: The id of the database.
     func wrap(
         _ key: SymmetricKey, from sender: RecoverySender, _ voucher: RecoveryVoucher, database: [UInt8]
     ) throws(BackendError) -> KeyTables.Wrap {
@@ -91,7 +93,7 @@ extension RecoveryRecipient {
 }
 
 extension RecoveryKeyPair {
-    /// Unwraps a data key that a sender wrapped.
+    /// Unwraps a data key that a sender has wrapped.
     fileprivate func unwrap(_ wrap: KeyTables.Wrap, from sender: [UInt8], database: [UInt8]) throws(BackendError) -> SymmetricKey {
         let recipient = try RecoveryRecipient(publicKey: publicKey)
         var plain: [UInt8]

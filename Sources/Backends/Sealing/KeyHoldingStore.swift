@@ -1,13 +1,16 @@
 /// A store that holds keys in memory while it is open.
 package protocol KeyHoldingStore: Sendable {
-    /// Closes the store, lets go of its keys, and refuses every call as `locked` until ``endLock()`` or an unlocking of the store. What is under way on the store's lane is
-    /// finished first, as far as it ends within the limit; the rest ends as it can, and the keys go with it.
+    /// Closes the store, releases its keys, and makes every call fail with `locked`, until ``endLock()`` or an unlock
+    /// of the store.
+    ///
+    /// The call waits for running work on the store's lane, up to the limit. Work that takes longer continues, and the
+    /// keys are released after it.
     func lock(within limit: Duration) async
 
-    /// Lets the store be opened again: the next call fetches the key.
+    /// Allows the store to be opened again. The next call fetches the key.
     func endLock()
 
-    /// Closes the store and lets go of its keys if the place where its own key is kept is locked.
-    /// - Returns: Whether it did.
+    /// Closes the store and releases its keys if the source of its key is locked.
+    /// - Returns: Whether the store was closed.
     func followSource() async -> Bool
 }

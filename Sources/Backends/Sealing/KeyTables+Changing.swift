@@ -2,7 +2,8 @@ package import BackendContract
 package import Crypto
 
 extension KeyTables.Wrap {
-    /// How many bytes a wrapped data key has for a recipient.
+    /// Returns the number of bytes of a data key that is wrapped for a recipient.
+    /// - Parameter source: The short name of the recipient's source.
     static func length(for source: String) -> Int {
         SealingKey.keyLength
             + (source == RecoveryRecipient.source ? RecoveryVoucher.length + RecoveryKeyPair.overhead : KeyEncryptionKey.overhead)
@@ -10,22 +11,24 @@ extension KeyTables.Wrap {
 }
 
 extension KeyTables {
-    /// A change of who can unwrap the data keys.
+    /// A change of the recipients: the keys that can unwrap the data keys.
     package enum Change: Sendable {
-        /// A recovery key more.
+        /// Adds a recovery key.
         case addingRecovery(RecoveryKeyPair)
-        /// A recovery key less.
+        /// Removes the recovery key with this id.
         case removingRecovery([UInt8])
-        /// The key of a source in place of the keys of other sources; recovery keys stay.
+        /// Replaces the keys of all sources with one key. Recovery keys stay recipients.
         case replacingSources(with: SealingKey, source: String)
-        /// The key of a source in place of those that it had before; other sources stay.
+        /// Replaces the older keys of one source with its new key. Other sources stay recipients.
         case rotating(to: SealingKey, from: [[UInt8]], source: String)
     }
 
-    /// The same keys for other recipients.
+    /// Returns tables with the same data keys and other recipients.
     /// - Parameters:
-    ///   - keys: The data keys, unwrapped.
-    ///   - database: The database's id.
+    ///   - change: The change of the recipients.
+    ///   - keys: The unwrapped data keys by id.
+    ///   - database: The id of the database.
+    ///   - randomBytes: Returns the given number of unpredictable bytes.
     /// - Throws: ``BackendError``.
     package func changed(
         _ change: Change, _ keys: [[UInt8]: SymmetricKey], database: [UInt8], _ randomBytes: (Int) -> [UInt8]
@@ -41,7 +44,8 @@ extension KeyTables {
             for (_, key) in keys { wraps.append(try recipient.wrap(key, from: own, voucher, database: database)) }
         case .removingRecovery(let id):
             wraps.removeAll { $0.recipient == id && $0.source == RecoveryRecipient.source }
-            // A recovery key that is added later has a sender that none of the earlier ones knows.
+            // The sender goes with the last recovery key. A recovery key that is added later gets a new sender, which
+            // no removed recovery key has confirmed.
             if !wraps.contains(where: { $0.source == RecoveryRecipient.source }) { sender = nil }
         case .replacingSources(let key, let source):
             wraps.removeAll { $0.source != RecoveryRecipient.source }
@@ -57,12 +61,15 @@ extension KeyTables {
         return try KeyTables(keys: self.keys, wraps: wraps, sender: sender)
     }
 
-    /// A new active key, wrapped for every recipient; the one that was active only opens from now on.
+    /// Returns tables with a new active key, wrapped for every recipient. The former active key is decrypt-only.
     /// - Parameters:
-    ///   - sources: The key-encryption keys of all recipients but recovery keys, whose public halves are in the tables.
-    ///   - keys: The data keys, unwrapped.
-    ///   - database: The database's id.
-    /// - Throws: ``BackendError`` with `encryptionKeyMismatch` when the key of a recipient is not among them.
+    ///   - sources: The key-encryption keys of all recipients except recovery keys. The tables contain the public
+    ///     halves of those.
+    ///   - keys: The unwrapped data keys by id.
+    ///   - database: The id of the database.
+    ///   - randomBytes: Returns the given number of unpredictable bytes.
+    /// - Throws: ``BackendError``: `corrupted` if the key of a recipient is not in `sources`; `encryptionKeyMismatch`
+    ///   if another key has its id.
     package func activatingNewKey(
         for sources: [SealingKey], _ keys: [[UInt8]: SymmetricKey], database: [UInt8], _ randomBytes: (Int) -> [UInt8]
     ) throws(BackendError) -> KeyTables {
@@ -71,13 +78,17 @@ extension KeyTables {
         return try KeyTables(keys: older + [new.key], wraps: wraps + new.wraps, sender: new.sender)
     }
 
-    /// A new active key for a database that gets another id, wrapped for every recipient. Every older key is destroyed.
+    /// Returns tables for a database that gets another id: a new active key, wrapped for every recipient. All older
+    /// keys are destroyed.
     /// - Parameters:
-    ///   - sources: The key-encryption keys of all recipients but recovery keys, whose public halves are in the tables.
-    ///   - keys: The data keys, unwrapped.
-    ///   - database: The database's id until now.
-    ///   - other: The id that it gets.
-    /// - Throws: ``BackendError`` with `encryptionKeyMismatch` when the key of a recipient is not among them.
+    ///   - sources: The key-encryption keys of all recipients except recovery keys. The tables contain the public
+    ///     halves of those.
+    ///   - keys: The unwrapped data keys by id.
+    ///   - database: The present id of the database.
+    ///   - other: The new id of the database.
+    ///   - randomBytes: Returns the given number of unpredictable bytes.
+    /// - Throws: ``BackendError``: `corrupted` if the key of a recipient is not in `sources`; `encryptionKeyMismatch`
+    ///   if another key has its id.
     package func reidentified(
         for sources: [SealingKey], _ keys: [[UInt8]: SymmetricKey], database: [UInt8], as other: [UInt8],
         _ randomBytes: (Int) -> [UInt8]
@@ -112,7 +123,7 @@ extension KeyTables {
         )
     }
 
-    /// The sender that the tables hold sealed; nil while there is no recovery key.
+    /// Opens the sender from its sealed private half in the tables. Returns nil if there is no recovery key.
     private func openedSender(_ keys: [[UInt8]: SymmetricKey], database: [UInt8]) throws(BackendError) -> RecoverySender? {
         guard let sender else { return nil }
         return try RecoverySender(opening: sender, with: activeKey(of: keys), database: database)
@@ -123,7 +134,8 @@ extension KeyTables {
         return key
     }
 
-    /// The same keys without those that only open: they are destroyed, and wrapped for nobody.
+    /// Returns the tables without the decrypt-only keys. These are marked as destroyed, and no recipient can unwrap
+    /// them.
     package func destroyingOlderKeys() throws(BackendError) -> KeyTables {
         let older = Set(keys.filter { $0.state == .decryptOnly }.map(\.id))
         return try KeyTables(

@@ -1,14 +1,14 @@
 package import BackendContract
 
-/// The data keys of a database as it stores them: which there are, and each of them wrapped for each recipient.
+/// The data keys of a database as it stores them: the list of the keys, and each key wrapped for each recipient.
 package struct KeyTables: Hashable, Sendable {
-    /// What may be done with a key.
+    /// The state of a data key.
     package enum State: UInt8, Sendable {
-        /// Seals what is written. There is exactly one.
+        /// The key seals. Exactly one key is active.
         case active = 1
-        /// Opens what it once sealed.
+        /// The key only opens data that it sealed earlier.
         case decryptOnly = 2
-        /// Gone for good, with everything it sealed. It is wrapped for nobody.
+        /// The key is gone for good, with all data that it sealed. It is not wrapped for any recipient.
         case destroyed = 3
     }
 
@@ -25,9 +25,10 @@ package struct KeyTables: Hashable, Sendable {
     package struct Wrap: Hashable, Sendable {
         /// The id of the data key.
         package var key: [UInt8]
-        /// The id of the key-encryption key.
+        /// The id of the recipient: of a key-encryption key, or of a recovery key.
         package var recipient: [UInt8]
-        /// The short name of the source that keeps the key-encryption key.
+        /// The short name of the source that holds the key-encryption key, or ``RecoveryRecipient/source`` for a
+        /// recovery key.
         package var source: String
         package var verifier: [UInt8]
         package var wrapped: [UInt8]
@@ -38,16 +39,17 @@ package struct KeyTables: Hashable, Sendable {
         }
     }
 
-    /// The data keys, in the order of their ids.
+    /// The data keys, sorted by id.
     package let keys: [Key]
-    /// The wrapped data keys, in the order of the ids of key and recipient.
+    /// The wrapped data keys, sorted by the ids of key and recipient.
     package let wraps: [Wrap]
-    /// The private half of the ``RecoverySender``, sealed with the active data key; nil while there is no recovery key.
+    /// The private half of the ``RecoverySender``, sealed with the active data key; nil if there is no recovery key.
     package let sender: [UInt8]?
 
-    /// Takes the rows of both tables, and the sealed sender.
-    /// - Throws: ``BackendError`` with `corrupted` unless exactly one key is active, each key that was not destroyed is wrapped once
-    ///   for each recipient, and no other, and there is a sender exactly if there is a recovery key.
+    /// Creates the tables from their rows and the sealed sender.
+    /// - Throws: ``BackendError`` with `corrupted` if the rows contradict each other. Exactly one key must be active.
+    ///   Each key that is not destroyed must be wrapped once for each recipient, and no other key may be wrapped. A
+    ///   sender must exist if there is a recovery key, and only then.
     package init(keys: [Key], wraps: [Wrap], sender: [UInt8]? = nil) throws(BackendError) {
         let ids = Set(keys.map(\.id))
         let recipients = Dictionary(grouping: wraps, by: \.recipient)
@@ -66,22 +68,22 @@ package struct KeyTables: Hashable, Sendable {
         self.sender = sender
     }
 
-    /// A recipient of the data keys, and where its key is kept.
+    /// A recipient of the data keys, and the source that holds its key.
     package struct Recipient: Hashable, Sendable {
         package let id: [UInt8]
         package let source: String
     }
 
-    /// Everybody who can unwrap the data keys, in the order of the ids.
+    /// The recipients: the keys that can unwrap the data keys, sorted by id.
     package var recipients: [Recipient] {
         let first = wraps.first?.key
         return wraps.filter { $0.key == first }.map { Recipient(id: $0.recipient, source: $0.source) }
     }
 
-    /// The ids of the keys of a source that can unwrap the data keys.
+    /// Returns the ids of the recipients whose key is in a source.
     package func ids(ofSource source: String) -> [[UInt8]] { recipients.filter { $0.source == source }.map(\.id) }
 
-    /// The rows as fields, for the header's tag.
+    /// The rows of both tables as fields, for the tag of the header.
     package var fields: (keys: Fields, wraps: Fields) {
         var (ofKeys, ofWraps) = (Fields("keys"), Fields("wraps"))
         for key in keys {

@@ -1,36 +1,39 @@
 package import BackendContract
 package import BackendRuntime
 
-/// Which keys are in use for sealing by running programs, so that none is destroyed while one may still seal with it.
+/// Records which keys running programs seal with, so that no key is destroyed while a program may still seal with it.
 package protocol KeyUses: Sendable {
-    /// Says that this process seals with a key from now on, for as long as the result is held or the process runs.
-    /// - Throws: ``BackendError`` when the use could not be recorded: the key must not be used for sealing then.
+    /// Records that this process seals with a key. The record ends when the result is released or the process ends.
+    /// - Throws: ``BackendError`` if the use could not be recorded. Then the key must not seal.
     func begin(_ id: [UInt8]) async throws(BackendError) -> any Sendable
 
-    /// Whether a running process has begun to use a key, this one included.
-    /// - Throws: ``BackendError`` when that cannot be found out.
+    /// Returns whether a running process, including this one, has recorded the use of a key.
+    /// - Throws: ``BackendError`` if the answer cannot be determined.
     func isUsed(_ id: [UInt8]) async throws(BackendError) -> Bool
 }
 
-/// No other program shares the keys.
+/// Records nothing, because no other program shares the keys.
 package struct NoOtherUses: KeyUses {
     package init() {}
     package func begin(_ id: [UInt8]) async throws(BackendError) -> any Sendable { () }
     package func isUsed(_ id: [UInt8]) async throws(BackendError) -> Bool { false }
 }
 
-/// Uses as locked files in a folder: the system releases the lock of a process however it ends.
+/// Records uses as locked files in a folder. The system releases a lock when its process ends, even after a crash.
 ///
-/// Each process makes a file for each key that it seals with, named after the key's id and a random number, and keeps it locked. A file without a lock
-/// was left by a process that has ended; the next process that lists the folder removes it. It may also remove a file that was made a moment ago
-/// and is not locked yet. So a process checks, once it has the lock, that its file is still there, and else makes another one.
+/// Each process creates one file for each key that it seals with, and keeps it locked. The name of the file contains
+/// the key's id and a random number. A file without a lock was left by a process that has ended. The next process that
+/// lists the folder removes it.
+///
+/// A process may also remove a new file that is not locked yet. So a process checks after locking that its file still
+/// exists. If it does not, the process creates another one.
 package struct KeyUseFiles: KeyUses {
     private let directory: String
     private let runtime: Runtime
     private let lane: any Lane
     private let deadline: Duration
 
-    /// Names the folder; nothing is opened.
+    /// Creates the record of uses for a folder. No file is opened.
     package init(directory: String, deadline: Duration, runtime: Runtime) {
         (self.directory, self.deadline, self.runtime) = (directory, deadline, runtime)
         lane = runtime.makeLane("key-uses")
@@ -40,12 +43,13 @@ package struct KeyUseFiles: KeyUses {
         let randomBytes = runtime.randomBytes
         return try await onLane { (files) throws(FileError) in
             try files.createDirectory(directory)
-            // What processes that were killed left would pile up.
+            // Remove the files that killed processes left, so that they do not accumulate.
             _ = try isUsed(prefix(id), files)
             while true {
                 let path = "\(directory)/\(prefix(id))\(hexadecimalText(of: randomBytes(8)))"
                 let lock = try files.lock(path) { false }
-                // Nobody else makes a file of this name: while it is there, it is the one that is locked.
+                // The name is random, so no other process creates a file with this name. If the file exists, it is the
+                // locked one.
                 if try files.status(path) != nil { return KeyUse(lock, path, files) }
                 lock.release()
             }
@@ -57,7 +61,7 @@ package struct KeyUseFiles: KeyUses {
         return try await onLane { (files) throws(FileError) in try isUsed(prefix, files) }
     }
 
-    /// Looks at every file, to the end: what ended processes left goes with it.
+    /// Checks every file, also after a match, so that the files of ended processes are removed.
     private func isUsed(_ prefix: String, _ files: any FileSystem) throws(FileError) -> Bool {
         var isUsed = false
         for name in try files.list(directory) ?? [] where name.hasPrefix(prefix) {
@@ -66,7 +70,7 @@ package struct KeyUseFiles: KeyUses {
         return isUsed
     }
 
-    /// Whether a process has a file locked; one that none has is removed.
+    /// Returns whether a process has locked a file. A file that no process has locked is removed.
     private func isLocked(_ path: String, _ files: any FileSystem) throws(FileError) -> Bool {
         let lock: any FileLock
         do throws(FileError) { lock = try files.lock(path) { true } } catch {
@@ -89,7 +93,7 @@ package struct KeyUseFiles: KeyUses {
     }
 }
 
-/// A lock on a file of this process; the file is removed when the use ends.
+/// A locked file of this process. The file is removed when the use ends.
 private final class KeyUse: Sendable {
     private let lock: any FileLock
     private let path: String

@@ -1,57 +1,57 @@
 package import BackendContract
 package import BackendRuntime
 
-/// A copy of a store that only a key opens.
+/// A copy of a keyed store: a store that only a key opens.
 package protocol KeyedBackupCopy: BackupCopy {
-    /// Everybody who can unwrap the store's data keys.
+    /// The recipients: the keys that can unwrap the store's data keys.
     var recipients: [KeyTables.Recipient] { get }
 
     /// Checks that a key opens the store.
-    /// - Throws: ``BackendError``: `encryptionKeyMismatch`, `corrupted`.
+    /// - Throws: ``BackendError``: `encryptionKeyMismatch` if the key does not open it; `corrupted`.
     func requireOpens(with key: SealingKey) throws(BackendError)
 }
 
-/// A store that only a key opens, as backups copy and restore it.
+/// A keyed store that backups copy and restore. Only a key opens such a store.
 package protocol KeyedBackupStore: BackupStore {
-    /// Begins a store that is restored.
+    /// Begins to restore a store.
     /// - Parameters:
-    ///   - path: Where it is made.
-    ///   - keys: Those of the backup.
-    ///   - own: Who the restored store is given to.
+    ///   - path: The path of the restored store.
+    ///   - keys: The keys in the backup.
+    ///   - own: The key that opens the restored store.
     func draft(at path: String, keys: [SealingKey], own: RestoredKey) async throws(BackendError) -> any RestoreDraft
 }
 
-/// What was found in the content of a store that only a key opens.
+/// The findings of a check of a keyed store's content.
 package struct KeyedBackupContent: Sendable {
-    /// How many rows do not open. They were damaged when the backup was made.
+    /// The number of rows that do not open. They were already damaged when the backup was made.
     package var damaged = 0
-    /// Whether the rows are those that were written, all of them, by the store's sealed state.
+    /// Whether the store's sealed state proves that the rows are complete and unchanged.
     package var isProven = false
-    /// Whether the store was damaged, and its file is there as it is: no row was opened.
+    /// Whether the store was damaged, so that the backup contains its file unchanged. Then no row was opened.
     package var isFile = false
-    /// What single values in it were sealed with: the metadata `sealing`.
+    /// The values of the metadata field `sealing` in the rows. They name the keys that sealed single values.
     package var sealings: Set<String> = []
 
-    /// Nothing was found yet.
+    /// Creates the findings of a check that has not begun.
     package init() {}
 }
 
-/// Checks the parts of a store that only a key opens, without a disk.
+/// Checks the parts of a keyed store in memory, without a disk.
 package protocol KeyedBackupCheck: AnyObject {
     /// Takes the next part.
     func take(_ part: [UInt8]) throws(BackendError)
 
-    /// Ends the content.
+    /// Ends the content and returns the findings.
     func finish() throws(BackendError) -> KeyedBackupContent
 }
 
-/// Who a restored store is given to.
+/// The key that opens a restored store.
 package struct RestoredKey: Sendable {
-    /// The key of the store's source here.
+    /// The key of the store's source on this machine.
     package var key: SealingKey
     /// The short name of that source.
     package var source: String
 
-    /// Names the key.
+    /// Creates the key with the name of its source.
     package init(key: SealingKey, source: String) { (self.key, self.source) = (key, source) }
 }

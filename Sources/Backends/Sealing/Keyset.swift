@@ -5,16 +5,17 @@ import Crypto
 package struct Keyset: Sendable {
     /// The database's id: 16 random bytes.
     package let database: [UInt8]
-    /// Seals what is written.
+    /// The key that seals what is written.
     package let active: DataKey
-    /// Open what they once sealed.
+    /// The keys that only open data which they sealed earlier.
     package let decryptOnly: [DataKey]
-    /// The ids of keys that are gone, with everything they sealed.
+    /// The ids of the keys that are gone, with all data that they sealed.
     package let destroyed: Set<[UInt8]>
     /// The formats that a row may have.
     package let formats: Set<UInt8>
 
-    /// The keys of a database while it gets another id: rows open that its older keys sealed under the former id, and the new key seals.
+    /// Creates the keys of a database while it gets another id. The former keys open the rows under the former id, and
+    /// the new key seals.
     package init(replacing former: Keyset, by new: Keyset) {
         (database, active, formats) = (new.database, new.active, new.formats)
         (decryptOnly, destroyed) = (former.all, former.destroyed)
@@ -30,13 +31,13 @@ package struct Keyset: Sendable {
     /// The number of bytes of a database's id.
     package static let databaseLength = 16
 
-    /// A keyset with one new key for one recipient, and how it is kept.
+    /// Creates a keyset with one new data key, and the tables that store it for one recipient.
     /// - Parameters:
-    ///   - database: The database's id.
+    ///   - database: The id of the database.
     ///   - formats: The formats that a row may have.
-    ///   - kek: The key that wraps the data key.
-    ///   - source: The short name of its source.
-    ///   - randomBytes: Gives a number of unpredictable bytes.
+    ///   - kek: The key-encryption key, which wraps the data key.
+    ///   - source: The short name of the source that holds `kek`.
+    ///   - randomBytes: Returns the given number of unpredictable bytes.
     package static func make(
         database: [UInt8], formats: [UInt8], kek: SealingKey, source: String, randomBytes: (Int) -> [UInt8]
     ) throws(BackendError) -> (Keyset, KeyTables) {
@@ -48,8 +49,9 @@ package struct Keyset: Sendable {
         return (keyset, tables)
     }
 
-    /// Unwraps what a database keeps.
-    /// - Throws: ``BackendError``: `encryptionKeyMismatch` when the holder is none of the recipients; `corrupted` when it was changed.
+    /// Unwraps the data keys of a database.
+    /// - Throws: ``BackendError``: `encryptionKeyMismatch` if the holder is not a recipient; `corrupted` if the tables
+    ///   were changed.
     package static func open(
         _ tables: KeyTables, database: [UInt8], formats: [UInt8], holder: KeyHolder
     ) throws(BackendError) -> Keyset {
@@ -70,18 +72,18 @@ package struct Keyset: Sendable {
             database: database, active: active, decryptOnly: decryptOnly, destroyed: destroyed, formats: Set(formats))
     }
 
-    /// Unwraps what a database keeps, with the key of a source.
+    /// Unwraps the data keys of a database with the key of a source.
     package static func open(_ tables: KeyTables, database: [UInt8], formats: [UInt8], kek: SealingKey) throws(BackendError) -> Keyset {
         try open(tables, database: database, formats: formats, holder: .key(kek))
     }
 
-    /// Every key that opens something: the active one first.
+    /// All keys that open data, the active one first.
     package var all: [DataKey] { [active] + decryptOnly }
 
-    /// The key that an id names; nil when it is not in the set, or destroyed.
+    /// Returns the key with an id; nil if it is destroyed or not in the set.
     package func key(_ id: [UInt8]) -> DataKey? { id.withUnsafeBytes { key($0) } }
 
-    /// The key that an id names; nil when it is not in the set, or destroyed.
+    /// Returns the key with an id; nil if it is destroyed or not in the set.
     package func key(_ id: UnsafeRawBufferPointer) -> DataKey? {
         guard id.count == SealingKey.idLength else { return nil }
         let number = id.loadUnaligned(as: UInt64.self)
@@ -89,12 +91,13 @@ package struct Keyset: Sendable {
         return decryptOnly.first { $0.number == number }
     }
 
-    /// Binds the header and the data keys together: a tag under the active key over every entry of the three tables.
+    /// Returns a tag that binds the header and the data keys together. It authenticates every entry of the three tables
+    /// with the active key.
     package func tag(header: [(name: String, value: [UInt8])], tables: KeyTables) -> [UInt8] {
         active.tag(Self.fields(header, tables))
     }
 
-    /// Whether a tag is that of this header and these keys.
+    /// Returns whether a tag belongs to this header and these keys.
     package func isTag(_ tag: [UInt8], header: [(name: String, value: [UInt8])], tables: KeyTables) -> Bool {
         active.isTag(tag, of: Self.fields(header, tables))
     }
@@ -110,7 +113,7 @@ package struct Keyset: Sendable {
         return fields
     }
 
-    /// The error of a keyset that is not as it was written.
+    /// The error for key tables that were damaged or changed.
     package static var damage: BackendError {
         BackendError(
             .corrupted,

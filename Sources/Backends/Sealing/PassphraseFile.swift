@@ -3,35 +3,36 @@ internal import BackendRuntime
 internal import Crypto
 internal import CryptoExtras
 
-/// The cost of trying a passphrase: the parameters of scrypt (RFC 7914).
+/// The cost of one guess of a passphrase: the parameters of scrypt (RFC 7914).
 package struct PassphraseCost: Hashable, Sendable {
-    /// The base-2 logarithm of N, the cost in time and memory.
+    /// The base-2 logarithm of N, which determines time and memory.
     package var logN: UInt8
-    /// The size of a block, r: memory is 128 · N · r bytes.
+    /// The size of a block, r. The memory is 128 · N · r bytes.
     package var blockSize: UInt32
-    /// The number of passes, p, one after the other.
+    /// The number of passes, p. They run one after the other.
     package var parallelism: UInt32
-    /// Whether a file may cost less than ``floor``.
+    /// Whether the cost may be below ``floor``.
     package var isCheapOnPurpose = false
 
-    /// The least base-2 logarithm of N of a passphrase file, where nothing says otherwise.
+    /// The least base-2 logarithm of N for a passphrase file, unless ``isCheapOnPurpose`` is set.
     package static let floor: UInt8 = 14
 
-    /// Creates a cost. What is outside of the limits (128 · N · r at most 1 GiB, r and p at most 16) is refused when it is used.
+    /// Creates a cost. A cost outside of the limits is refused when it is used: 128 · N · r at most 1 GiB, r and p at
+    /// most 16.
     package init(logN: UInt8, blockSize: UInt32, parallelism: UInt32) {
         self.logN = logN
         self.blockSize = blockSize
         self.parallelism = parallelism
     }
 
-    /// A cost that protects nothing, for tests.
+    /// Returns a cost that protects nothing, for tests.
     package static func tooCheapForAnythingButTests(logN: UInt8, blockSize: UInt32 = 1, parallelism: UInt32 = 1) -> PassphraseCost {
         var cost = PassphraseCost(logN: logN, blockSize: blockSize, parallelism: parallelism)
         cost.isCheapOnPurpose = true
         return cost
     }
 
-    /// This cost, allowed below the floor if the other cost is.
+    /// Returns this cost. The result may be below the floor if one of the two costs may.
     func allowed(by other: PassphraseCost) -> PassphraseCost {
         var cost = self
         cost.isCheapOnPurpose = isCheapOnPurpose || other.isCheapOnPurpose
@@ -41,15 +42,16 @@ package struct PassphraseCost: Hashable, Sendable {
     /// N = 2^17, r = 8, p = 1: 128 MiB. Source: OWASP, Password Storage Cheat Sheet, the first of its settings for scrypt.
     package static let recommended = PassphraseCost(logN: 17, blockSize: 8, parallelism: 1)
 
-    /// Whether a file may ask for it: at most 1 GiB and 16 passes. Beyond r = 16 swift-crypto's own limit of memory is too tight for a
-    /// single pass, and RFC 7914 wants N below 2^(16 r).
+    /// Whether the cost is within the limits: at most 1 GiB of memory, r at most 16 and p at most 16. Beyond r = 16,
+    /// swift-crypto's memory limit is too low for a single pass. RFC 7914 requires N below 2^(16 r).
     var isWithinLimits: Bool {
         (1...23).contains(logN) && (1...16).contains(blockSize) && (1...16).contains(parallelism) && UInt32(logN) < 16 * blockSize
             && 128 * UInt64(blockSize) << UInt64(logN) <= 1 << 30
     }
 }
 
-/// The bytes of a passphrase file, format 1: sealing keys under a key that scrypt (RFC 7914) derives from a passphrase.
+/// The bytes of a passphrase file, format 1. It holds sealing keys, sealed with a key that scrypt (RFC 7914) derives
+/// from a passphrase.
 ///
 /// ```
 /// 4C 44 50 01        "LDP", format 1
@@ -64,26 +66,30 @@ package struct PassphraseCost: Hashable, Sendable {
 /// checksum           the first 8 bytes of SHA-256 over everything before it
 /// ```
 ///
-/// 157 bytes with one key. The cipher is ``XAES256GCM``; the associated data is ``Fields`` for `LocalData passphrase 1` with the first 77 bytes, so that
-/// neither format nor parameters nor salt can be changed. The commitment is ``KeyIdentity/commitment`` of the derived key. Without it, an attacker could make a file that opens
-/// under many passphrases, and test all of them with one file. The ids are computed from the keys. The checksum distinguishes damage from a wrong passphrase without a derivation.
-/// It is no protection.
+/// A file with one key has 157 bytes. The cipher is ``XAES256GCM``. The associated data is ``Fields`` for
+/// `LocalData passphrase 1` with the first 77 bytes, so that format, parameters and salt cannot be changed.
+///
+/// The commitment is ``KeyIdentity/commitment`` of the derived key. Without it, an attacker could make a file that
+/// opens with many passphrases, and test all of them with one file. The ids of the keys are not stored, because they
+/// can be computed from the keys. The checksum distinguishes damage from a wrong passphrase without a derivation. It
+/// does not protect against an attacker.
 struct PassphraseFile: Sendable {
     /// The number of bytes of a file with one key.
     static let length = 157
-    /// The number of bytes of a file with some keys.
+    /// Returns the number of bytes of a file with this number of keys.
     private static func length(_ keys: Int) -> Int { length + (keys - 1) * SealingKey.keyLength }
     private static let saltEnd = 45
     private static let headLength = saltEnd + KeyIdentity.commitmentLength
     private static let sealedStart = headLength + XAES256GCM.nonceLength
 
-    /// The whole file.
+    /// The bytes of the whole file.
     let bytes: [UInt8]
     let cost: PassphraseCost
 
-    /// Reads a file's content; derives nothing.
+    /// Parses a file. Does not derive a key.
     /// - Parameter allowsCheap: Whether the file may cost less than ``PassphraseCost/floor``.
-    /// - Throws: ``BackendError``: `unsupported` for another format, `corrupted` for anything else that is not as written.
+    /// - Throws: ``BackendError``: `unsupported` for another format; `corrupted` for damage and for a cost outside of
+    ///   the limits.
     init(_ bytes: [UInt8], of path: String, allowsCheap: Bool = false) throws(BackendError) {
         guard bytes.starts(with: Array("LDP".utf8)), bytes.count > 3 else {
             throw BackendError(.corrupted, "\(path) is not a passphrase file of this library. Restore the right file; nothing was changed.")
@@ -115,7 +121,7 @@ struct PassphraseFile: Sendable {
         self.bytes = bytes
     }
 
-    /// Opens the keys. Takes as long and as much memory as the cost says.
+    /// Opens the keys. The call takes as much time and memory as the cost says.
     /// - Throws: ``BackendError`` with `encryptionKeyMismatch` for another passphrase.
     func open(with passphrase: SecretBytes, of path: String) throws(BackendError) -> SourceKeys {
         let derived = try Self.derive(passphrase, salt: bytes[13..<Self.saltEnd], cost)
@@ -138,7 +144,7 @@ struct PassphraseFile: Sendable {
         return try SourceKeys(keys[0], others: Array(keys.dropFirst()))
     }
 
-    /// The content of a file that holds keys. Takes as long and as much memory as the cost says.
+    /// Returns the content of a file with these keys. The call takes as much time and memory as the cost says.
     static func sealing(
         _ keys: SourceKeys, with passphrase: SecretBytes, _ cost: PassphraseCost, salt: [UInt8], nonce: [UInt8]
     ) throws(BackendError) -> [UInt8] {

@@ -1,17 +1,20 @@
 package import BackendContract
 import BackendRuntime
 
-/// Another passphrase, or another cost, for the same key.
+/// Changing the passphrase or the cost of a file. The keys in it stay the same.
 extension PassphraseSource {
-    /// Puts the key under another passphrase, durably; the key stays the same, so nothing that it sealed changes. The file is replaced in one step: killed at any point, it
-    /// opens with the old passphrase or with the new one.
+    /// Changes the passphrase durably. The keys stay the same, so the data that they sealed is not affected.
+    ///
+    /// The file is replaced atomically. If the process is killed, the file opens with the old passphrase or with the
+    /// new one.
     /// - Parameters:
-    ///   - old: The passphrase now; nil asks for it as ``load()`` does.
-    ///   - new: The passphrase from now on.
-    ///   - cost: The cost from now on; nil for that of new files.
-    /// - Throws: ``BackendError``: `encryptionKeyMissing` when there is no file; `encryptionKeyMismatch` when `old` is not its passphrase; `weakerProtection` for an empty `new`;
-    ///   `unsupported` for a cost outside of the limits. Nothing was changed then. `conflict` when another process has replaced the file meanwhile. With the outcome
-    ///   `unknown`, the file has one of the two passphrases.
+    ///   - old: The present passphrase; nil to ask for it, like ``load()``.
+    ///   - new: The new passphrase.
+    ///   - cost: The new cost; nil for the cost of new files.
+    /// - Throws: ``BackendError``: `encryptionKeyMissing` if there is no file; `encryptionKeyMismatch` if `old` is not
+    ///   the passphrase; `weakerProtection` if `new` is empty; `unsupported` if the cost is outside of the limits;
+    ///   `conflict` if another process has replaced the file since it was read. In these cases this call changed
+    ///   nothing. After an error with the outcome `unknown`, the file has one of the two passphrases.
     package func changePassphrase(
         from old: String? = nil, to new: String, cost: PassphraseCost? = nil
     ) async throws(BackendError) {
@@ -36,8 +39,8 @@ extension PassphraseSource {
 }
 
 extension BackendError.Code {
-    /// Something would be protected less than before.
+    /// The operation would weaken the protection.
     package static let weakerProtection = BackendError.Code("weakerProtection")
-    /// Something else was changed at the same time.
+    /// Another process changed the data at the same time.
     package static let conflict = BackendError.Code("conflict")
 }

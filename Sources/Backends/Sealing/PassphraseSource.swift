@@ -2,37 +2,39 @@ package import BackendContract
 package import BackendRuntime
 internal import Foundation
 
-/// A key in a file beside the data, sealed with a passphrase that a person knows.
+/// A key source in a file that a passphrase opens. The file is beside the data, and a person knows the passphrase.
 ///
-/// The file (permissions 0600) holds a random key, and those before it; from the passphrase only the key that seals that one is derived, with scrypt. So the
-/// passphrase can be asked for wherever the program likes: a terminal, a dialog, another secret store.
+/// The file (permissions 0600) holds a random key and the keys before it. It is sealed with a key that scrypt derives
+/// from the passphrase. The program decides how it gets the passphrase: from a terminal, a dialog or another secret
+/// store.
 ///
-/// The passphrase is brought into Unicode's form C (NFC) first, so that one that is typed on another keyboard or system is the same;
-/// nothing else is changed, blanks at its ends count. An empty one is refused. Bytes that this library makes of it are overwritten after
-/// use; the text that the program hands over is the program's.
+/// The passphrase is converted to Unicode normalization form C (NFC), so that it is the same from every keyboard and
+/// system. Nothing else is changed: blanks at its ends count. An empty passphrase is refused. The library overwrites
+/// its copies of the passphrase after use. It cannot overwrite the text that the program passes.
 package struct PassphraseSource: KeySource {
     let path: String
-    /// The cost of new files.
+    /// The scrypt cost of new files.
     let cost: PassphraseCost
     private let passphrase: @Sendable () async throws -> String
     let files: KeyFiles
 
-    /// The path, in words.
+    /// The name of the source for messages: it contains the path.
     package let identifier: String
-    /// The source's name.
+    /// The short name of the source.
     package let pin: String
-    /// `keyring`: what opens the key is never on a disk. An attacker who has the file can try passphrases, at the cost of one derivation
-    /// each, so the protection is as good as the passphrase.
+    /// `keyring`: the passphrase is never stored on a disk. An attacker who has the file can guess passphrases, and
+    /// each guess costs one derivation. So the protection is as strong as the passphrase.
     package var protection: ProtectionLevel { .keychain }
 
-    /// Names the file; nothing is opened yet.
+    /// Creates a source for a file. No file is opened yet.
     /// - Parameters:
-    ///   - path: The file's absolute path.
-    ///   - name: The source's short name; nil for the file's.
-    ///   - cost: What a new file costs to open; an existing file contains its own cost.
-    ///   - deadline: How long reading, deriving and writing may take each. The person's answer is waited for without a limit.
-    ///   - runtime: The machine.
-    ///   - passphrase: Gives the passphrase. Asked only when there is a file to open, or one to be made.
+    ///   - path: The absolute path of the file.
+    ///   - name: The short name of the source; nil for the name of the file.
+    ///   - cost: The scrypt cost of a new file. An existing file contains its cost.
+    ///   - deadline: The time limit for reading the file and for flushing its folder. Deriving a key and writing the
+    ///     file may take up to a day. Waiting for the passphrase has no limit.
+    ///   - runtime: The clock, the file system and the other services of the machine.
+    ///   - passphrase: Returns the passphrase. Called only if there is a file to open, or before a file is created.
     package init(
         path: String, name: String? = nil, cost: PassphraseCost = .recommended, deadline: Duration, runtime: Runtime,
         passphrase: @escaping @Sendable () async throws -> String
@@ -45,19 +47,21 @@ package struct PassphraseSource: KeySource {
         pin = "passphrase \(name ?? lastComponent(of: path))"
     }
 
-    /// A passphrase is asked for, and the key is derived from it.
+    /// True: the user is asked for a passphrase, and the key is derived from it.
     package var takesItsTime: Bool { true }
 
-    /// Reads the file, asks for the passphrase and opens the keys; nil, without asking, when there is no file.
-    /// - Throws: ``BackendError``: `encryptionKeyMismatch` for another passphrase; `corrupted` or `unsupported` for a file that is damaged
-    ///   or of another format; `accessDenied` for one that others can use; `locked` when no passphrase is given.
+    /// Reads the file, asks for the passphrase and opens the keys. Returns nil, without asking, if there is no file.
+    /// - Throws: ``BackendError``: `encryptionKeyMismatch` for another passphrase; `corrupted` for a damaged file;
+    ///   `unsupported` for another format; `accessDenied` if other users can use the file; `locked` if no passphrase is
+    ///   given.
     package func load() async throws(BackendError) -> SourceKeys? {
         guard let file = try await files.onLane(isMutation: false, { () throws(BackendError) in try read() }) else { return nil }
         let secret = try await ask()
         return try await files.deriving(isMutation: false) { () throws(BackendError) in try file.open(with: secret, of: path) }
     }
 
-    /// Asks for the passphrase and makes the file, durably and whole, if there is none; returns the keys that it holds then.
+    /// Asks for the passphrase and creates the file, durably and atomically, unless it exists. Returns the keys in the
+    /// file.
     package func create(_ keys: SourceKeys) async throws(BackendError) -> SourceKeys {
         let secret = try await ask()
         let salt = files.runtime.randomBytes(32)
@@ -73,7 +77,7 @@ package struct PassphraseSource: KeySource {
         }
     }
 
-    /// Asks for the passphrase and replaces the file in one step; passphrase and cost stay the same.
+    /// Asks for the passphrase and replaces the file atomically. The passphrase and the cost stay the same.
     package func replace(_ old: SourceKeys, with new: SourceKeys) async throws(BackendError) {
         guard let found = try await files.onLane(isMutation: false, { () throws(BackendError) in try read() }) else {
             throw replacedMeanwhile
@@ -89,18 +93,20 @@ package struct PassphraseSource: KeySource {
         }
     }
 
-    /// Whether there is a passphrase file: which key is in it only the passphrase tells, and that is not asked for again.
+    /// Returns whether the passphrase file exists. Only the passphrase opens the keys in it, and the user is not asked
+    /// again.
     package func holds(_ key: KeyIdentity) async throws(BackendError) -> Bool {
         try await files.onLane(isMutation: false) { () throws(BackendError) in try read() != nil }
     }
 
-    /// Flushes the folder: the file itself was whole before it got its name.
+    /// Flushes the folder, which makes the name of the file durable. The content was flushed before the file got its
+    /// name.
     package func synchronize() async throws(BackendError) {
         try await files.onLane(isMutation: false) { () throws(BackendError) in try files.synchronizeName(of: path) }
     }
 
     func read() throws(BackendError) -> PassphraseFile? {
-        // Checked before it is read, so that a large file in its place does not use up the memory.
+        // Check the size before reading, so that a large file at this path does not use up the memory.
         let status: FileStatus?
         do throws(FileError) { status = try files.runtime.files.status(path) } catch { throw error.backendError() }
         guard status?.size ?? 0 <= 1 << 16 else {
@@ -121,7 +127,7 @@ package struct PassphraseSource: KeySource {
         } catch is CancellationError {
             throw BackendError(.cancelled, "The caller was cancelled while the passphrase was asked for. Nothing was changed; try again.")
         } catch {
-            // The program's error is not repeated: it may contain what was typed.
+            // Do not repeat the program's error in the message: it may contain the typed text.
             throw BackendError(.locked, "No passphrase was given for \(path). Give it and try again; nothing was changed.")
         }
         guard !text.isEmpty else {
@@ -130,9 +136,9 @@ package struct PassphraseSource: KeySource {
         return Self.secret(text)
     }
 
-    /// A passphrase as the bytes that a key is derived from.
+    /// Converts a passphrase to the bytes that the key is derived from.
     static func secret(_ text: String) -> SecretBytes {
-        // A text of ASCII is in form C, and Foundation's copy of it cannot be overwritten.
+        // ASCII text is already in form C. Do not normalize it, because Foundation's copy of it cannot be overwritten.
         var bytes = Array((text.utf8.allSatisfy { $0 < 0x80 } ? text : text.precomposedStringWithCanonicalMapping).utf8)
         defer { wipe(&bytes) }
         return SecretBytes(bytes)
@@ -140,8 +146,8 @@ package struct PassphraseSource: KeySource {
 }
 
 extension PassphraseSource: CustomStringConvertible, CustomReflectable {
-    /// Where the key is, never the key or the passphrase.
+    /// The path of the file. The description contains neither the key nor the passphrase.
     package var description: String { "PassphraseSource(\(path))" }
-    /// Where the key is: a dump shows no secret.
+    /// Shows only the path and the short name, so that a dump contains no secret.
     package var customMirror: Mirror { Mirror(self, children: ["path": path, "pin": pin]) }
 }

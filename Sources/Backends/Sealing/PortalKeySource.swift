@@ -2,15 +2,17 @@ package import BackendContract
 internal import BackendRuntime
 internal import Crypto
 
-/// A key that is derived from the secret which a portal gives to an application in a sandbox (Flatpak, Snap).
+/// A key source that derives the key from a secret of the desktop portal. The portal gives the secret to a sandboxed
+/// application (Flatpak, Snap).
 ///
-/// The portal makes the secret when it is first asked, and never says that it had none: another secret, after the portal's own was lost, is
-/// another key. It is refused as the wrong one where a key is recorded or something is sealed (``SealingKeys``), and never counts as a first one.
+/// The portal creates the secret when it is first asked, and never reports that it had none. If it loses the secret, it
+/// returns another one, which results in another key. ``SealingKeys`` refuses the other key if a key is recorded or
+/// sealed data exists. It never accepts it as a first key.
 ///
 /// The key is HKDF-SHA256 (RFC 5869) of the secret without a salt, with the info `LocalData portal key 1 <name>`.
 package struct PortalKeySource: KeySource {
-    /// Asks the portal for the secret, and lends it to a closure.
-    /// - Parameter waits: Whether a person may be waited for.
+    /// Requests the secret from the portal and passes it to a closure.
+    /// - Parameter waits: Whether the call may wait for the user.
     package typealias Retrieval =
         @Sendable (
             _ waits: Bool, _ use: @escaping @Sendable (UnsafeRawBufferPointer) -> SealingKey
@@ -19,17 +21,17 @@ package struct PortalKeySource: KeySource {
     private let name: String
     private let retrieve: Retrieval
 
-    /// The name, in words.
+    /// The name of the source for messages.
     package var identifier: String { "portal key \(name)" }
-    /// The key's name.
+    /// The short name of the source: `portal` and the key's name.
     package var pin: String { "portal \(name)" }
-    /// `keyring`: portals keep the secret in the person's keyring, or the like.
+    /// `keyring`: a portal stores the secret in the user's keyring or a similar store.
     package var protection: ProtectionLevel { .keychain }
 
-    /// Names the key; nothing is asked for yet.
+    /// Creates a source for a key. The portal is not asked yet.
     /// - Parameters:
-    ///   - name: What tells the keys of one application apart.
-    ///   - retrieve: Asks the portal.
+    ///   - name: The name that distinguishes the keys of one application.
+    ///   - retrieve: Requests the secret from the portal.
     /// - Throws: ``BackendError`` with `invalidName`.
     package init(name: String, retrieve: @escaping Retrieval) throws(BackendError) {
         guard !name.isEmpty, name.utf8.count <= 200, name.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
@@ -38,15 +40,17 @@ package struct PortalKeySource: KeySource {
         (self.name, self.retrieve) = (name, retrieve)
     }
 
-    /// Derives the key from the portal's secret; never nil.
-    /// - Throws: ``BackendError``: `unavailable` without a portal, `promptDismissed`, `accessDenied`, `timedOut`, `cancelled`, `failed`.
+    /// Requests the secret and derives the key. Never returns nil.
+    /// - Throws: ``BackendError``: `unavailable` if there is no portal, `promptDismissed`, `accessDenied`, `timedOut`,
+    ///   `cancelled`, `failed`.
     package func load() async throws(BackendError) -> SourceKeys? { SourceKeys(only: try await key(waiting: false)) }
 
-    /// Stores nothing: the source holds its own key.
+    /// Returns the derived key and ignores the given keys. Nothing is stored, because the portal's secret determines
+    /// the key.
     package func create(_ keys: SourceKeys) async throws(BackendError) -> SourceKeys { SourceKeys(only: try await key(waiting: false)) }
 
-    /// Always throws: the key is the portal's.
-    /// - Throws: ``BackendError`` with `unsupported`, and what to do.
+    /// Always throws: the portal's secret determines the key.
+    /// - Throws: ``BackendError`` with `unsupported`. Its message says how to change the key.
     package func replace(_ old: SourceKeys, with new: SourceKeys) async throws(BackendError) {
         throw BackendError(
             .unsupported,
@@ -54,23 +58,23 @@ package struct PortalKeySource: KeySource {
         )
     }
 
-    /// Nil: the portal may open a prompt, so it is asked again only before a database is made.
+    /// Nil: the portal may open a prompt, so it is asked again only before a database is created.
     package var trust: Duration? { nil }
 
-    /// Asks the portal, and waits for the person who may be asked for the password of the keyring.
+    /// Requests the secret and waits for the user, who may have to enter the password of the keyring.
     package func unlock() async throws(BackendError) { _ = try await key(waiting: true) }
 
     private func key(waiting: Bool) async throws(BackendError) -> SealingKey {
         try await retrieve(waiting) { [name] in Self.key(from: $0, name) }
     }
 
-    /// The key of a name.
+    /// Derives the key with a name from the portal's secret.
     static func key(from secret: UnsafeRawBufferPointer, _ name: String) -> SealingKey {
         SealingKey(key: KeyDerivation.key(from: SymmetricKey(data: secret), for: "LocalData portal key 1 \(name)".utf8))
     }
 }
 
 extension PortalKeySource: CustomStringConvertible {
-    /// What the key is called.
+    /// The type and the key's name.
     package var description: String { "PortalKeySource(\(name))" }
 }

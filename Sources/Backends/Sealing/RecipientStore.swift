@@ -2,24 +2,27 @@ package import BackendContract
 
 /// A store whose data keys are wrapped for several recipients.
 package protocol RecipientStore: Sendable {
-    /// Everybody who can unwrap the data keys; none where there is no store yet.
+    /// Returns the recipients: the keys that can unwrap the data keys. The list is empty if the store does not exist
+    /// yet.
     /// - Throws: ``BackendError``.
     func recipients() async throws(BackendError) -> [KeyTables.Recipient]
 
-    /// Lets a recovery key open the store, or no longer; durable when it returns. A store that does not exist yet is created for it.
+    /// Changes the recipients, for example adds a recovery key. The change is durable when the call returns. A store
+    /// that does not exist yet is created.
     /// - Throws: ``BackendError``.
     func change(_ change: KeyTables.Change) async throws(BackendError)
 
-    /// Gives the store to its own source's key, and takes it from the keys of all other sources; durable when it returns.
-    /// - Parameter old: Who can open the store now.
-    /// - Throws: ``BackendError``; nothing was changed then.
+    /// Makes the key of this store's source a recipient, and removes the keys of all other sources. The change is
+    /// durable when the call returns.
+    /// - Parameter old: The holder of a key that opens the store now.
+    /// - Throws: ``BackendError``. Then nothing was changed.
     func takeOver(from old: OldHolder) async throws(BackendError)
 }
 
-/// Who can open a store whose own source cannot.
+/// The holder of a key that opens a store which the store's source cannot open.
 package enum OldHolder: Sendable {
-    /// Another source.
+    /// Another key source.
     case source(any KeySource)
-    /// A recovery key: what the own source held is lost, and it may be given a new key.
+    /// A recovery key. The key in the store's source is lost, so the source may get a new key.
     case recovery(RecoveryKeyPair)
 }

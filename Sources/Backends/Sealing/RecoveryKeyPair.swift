@@ -3,37 +3,42 @@ internal import BackendRuntime
 internal import Crypto
 internal import Foundation
 
-/// A key that is kept outside the machine, on paper or in a safe, and opens what was sealed for its public half.
+/// A recovery key: an X25519 key pair. Its private half is stored outside the machine, for example on paper or in a
+/// safe.
 ///
-/// It is a key pair of X25519. A database and a backup keep the public half alone, so new data keys can be sealed for it at any time, and
-/// nothing on the machine opens them. What is sealed for it is sealed with HPKE (RFC 9180): DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-256-GCM.
-/// A database uses the authenticated mode, with the key of its ``RecoverySender``. A backup uses the base mode, and a tag of the recovery key.
+/// A database and a backup store only the public half. Software on the machine can therefore seal new data keys for the
+/// recovery key, but cannot open them.
+///
+/// Sealing uses HPKE (RFC 9180) with DHKEM(X25519, HKDF-SHA256), HKDF-SHA256 and AES-256-GCM. A database uses HPKE's
+/// authenticated mode with the key of its ``RecoverySender``. A backup uses the base mode, and adds a tag that only the
+/// recovery key can make.
 package struct RecoveryKeyPair: Sendable, CustomStringConvertible, CustomReflectable {
     private let secret: SecretBytes
 
-    /// The number of bytes in either half.
+    /// The number of bytes in each half of the pair.
     package static let length = 32
-    /// The bytes that sealing adds: the encapsulated key and the tag.
+    /// The number of bytes that sealing adds: the encapsulated key and the tag.
     package static let overhead = 32 + 16
 
-    /// Creates a new key.
-    /// - Parameter randomBytes: Gives a number of unpredictable bytes.
+    /// Creates a new key pair.
+    /// - Parameter randomBytes: Returns the given number of unpredictable bytes.
     package init(_ randomBytes: (Int) -> [UInt8]) {
         var bytes = randomBytes(Self.length)
         defer { wipe(&bytes) }
         secret = SecretBytes(bytes)
     }
 
-    /// The public half: 32 bytes.
+    /// The public half, 32 bytes.
     package var publicKey: [UInt8] { withPrivateKey { Array($0.publicKey.rawRepresentation) } }
 
-    /// Opens what ``RecoveryRecipient/seal(_:for:from:authenticating:)`` made.
+    /// Opens a message that ``RecoveryRecipient/seal(_:for:from:authenticating:)`` sealed.
     /// - Parameters:
     ///   - sealed: The encapsulated key, the ciphertext and the tag.
-    ///   - purpose: What it was sealed for.
-    ///   - sender: The public half of the sender who must have sealed it; nil for what was sealed without one.
-    ///   - associatedData: What it is bound to.
-    /// - Throws: ``BackendError``: `encryptionKeyMismatch` when it was sealed for another key, for another purpose or by another sender, or was changed.
+    ///   - purpose: The purpose that the message was sealed for.
+    ///   - sender: The public half of the expected sender; nil for a message in the base mode, which has no sender.
+    ///   - associatedData: The data that the message is bound to.
+    /// - Throws: ``BackendError`` with `encryptionKeyMismatch` if the message was changed, or was sealed for another
+    ///   key or purpose, or by another sender.
     package func open(
         _ sealed: [UInt8], for purpose: String, from sender: [UInt8]? = nil, authenticating associatedData: [UInt8]
     ) throws(BackendError) -> [UInt8] {
@@ -71,10 +76,13 @@ package struct RecoveryKeyPair: Sendable, CustomStringConvertible, CustomReflect
 
     // MARK: Tags
 
-    /// The tag that only this key makes: HMAC-SHA256 under HKDF-SHA256 of the private half (info: `LocalData recovery 1 tag`). The fields begin with a purpose.
+    /// Returns a tag that only this recovery key can make.
+    ///
+    /// The tag is HMAC-SHA256. Its key is HKDF-SHA256 of the private half, with the info `LocalData recovery 1 tag`.
+    /// - Parameter fields: The fields to authenticate. They begin with a purpose.
     func tag(of fields: Fields) -> [UInt8] { Array(HMAC<SHA256>.authenticationCode(for: fields.bytes, using: tagKey)) }
 
-    /// Whether a tag is this key's; takes the same time wherever they differ.
+    /// Returns whether this key made a tag for these fields. The comparison takes constant time.
     func isTag(_ tag: [UInt8], of fields: Fields) -> Bool {
         HMAC<SHA256>.isValidAuthenticationCode(tag, authenticating: fields.bytes, using: tagKey)
     }
@@ -85,15 +93,17 @@ package struct RecoveryKeyPair: Sendable, CustomStringConvertible, CustomReflect
 
     // MARK: As text
 
-    /// The characters of ``text``: those of Crockford's Base32, which leaves out I, L, O and U.
+    /// The alphabet of ``text``: Crockford's Base32, which leaves out I, L, O and U.
     private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
-    /// Characters of the key itself: 256 bits, five in each, and four zeros at the end.
+    /// The number of characters for the key: 256 bits, five bits for each character, and four zero bits at the end.
     private static let keyCharacters = 52
-    /// Characters of the checksum: the first 20 bits of SHA-256 of `LocalData recovery key 1` and the key.
+    /// The number of characters for the checksum: the first 20 bits of SHA-256 of `LocalData recovery key 1` and the
+    /// key.
     private static let checkCharacters = 4
     private static let groupLength = 4
 
-    /// The key to be written down: 14 groups of 4 characters. The last group is a checksum. This is a secret.
+    /// The private half as text to write down: 14 groups of 4 characters. The last group is a checksum. The text is a
+    /// secret.
     package var text: String {
         secret.withBytes { bytes in
             var characters = Self.characters(of: bytes, count: Self.keyCharacters) + Self.checksum(of: bytes)
@@ -103,8 +113,10 @@ package struct RecoveryKeyPair: Sendable, CustomStringConvertible, CustomReflect
         }
     }
 
-    /// Reads ``text`` as people type it: with or without separators, in capitals or not, O for 0, I and L for 1.
-    /// - Throws: ``BackendError`` with `invalidRecoveryKey`, which says what is wrong with the text and never repeats it.
+    /// Parses ``text`` as a person types it. Separators and case do not matter. The letter O is read as 0, the letters
+    /// I and L as 1.
+    /// - Throws: ``BackendError`` with `invalidRecoveryKey`. Its message says what is wrong, and never contains the
+    ///   text.
     package init(text: String) throws(BackendError) {
         var numbers: [UInt8] = []
         defer { wipe(&numbers) }
@@ -136,7 +148,7 @@ package struct RecoveryKeyPair: Sendable, CustomStringConvertible, CustomReflect
         return hash.finalize().withUnsafeBytes { characters(of: $0, count: checkCharacters) }
     }
 
-    /// The first bits of some bytes, five to a character; zeros after their end.
+    /// Encodes the first bits of the bytes, five bits for each character. Bits after the end are zero.
     private static func characters(of bytes: UnsafeRawBufferPointer, count: Int) -> [UInt8] {
         (0..<count).map { place in
             var number = 0
@@ -161,21 +173,21 @@ package struct RecoveryKeyPair: Sendable, CustomStringConvertible, CustomReflect
         BackendError(.invalidRecoveryKey, "The text is not a recovery key. \(reason) Compare it with what was written down.")
     }
 
-    /// The first bytes of the public half, never the key.
+    /// The first 8 bytes of the public half. The description never contains the private half.
     package var description: String { "RecoveryKeyPair(\(hexadecimalText(of: publicKey.prefix(8))))" }
-    /// Nothing: a dump shows no secret.
+    /// Shows no children, so that a dump contains no secret.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The public half of a recovery key: what a machine keeps to seal for it.
+/// The public half of a recovery key. A machine uses it to seal data for the recovery key.
 package struct RecoveryRecipient: Hashable, Sendable {
-    /// 32 bytes of X25519.
+    /// The X25519 public key, 32 bytes.
     package let publicKey: [UInt8]
 
     static var suite: HPKE.Ciphersuite { HPKE.Ciphersuite(kem: .Curve25519_HKDF_SHA256, kdf: .HKDF_SHA256, aead: .AES_GCM_256) }
 
-    /// Takes a public key.
-    /// - Throws: ``BackendError`` with `corrupted` for one of another length.
+    /// Creates a recipient from a public key.
+    /// - Throws: ``BackendError`` with `corrupted` unless the key has 32 bytes.
     package init(publicKey: [UInt8]) throws(BackendError) {
         guard publicKey.count == RecoveryKeyPair.length else {
             throw BackendError(.corrupted, "The public half of a recovery key has 32 bytes, this one has \(publicKey.count).")
@@ -183,12 +195,13 @@ package struct RecoveryRecipient: Hashable, Sendable {
         self.publicKey = publicKey
     }
 
-    /// Seals a content that only the recovery key opens. The key of each message is the system's own randomness.
+    /// Seals content that only the recovery key can open. HPKE takes the ephemeral key of each message from the
+    /// system's random generator.
     /// - Parameters:
-    ///   - content: What is hidden and protected; its length stays visible.
-    ///   - purpose: What it is sealed for.
-    ///   - sender: Who seals it, in HPKE's authenticated mode; nil for the base mode.
-    ///   - associatedData: What it is bound to.
+    ///   - content: The content to encrypt and authenticate. Its length stays visible.
+    ///   - purpose: The purpose of the message. Opening needs the same purpose.
+    ///   - sender: The sender, for HPKE's authenticated mode; nil for the base mode.
+    ///   - associatedData: The data that the message is bound to. Opening needs the same data.
     /// - Returns: The encapsulated key (32 bytes), the ciphertext and the tag.
     package func seal(
         _ content: [UInt8], for purpose: String, from sender: RecoverySender? = nil, authenticating associatedData: [UInt8]
@@ -214,6 +227,6 @@ package struct RecoveryRecipient: Hashable, Sendable {
 }
 
 extension BackendError.Code {
-    /// A text is not a recovery key.
+    /// The text is not a recovery key.
     package static let invalidRecoveryKey = BackendError.Code("invalidRecoveryKey")
 }

@@ -3,14 +3,15 @@ import BackendRuntime
 import Crypto
 import Foundation
 
-/// The key pair of a database that authenticates what the database wraps for its recovery keys.
+/// The key pair of a database that authenticates the data keys which the database wraps for its recovery keys.
 ///
-/// HPKE's base mode does not say who sealed. With its authenticated mode, only a database that has the private half can wrap a data key for a recovery key. The private half
-/// is sealed with the active data key. The public half is confirmed by each recovery key, see ``RecoveryVoucher``.
+/// HPKE's base mode does not authenticate the sender. In its authenticated mode, only a database with the private half
+/// can wrap a data key for a recovery key. The private half is sealed with the active data key. Each recovery key
+/// confirms the public half, see ``RecoveryVoucher``.
 package struct RecoverySender {
     private let secret: SecretBytes
 
-    /// The length of the sealed private half: nonce, ciphertext, tag.
+    /// The number of bytes of the sealed private half: nonce, ciphertext and tag.
     static let sealedLength = XAES256GCM.nonceLength + RecoveryKeyPair.length + XAES256GCM.tagLength
     private static let purpose = "LocalData SQLite 1 recovery sender"
 
@@ -22,7 +23,8 @@ package struct RecoverySender {
     }
 
     /// Opens a sealed private half.
-    /// - Throws: ``BackendError`` with `corrupted`.
+    /// - Throws: ``BackendError`` with `corrupted` if the bytes were changed, or sealed with another key or for another
+    ///   database.
     init(opening sealed: [UInt8], with key: SymmetricKey, database: [UInt8]) throws(BackendError) {
         guard sealed.count == Self.sealedLength else { throw Keyset.damage }
         var bytes: [UInt8]
@@ -35,7 +37,7 @@ package struct RecoverySender {
         secret = SecretBytes(bytes)
     }
 
-    /// Seals the private half with a data key: nonce, ciphertext, tag.
+    /// Seals the private half with a data key. Returns nonce, ciphertext and tag.
     func sealed(with key: SymmetricKey, database: [UInt8], _ randomBytes: (Int) -> [UInt8]) throws(BackendError) -> [UInt8] {
         let nonce = randomBytes(XAES256GCM.nonceLength)
         var bytes = secret.withBytes { Array($0) }
@@ -54,18 +56,19 @@ package struct RecoverySender {
         return fields.bytes
     }
 
-    /// The public half: 32 bytes.
+    /// The public half, 32 bytes.
     var publicKey: [UInt8] { withPrivateKey { Array($0.publicKey.rawRepresentation) } }
 
-    /// Calls a function with the private half.
+    /// Calls a closure with the private half.
     func withPrivateKey<R>(_ body: (Curve25519.KeyAgreement.PrivateKey) -> R) -> R {
         secret.withBytes { body(RecoveryKeyPair.privateKey($0)) }
     }
 }
 
-/// The confirmation of a recovery key that a sender belongs to a database, made when the key was added. Only the recovery key can make it.
+/// The confirmation by a recovery key that a sender belongs to a database. It is made when the recovery key is added,
+/// and only the recovery key can make it.
 ///
-/// It is 80 bytes: the id that the database had then, the sender's public half, and a tag over both under the recovery key.
+/// It has 80 bytes: the database's id at that time, the sender's public half, and a tag of both under the recovery key.
 package struct RecoveryVoucher: Hashable, Sendable {
     /// The id that the database had when the recovery key was added.
     let origin: [UInt8]
@@ -76,13 +79,13 @@ package struct RecoveryVoucher: Hashable, Sendable {
     static let length = Keyset.databaseLength + RecoveryKeyPair.length + tagLength
     private static let tagLength = 32
 
-    /// Confirms a sender.
+    /// Creates the confirmation of a sender.
     init(of sender: [UInt8], origin: [UInt8], by key: RecoveryKeyPair) {
         (self.sender, self.origin) = (sender, origin)
         tag = key.tag(of: Self.fields(sender, origin))
     }
 
-    /// Reads the voucher at the beginning of a wrapped data key.
+    /// Parses the voucher at the beginning of a wrapped data key.
     init(_ wrapped: [UInt8]) throws(BackendError) {
         guard wrapped.count >= Self.length else { throw Keyset.damage }
         origin = Array(wrapped[..<Keyset.databaseLength])
@@ -92,7 +95,7 @@ package struct RecoveryVoucher: Hashable, Sendable {
 
     var bytes: [UInt8] { origin + sender + tag }
 
-    /// Whether a recovery key made it.
+    /// Returns whether a recovery key made the voucher.
     func isMade(by key: RecoveryKeyPair) -> Bool { key.isTag(tag, of: Self.fields(sender, origin)) }
 
     private static func fields(_ sender: [UInt8], _ origin: [UInt8]) -> Fields {

@@ -1,7 +1,7 @@
 package import BackendContract
 import Synchronization
 
-/// A source of sealing keys that makes no key: what would be a source's first key is kept in memory, and nothing is stored.
+/// A key source for rehearsals. It reads another source, and keeps a first key in memory instead of storing it there.
 package final class RehearsedKeySource: KeySource {
     private let base: any KeySource
     private let keys: SealingKeys
@@ -9,32 +9,32 @@ package final class RehearsedKeySource: KeySource {
 
     /// Creates a source over another one.
     /// - Parameters:
-    ///   - base: The source that is read.
-    ///   - keys: The keys that were fetched before: a passphrase is not asked for again.
+    ///   - base: The source to read from.
+    ///   - keys: The keys that were fetched before, so that the user is not asked for a passphrase again.
     package init(over base: any KeySource, _ keys: SealingKeys) {
         self.base = base
         self.keys = keys
     }
 
-    /// The identifier of the source below.
+    /// The name of the base source for messages.
     package var identifier: String { base.identifier }
-    /// The short name of the source below.
+    /// The short name of the base source.
     package var pin: String { base.pin }
-    /// The protection of the source below.
+    /// The protection level of the base source.
     package var protection: ProtectionLevel { base.protection }
     package var takesItsTime: Bool { base.takesItsTime }
 
-    /// The keys of the source below, or those that would be its first.
+    /// Returns the keys that were created here, or else the keys of the base source.
     package func load() async throws(BackendError) -> SourceKeys? {
         if let made = made.withLock(\.self) { return made }
         if let known = await keys.fetched(from: base) { return known }
         return try await base.load()
     }
 
-    /// Whatever was loaded or made here is held.
+    /// Returns true: every key that was loaded or created here counts as held.
     package func holds(_ key: KeyIdentity) async throws(BackendError) -> Bool { true }
 
-    /// Keeps first keys in memory.
+    /// Keeps the first keys in memory. Later calls return them again.
     package func create(_ keys: SourceKeys) async throws(BackendError) -> SourceKeys {
         made.withLock { made in
             if let made { return made }

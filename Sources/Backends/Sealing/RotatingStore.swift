@@ -2,13 +2,15 @@ package import BackendContract
 
 /// A store whose data key can be replaced while it is in use.
 package protocol RotatingStore: Sendable {
-    /// Seals everything with a new data key and destroys the old one, or finishes a rotation that was interrupted. Durable when it returns, with the old key overwritten in the
-    /// file and in its log.
+    /// Seals all rows with a new data key and destroys the old key, or finishes an interrupted rotation.
+    ///
+    /// The change is durable when the call returns. The old key is then overwritten in the file and in its log.
     /// - Parameters:
-    ///   - batch: How many rows are sealed in one transaction, at most.
-    ///   - progress: Called after each part, with the rows that were sealed again and all rows.
-    /// - Returns: How many rows were sealed again.
-    /// - Throws: ``BackendError``: `unavailable` where there is no store; `corrupted` with the outcome `applied` when damaged rows need the old key; `residueRemains` with
-    ///   the outcome `applied` when the log could not be overwritten yet. After any error, the store opens, and the next call goes on.
+    ///   - batch: The maximum number of rows that one transaction seals.
+    ///   - progress: Called after each transaction, with the number of rows sealed so far and the number of all rows.
+    /// - Returns: The number of rows that were sealed again.
+    /// - Throws: ``BackendError``: `unavailable` if there is no store; `corrupted` with the outcome `applied` if
+    ///   damaged rows need the old key; `residueRemains` with the outcome `applied` if the log could not be overwritten
+    ///   yet. After any error, the store opens, and the next call continues the rotation.
     func rotateDataKey(batch: Int, progress: @Sendable (_ done: Int, _ total: Int) -> Void) async throws(BackendError) -> Int
 }

@@ -1,6 +1,6 @@
 package import BackendContract
 
-/// A row's content, decrypted: a name, metadata, and a payload or the mark of a removal.
+/// The decrypted content of a row: a name, metadata, and a payload or a tombstone.
 package struct RowContent: Sendable {
     package enum Kind: UInt8, Sendable {
         case value = 1
@@ -11,18 +11,18 @@ package struct RowContent: Sendable {
     package var kind: Kind
     package var metadata: StorageMetadata
     package var payload: [UInt8] = []
-    /// The revision of a row that was sealed again and is otherwise unchanged; nil for one whose revision is its nonce.
+    /// The revision of a row that was sealed again without another change; nil if the nonce is the revision.
     package var keptRevision: StorageRevision?
 
-    /// Set in the byte of the kind: the kept revision follows.
+    /// The flag in the byte of the kind that says that a kept revision follows.
     private static let keeps: UInt8 = 0x80
 
-    /// The content, after its length and before the zeros that fill its size class.
+    /// Returns the encoded content after its length, padded with zeros to its size class.
     package func padded() -> [UInt8] {
         var facts = ByteWriter()
         RecordCodec.encodeMetadata(metadata, into: &facts)
         var writer = ByteWriter()
-        // Exactly as much as is needed: a buffer that grows leaves copies behind.
+        // Reserve the exact size, because an array that grows leaves copies of the content behind.
         let kept = keptRevision?.bytes ?? []
         let length =
             1 + kept.count + 12 + address.namespace.name.utf8.count + address.name.utf8.count + facts.bytes.count + payload.count
@@ -42,7 +42,7 @@ package struct RowContent: Sendable {
         (self.address, self.kind, self.metadata, self.payload) = (address, kind, metadata, payload)
     }
 
-    /// Reads what ``padded()`` made.
+    /// Decodes the result of ``padded()``.
     package init(padded bytes: [UInt8]) throws(RecordDamage) {
         var length = ByteReader(bytes[...])
         let count = Int(try length.fixed(UInt32.self))

@@ -3,16 +3,19 @@ internal import BackendRuntime
 internal import Crypto
 internal import Foundation
 
-/// The chunks of a sealed file: the STREAM construction (Hoang, Reyhanitabar, Rogaway, Vizár, 2015) over AES-256-GCM, as age has it.
+/// The chunks of a sealed file: the STREAM construction (Hoang, Reyhanitabar, Rogaway, Vizár, 2015) over AES-256-GCM.
 ///
-/// Each chunk has 65,536 bytes before it is sealed, the last one fewer or as many; it is empty only where the whole content is. The nonce is
-/// the number of the chunk (11 bytes, from 0) and a byte that is 1 for the last chunk and else 0. The key is HKDF-SHA256 of the file key, with
-/// the file's id as salt and the info `LocalData stream 1 chunks`. The associated data is the header's tag. So chunks that are left out,
-/// exchanged, repeated or another file's do not open, and neither does a file that was cut off.
+/// Chunks and nonces have the same layout as in the file format age. Each chunk has 65,536 bytes of content; the last
+/// one may have fewer. The last chunk is empty only if the whole content is empty. The nonce is the number of the chunk
+/// (11 bytes, from 0), and a byte that is 1 for the last chunk and otherwise 0.
+///
+/// The key is HKDF-SHA256 of the file key, with the file's id as salt and the info `LocalData stream 1 chunks`. The
+/// associated data is the header's tag. So a chunk does not open if it was moved or repeated, is from another file, or
+/// follows a missing chunk. A truncated file does not open either.
 package struct SealedStream: Sendable {
-    /// The bytes of a chunk before it is sealed.
+    /// The number of content bytes in a full chunk.
     package static let chunkLength = 64 << 10
-    /// The bytes of a sealed chunk.
+    /// The number of bytes of a full chunk after sealing.
     package static let sealedLength = chunkLength + 16
 
     private let key: SymmetricKey
@@ -20,7 +23,7 @@ package struct SealedStream: Sendable {
     private var number: UInt64 = 0
     private var isOver = false
 
-    /// Begins with the first chunk.
+    /// Creates a stream that continues with the first chunk.
     package init(_ header: StreamHeader) {
         key = StreamHeader.subkey("chunks", header.key, header.id)
         data = header.tag
@@ -36,7 +39,7 @@ package struct SealedStream: Sendable {
     }
 
     /// Opens the next chunk.
-    /// - Throws: ``BackendError`` with `corrupted` for anything but the next chunk of this file.
+    /// - Throws: ``BackendError`` with `corrupted` if the bytes are not the next chunk of this file.
     package mutating func open(_ sealed: [UInt8], isLast: Bool) throws(BackendError) -> [UInt8] {
         let isEmptyAfterOthers = isLast && sealed.count == 16 && number > 0
         guard sealed.count >= 16, !isEmptyAfterOthers else { throw Self.damaged }

@@ -2,9 +2,11 @@ package import BackendContract
 internal import BackendRuntime
 package import Crypto
 
-/// A 256-bit key and its id. The id is computed from the key and says nothing about it; it is stored with everything the key seals.
+/// A 256-bit key and its id.
+///
+/// The id is computed from the key and reveals nothing about it. It is stored with all data that the key seals.
 package struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable {
-    /// The key's id, 8 bytes: ``KeyIdentity/id(of:)``.
+    /// The id of the key, 8 bytes, computed by ``KeyIdentity/id(of:)``.
     package let id: [UInt8]
     /// The key.
     package let key: SymmetricKey
@@ -20,35 +22,36 @@ package struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable 
         self.key = key
     }
 
-    /// Takes the bytes of a key; nil unless there are 32.
+    /// Creates a key from its bytes. Returns nil unless there are 32 bytes.
     package init?(bytes: [UInt8]) {
         guard bytes.count == Self.keyLength else { return nil }
         self.init(key: SymmetricKey(data: bytes))
     }
 
-    /// Lends the key's bytes for the duration of a call.
+    /// Calls a closure with the key's bytes. The pointer is valid only during the call.
     package func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R { try key.withUnsafeBytes(body) }
 
-    /// Creates a key with the id of another one, as if somebody had found two keys with one id. Only a test can.
+    /// Creates a key with the id of another key. Tests use it to simulate two keys with the same id.
     init(collidingWith id: [UInt8], key: SymmetricKey) {
         self.id = id
         self.key = key
     }
 
     /// Creates a new key from random bytes.
-    /// - Parameter randomBytes: Gives a number of unpredictable bytes.
+    /// - Parameter randomBytes: Returns the given number of unpredictable bytes.
     package static func random(_ randomBytes: (Int) -> [UInt8]) -> SealingKey { SealingKey(key: .random(randomBytes)) }
 
-    /// A key for one purpose, derived with HKDF-SHA256 without a salt.
-    /// - Parameter purpose: The info text.
+    /// Derives a key for one purpose with HKDF-SHA256, without a salt.
+    /// - Parameter purpose: The info input of HKDF.
     package func subkey(_ purpose: String) -> SymmetricKey {
         KeyDerivation.key(from: key, for: purpose.utf8)
     }
 
-    /// How the metadata of a sealed record names its key: the format of the seal and the key's id.
+    /// Returns the name of a key in the metadata of a sealed record: the format of the seal, a colon, and the id in
+    /// hexadecimal.
     package static func name(of id: [UInt8]) -> String { "1:\(hexadecimalText(of: id))" }
 
-    /// What the key is known by.
+    /// The id and the commitment of the key.
     package var identity: KeyIdentity { KeyIdentity(id: id, commitment: KeyIdentity.commitment(of: key)) }
 
     /// The key as one line of text: `LocalData-key-1 <id in hexadecimal> <key in base64>`.
@@ -58,7 +61,8 @@ package struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable 
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// ``text`` as bytes, which the caller wipes: there is no other copy.
+    /// Returns ``text`` and an ending as bytes. No other copy is left, so the caller removes the key from memory by
+    /// wiping the result.
     func textBytes(ending: String = "") -> [UInt8] {
         let head = Array("LocalData-key-1 \(hexadecimalText(of: id)) ".utf8)
         let length = Base64.encodedLength(of: key.bitCount / 8)
@@ -72,17 +76,17 @@ package struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable 
         }
     }
 
-    /// Reads ``text``, with or without a newline at its end.
-    /// - Throws: ``BackendError`` with `encryptionKeyMismatch` for anything else: shortened, foreign or garbage, or with an id that is not
-    ///   that of the key.
+    /// Parses ``text``, with or without a newline at its end.
+    /// - Throws: ``BackendError`` with `encryptionKeyMismatch` for any other text, for a truncated key, and for an id
+    ///   that does not match the key.
     package init(text: String) throws(BackendError) {
         var bytes = Array(text.utf8)
         defer { wipe(&bytes) }
         try self.init(textBytes: bytes)
     }
 
-    /// Reads ``text`` from its bytes, and leaves no copy of them.
-    /// - Throws: ``BackendError`` with `encryptionKeyMismatch`.
+    /// Parses the bytes of ``text``. No copy of the key's bytes is left outside the new key.
+    /// - Throws: ``BackendError`` with `encryptionKeyMismatch` if the bytes are not the text of a key.
     init(textBytes: [UInt8]) throws(BackendError) {
         let parts = textBytes.split { " \t\r\n".utf8.contains($0) }
         guard parts.count == 3, parts[0].elementsEqual("LocalData-key-1".utf8),
@@ -102,7 +106,8 @@ package struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable 
         }
     }
 
-    /// Whether a payload is a key's text, or what is left of one: also as another program's text, or in the quotes of JSON.
+    /// Returns whether a payload begins like the text of a key. The text may be bytes, a native string, or a JSON
+    /// string in quotes.
     package static func begins(_ payload: StoragePayload) -> Bool {
         let head = Array("LocalData-key-".utf8)
         return switch payload {
@@ -118,14 +123,14 @@ package struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable 
             "What the key source holds is not a key of this library. Restore the right key; nothing was changed.")
     }
 
-    /// The key's id, never the key.
+    /// The id of the key. The description never contains the key.
     package var description: String { "SealingKey(\(hexadecimalText(of: id)))" }
-    /// Nothing: a dump shows no secret.
+    /// Shows only the id, so that a dump contains no secret.
     package var customMirror: Mirror { Mirror(self, children: ["id": hexadecimalText(of: id)]) }
 }
 
 extension SymmetricKey {
-    /// A new key of 32 random bytes; no copy of them is left.
+    /// Creates a key of 32 random bytes. The array with the random bytes is wiped.
     static func random(_ randomBytes: (Int) -> [UInt8]) -> SymmetricKey {
         var bytes = randomBytes(SealingKey.keyLength)
         defer { wipe(&bytes) }
@@ -134,8 +139,8 @@ extension SymmetricKey {
 }
 
 extension BackendError.Code {
-    /// The key that sealed what is stored is missing.
+    /// The key that sealed the stored data is missing.
     package static let encryptionKeyMissing = BackendError.Code("encryptionKeyMissing")
-    /// The key is not the one that sealed what is stored.
+    /// The key is not the one that sealed the stored data.
     package static let encryptionKeyMismatch = BackendError.Code("encryptionKeyMismatch")
 }

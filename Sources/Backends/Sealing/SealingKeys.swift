@@ -1,18 +1,20 @@
 package import BackendContract
 package import BackendRuntime
 
-/// The keys of one program's sources, each fetched once, and the rule when a new one may be made.
+/// The sealing keys of a program, each fetched once from its key source. It also decides when a new key may be created.
 ///
-/// A key is made only if the source holds none, none was ever recorded, and nothing sealed is found: a missing key is never replaced.
+/// A new key is created only if the source holds none, none was ever recorded, and no sealed data is found. Otherwise a
+/// missing key is an error: a new key could not open the existing data.
 package actor SealingKeys {
-    /// Records, beside the data, which key a source gave, so that a missing key is not mistaken for a first start.
+    /// Records which key each source returned, in storage beside the data. A missing key is therefore not mistaken for
+    /// a first start.
     package struct Pins: Sendable {
-        /// What the key that a source gave before is known by, or nil.
+        /// Returns the identity that was recorded for a source's key; nil if none was.
         package var recorded: @Sendable (_ source: String) async throws(BackendError) -> KeyIdentity?
-        /// Records what a source's key is known by, durably.
+        /// Records the identity of a source's key, durably.
         package var record: @Sendable (_ key: KeyIdentity, _ source: String) async throws(BackendError) -> Void
 
-        /// What the keys of all sources that were ever recorded are known by.
+        /// Returns the identities of all keys that were ever recorded, of all sources.
         package var all: @Sendable () async throws(BackendError) -> Set<KeyIdentity>
 
         /// Creates pins from closures.
@@ -26,7 +28,7 @@ package actor SealingKeys {
             self.all = all
         }
 
-        /// Records nothing: only the contents of the stores show that there must be a key.
+        /// Pins that record nothing. Then only the contents of the stores show that a key must exist.
         package static let none = Pins(
             recorded: { (_) throws(BackendError) in nil }, record: { (_, _) throws(BackendError) in },
             all: { () throws(BackendError) in [] })
@@ -35,29 +37,31 @@ package actor SealingKeys {
     private let pins: Pins
     private let uses: any KeyUses
     private let randomBytes: @Sendable (Int) -> [UInt8]
-    /// Tells when a source is asked again; nil where it never is.
+    /// The clock that decides when a source is asked again; nil if it never is.
     private let clock: (any RuntimeClock)?
     private var known: [String: SourceKeys] = [:]
-    /// The sources of the known keys.
+    /// The sources of the keys in `known`.
     private var sources: [String: any KeySource] = [:]
-    /// Whether no key may be fetched or used.
+    /// Whether the program has locked its keys, so that none may be fetched or used.
     private var isLocked = false
-    /// The sources whose key is recorded and may seal.
+    /// The identifiers of the sources whose key is recorded and may seal.
     private var settled: Set<String> = []
-    /// Until when a source is assumed to hold the key that is in memory.
+    /// The time until which a source is assumed to hold the key that is in memory.
     private var trusted: [String: MonotonicInstant] = [:]
-    /// What other processes are told: which key of a source this one seals with.
+    /// For each source, the key that this process seals with and its record for other processes.
     private var used: [String: (id: [UInt8], use: any Sendable)] = [:]
-    /// The same of keys before: what they sealed may not be written yet.
+    /// The records of former keys. Data that was sealed with these keys may not be written yet.
     private var formerUses: [any Sendable] = []
-    /// The callers that wait for a key that is being fetched: a passphrase is asked for once, and a key derived from it once.
+    /// The callers that wait while another caller fetches a key. The user is asked for a passphrase once, and a key is
+    /// derived once.
     private var fetching: [String: [CheckedContinuation<Result<SourceKeys?, BackendError>, Never>]] = [:]
-    /// The callers that wait while one finds out whether a source's first key may be made: the stores are searched once, not once for each
-    /// of a thousand writers.
+    /// The callers that wait for their turn with a source. One caller at a time decides whether a first key may be
+    /// created. So the stores are searched once, and not once for each of a thousand writers.
     private var settling: [String: [CheckedContinuation<Void, Never>]] = [:]
 
     /// Creates an empty set of keys.
-    /// - Parameter clock: Tells when a source is asked whether it still holds its key, before more is sealed with it; nil for never.
+    /// - Parameter clock: The clock that decides when a source is asked whether it still holds its key, before more
+    ///   data is sealed; nil for never.
     package init(
         pins: Pins, uses: any KeyUses = NoOtherUses(), clock: (any RuntimeClock)? = nil, randomBytes: @escaping @Sendable (Int) -> [UInt8]
     ) {
@@ -67,9 +71,10 @@ package actor SealingKeys {
         self.randomBytes = randomBytes
     }
 
-    /// The keys of a source, for opening: never makes one, and records nothing, so that a wrong key that was only tried is not taken for the
-    /// right one.
-    /// - Throws: ``BackendError``: `encryptionKeyMissing` when there is none; `encryptionKeyMismatch` when it is not the recorded one.
+    /// Returns the keys of a source, for opening. Never creates a key. Records nothing, so that a wrong key that was
+    /// only tried is not taken for the right one.
+    /// - Throws: ``BackendError``: `encryptionKeyMissing` if there is none; `encryptionKeyMismatch` if the recorded key
+    ///   is not among them.
     package func existing(from source: any KeySource) async throws(BackendError) -> SourceKeys {
         if let keys = known[source.identifier] { return keys }
         guard let keys = try await load(source) else { throw missing(source) }
@@ -77,10 +82,15 @@ package actor SealingKeys {
         return try keep(keys, source)
     }
 
-    /// The key of a source that opens what one of some keys sealed. Where the source has none of them, it is fetched again if another program
-    /// has rotated its key since, and else the answer is the key that seals: opening with it tells what is wrong.
-    /// - Parameter ids: The ids of the keys that open it.
-    /// - Throws: ``BackendError``, as ``existing(from:)``.
+    /// Returns the key of a source, for opening data. Any key with one of the given ids opens the data.
+    ///
+    /// If the source has none of them, and another program has rotated its key since it was fetched, the keys are
+    /// fetched again. If there still is none, the result is the key that seals. Opening with it fails with an error
+    /// that names the right key.
+    /// - Parameters:
+    ///   - ids: The ids of the keys that open the data.
+    ///   - source: The source.
+    /// - Throws: ``BackendError``, like ``existing(from:)``.
     package func key(for ids: [[UInt8]], from source: any KeySource) async throws(BackendError) -> SealingKey {
         let isKnown = known[source.identifier] != nil
         let keys = try await existing(from: source)
@@ -94,13 +104,15 @@ package actor SealingKeys {
         return found(others) ?? others.current
     }
 
-    /// The key of a source, for sealing: makes a first one if the rule above allows it.
+    /// Returns the key of a source, for sealing. Creates a first key if the rule of ``SealingKeys`` allows it.
     /// - Parameters:
     ///   - source: The source.
-    ///   - sealedIDs: The ids of the keys that sealed what the store holds that is about to be written; asked only while no key of the
-    ///     source is recorded.
-    ///   - isForNewStore: Whether a store is going to be made that this key alone opens: then the source is asked whether it still holds it.
-    /// - Throws: ``BackendError``, as ``existing(from:)``. A key in memory that its source has lost seals nothing more.
+    ///   - isForNewStore: Whether a new store will be created that only this key opens. Then the source is asked in any
+    ///     case whether it still holds the key.
+    ///   - sealedIDs: Returns the ids of the keys that sealed the present content of the store. Called only while no
+    ///     key of the source is recorded.
+    /// - Throws: ``BackendError``, like ``existing(from:)``. A key in memory that the source has lost does not seal any
+    ///   more.
     package func forSealing(
         from source: any KeySource, isForNewStore: Bool = false, sealedIDs: @Sendable () async throws(BackendError) -> Set<[UInt8]>
     ) async throws(BackendError) -> SealingKey {
@@ -112,7 +124,8 @@ package actor SealingKeys {
         if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed.") }
         if settled.contains(name), let key = known[name]?.current {
             if try await isHeld(key, by: source) { return key }
-            // Nobody else could open what it seals from now on. What it sealed before it opens as long as it is in memory.
+            // The source has lost the key, so no other process could open what it seals from now on. This process can
+            // still open older data while the key is in memory.
             if try await pins.recorded(name) != nil { throw missing(source) }
             forget(source)
         }
@@ -121,7 +134,8 @@ package actor SealingKeys {
             try await makeRotationDurable(keys, source)
             return try await settle(keys, source).current
         }
-        // Keys of other sources may have sealed what is there. One that is recorded nowhere may have been this source's.
+        // Keys of other sources may have sealed the existing data. A key that is not recorded at all may have been this
+        // source's key.
         let sealed = try await sealedIDs()
         let unrecorded = sealed.subtracting(try await pins.all().map(\.id))
         if let keys {
@@ -133,19 +147,19 @@ package actor SealingKeys {
             keys = try await source.create(SourceKeys(only: .random(randomBytes)))
         }
         guard let keys else { throw missing(source) }
-        // Another process may have made it a moment ago, and it may not be durable yet.
+        // Another process may have created the key a moment ago, and it may not be durable yet.
         try await source.synchronize()
         return try await settle(keys, source).current
     }
 
-    /// The key that seals, if its source was asked a moment ago.
+    /// Returns the key that seals, if its source was asked recently enough.
     private func trustedKey(_ name: String) -> SealingKey? {
         guard settled.contains(name), let key = known[name]?.current else { return nil }
         if let clock, trusted[name].map({ clock.now >= $0 }) ?? true { return nil }
         return key
     }
 
-    /// Whether a source still holds a key. One that cannot tell now has not lost it.
+    /// Returns whether a source still holds a key. A source that cannot answer now has not lost the key.
     private func isHeld(_ key: SealingKey, by source: any KeySource) async throws(BackendError) -> Bool {
         let answer = await CallPatience.$limit.withValue(Self.patience) { () async -> Result<Bool, BackendError> in
             do throws(BackendError) { return .success(try await source.holds(key.identity)) } catch { return .failure(error) }
@@ -167,13 +181,14 @@ package actor SealingKeys {
         trusted[source.identifier] = time.map { clock.now.advanced(by: $0) } ?? MonotonicInstant(nanoseconds: .max)
     }
 
-    /// How long a source may take to say whether it holds a key: what waits to be sealed waits for it.
+    /// The time limit for a source to answer whether it holds a key. Data that is about to be sealed waits for the
+    /// answer.
     private static let patience = Duration.milliseconds(500)
-    /// After how long a source that could not say so is asked again.
+    /// The time after which a source that could not answer is asked again.
     private static let trustAfterFailure = Duration.seconds(60)
 
-    /// The key of a source from now on, where what it held before is lost: what the source holds now, or a new key. It is recorded in place of the
-    /// lost one. Only for data that another key has opened.
+    /// Returns the new key of a source whose former key is lost: the key that the source holds now, or one that is
+    /// created. It is recorded instead of the lost key. Call this only for data that another key has opened.
     /// - Throws: ``BackendError``.
     package func replacement(from source: any KeySource) async throws(BackendError) -> SealingKey {
         let name = source.identifier
@@ -191,10 +206,11 @@ package actor SealingKeys {
 
     // MARK: Rotation
 
-    /// Makes a new key in a source. It seals from now on; the keys before it only open. If the source holds several keys already, no key is made: an
-    /// earlier call was not finished, or an administrator has added the new key.
-    /// - Returns: The keys of the source, durable there and recorded.
-    /// - Throws: ``BackendError``: as ``existing(from:)``, and what ``KeySource/replace(_:with:)`` throws.
+    /// Creates a new key in a source. It seals from now on, and the keys before it only open. If the source already
+    /// holds several keys, no key is created: an earlier call was not finished, or an administrator has added the new
+    /// key.
+    /// - Returns: The keys of the source. They are durable there and recorded.
+    /// - Throws: ``BackendError``, like ``existing(from:)`` and ``KeySource/replace(_:with:)``.
     package func rotate(_ source: any KeySource) async throws(BackendError) -> SourceKeys {
         let name = source.identifier
         await takeTurn(name)
@@ -209,8 +225,8 @@ package actor SealingKeys {
         return try await settle(keys, source)
     }
 
-    /// The keys of a source as it holds them now, recorded: this process seals with the one that seals from now on.
-    /// - Throws: ``BackendError``, as ``existing(from:)``.
+    /// Reads the keys of a source again and records the one that seals. This process seals with it from now on.
+    /// - Throws: ``BackendError``, like ``existing(from:)``.
     package func present(in source: any KeySource) async throws(BackendError) -> SourceKeys {
         await takeTurn(source.identifier)
         defer { passTurn(source.identifier) }
@@ -219,23 +235,24 @@ package actor SealingKeys {
         return try await settle(keys, source)
     }
 
-    /// Makes a key durable that another call or process has put into the source and not recorded: its rotation may have been interrupted before.
+    /// Makes a key durable that another call or process has added to the source and not recorded. Its rotation may have
+    /// been interrupted before that.
     private func makeRotationDurable(_ keys: SourceKeys, _ source: any KeySource) async throws(BackendError) {
         guard let recorded = try await pins.recorded(source.identifier), recorded != keys.current.identity else { return }
         try await source.synchronize()
     }
 
-    /// The ids of those keys of a source that only open and that a running process may still seal with: one that has not looked at the source
-    /// since its key was rotated.
+    /// Returns the ids of the source's decrypt-only keys that a running process may still seal with. Such a process has
+    /// not read the source since its key was rotated.
     package func othersInUse(_ keys: SourceKeys) async throws(BackendError) -> [[UInt8]] {
         var used: [[UInt8]] = []
         for key in keys.others where try await uses.isUsed(key.id) { used.append(key.id) }
         return used
     }
 
-    /// Destroys the keys of a source that only open: with them, everything that they alone open.
-    /// - Parameter keys: What the source holds.
-    /// - Throws: ``BackendError``, as ``KeySource/replace(_:with:)``.
+    /// Destroys the keys of a source that only open. Data that only these keys open is lost.
+    /// - Parameter keys: The keys that the source holds.
+    /// - Throws: ``BackendError``, like ``KeySource/replace(_:with:)``.
     package func deleteOthers(_ keys: SourceKeys, of source: any KeySource) async throws(BackendError) {
         await takeTurn(source.identifier)
         defer { passTurn(source.identifier) }
@@ -244,10 +261,12 @@ package actor SealingKeys {
         _ = try await settle(keys.withoutOthers, source)
     }
 
-    /// What a source holds now, and whether its key is recorded: then it agrees with what is.
+    /// Returns the keys that a source holds now, and whether they contain a recorded key. Throws if a key is recorded
+    /// that is not among them.
     ///
-    /// Other processes are told first that this one seals with the key: whoever rotates it records the new one before it looks who uses the old
-    /// one. So either this call sees that, or the other sees this use.
+    /// First this call records for other processes that this one seals with the key, then it reads the recorded key. A
+    /// process that rotates the key records the new key before it checks the uses of the old one. So either this call
+    /// sees the new key, or the other process sees this use.
     private func loaded(_ source: any KeySource) async throws(BackendError) -> (keys: SourceKeys?, isRecorded: Bool) {
         let name = source.identifier
         var attempt = 0
@@ -257,7 +276,7 @@ package actor SealingKeys {
             if let keys { try await use(keys.current, name) }
             guard let recorded = try await pins.recorded(name) else { return (keys, false) }
             if let keys, keys.contains(recorded) { return (keys, true) }
-            // Another process may have made the key, or rotated it, and recorded it between the two reads.
+            // Another process may have created or rotated the key, and recorded it, between the two reads.
             guard attempt < Self.attempts else {
                 guard let keys else { throw missing(source) }
                 throw mismatch(keys, recorded, source)
@@ -267,17 +286,19 @@ package actor SealingKeys {
 
     private static let attempts = 3
 
-    /// Tells other processes that this one seals with a key.
+    /// Records for other processes that this one seals with a key.
     private func use(_ key: SealingKey, _ name: String) async throws(BackendError) {
         if used[name]?.id == key.id { return }
         let use = try await uses.begin(key.id)
         if let before = used.updateValue((key.id, use), forKey: name) { formerUses.append(before.use) }
     }
 
-    /// Tells other processes no longer of keys that this one sealed with before. To be called when nothing is under way that was sealed with them.
+    /// Ends the recorded uses of former keys. Call this only when no data that they sealed is still waiting for its
+    /// write.
     package func endFormerUses() { formerUses = [] }
 
-    /// Tells other processes no longer of any key. To be called when nothing is under way; what is sealed later begins a use anew.
+    /// Ends all recorded uses. Call this only when no sealed data is still waiting for its write. Later sealing records
+    /// a new use.
     package func endUses() {
         settled = []
         (used, formerUses) = ([:], [])
@@ -294,14 +315,15 @@ package actor SealingKeys {
         next.resume()
     }
 
-    /// What a source holds, fetched by the first of those who ask at the same time.
+    /// Returns the keys that a source holds. If several callers ask at the same time, the first one fetches them for
+    /// all.
     private func load(_ source: any KeySource) async throws(BackendError) -> SourceKeys? {
         let name = source.identifier
         try requireUnlocked()
         while fetching[name] != nil {
             let result = await withCheckedContinuation { fetching[name, default: []].append($0) }
             if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed.") }
-            // If the caller that fetched it was cancelled, the next one fetches it.
+            // The caller that fetched the keys was cancelled, so the next caller fetches them.
             if case .failure(let error) = result, error.code == .cancelled { continue }
             return try result.get()
         }
@@ -312,29 +334,29 @@ package actor SealingKeys {
         return try result.get()
     }
 
-    /// The keys of a source if they were fetched before: no source is asked.
+    /// Returns the keys of a source if they were fetched before. Does not ask the source.
     func fetched(from source: any KeySource) -> SourceKeys? { known[source.identifier] }
 
-    /// Forgets a source's key that was found to be the wrong one: it is fetched again when it is next needed.
+    /// Forgets the keys of a source, because they are wrong. They are fetched again when they are next needed.
     package func forget(_ source: any KeySource) {
         known[source.identifier] = nil
         sources[source.identifier] = nil
         settled.remove(source.identifier)
     }
 
-    /// Forgets the keys whose source is locked by now.
+    /// Forgets the keys whose source is locked now.
     package func forgetLocked() async {
         for source in sources.values where await source.isLocked() { forget(source) }
     }
 
-    /// Forgets every key, and gives none until ``unlock()``.
+    /// Forgets all keys, and refuses to fetch any until ``unlock()``.
     package func lock() {
         isLocked = true
         forgetAll()
     }
 
-    /// Lets keys be fetched again.
-    /// - Returns: Whether they were locked.
+    /// Allows keys to be fetched again.
+    /// - Returns: Whether the keys were locked.
     @discardableResult
     package func unlock() -> Bool {
         defer { isLocked = false }
@@ -345,14 +367,14 @@ package actor SealingKeys {
         if isLocked { throw BackendError(.locked, "The program has locked its keys. Unlock it and try again; nothing was changed.") }
     }
 
-    /// Forgets every key: their memory is overwritten when the last call that works with one has ended.
+    /// Forgets all keys. The memory of a key is overwritten when the last call that uses it has ended.
     package func forgetAll() {
         known = [:]
         sources = [:]
         settled = []
     }
 
-    /// Keeps keys in memory, unless keys were locked while they were fetched.
+    /// Keeps keys in memory. Throws if the keys were locked while these were fetched.
     private func keep(_ keys: SourceKeys, _ source: any KeySource) throws(BackendError) -> SourceKeys {
         try requireUnlocked()
         known[source.identifier] = keys
@@ -360,8 +382,8 @@ package actor SealingKeys {
         return keys
     }
 
-    /// Records the key that seals, durably, unless it is recorded, and lets it be used.
-    /// - Parameter inPlaceOfLost: Whether the recorded key is lost, so that any may follow it.
+    /// Records the key that seals, durably, unless it is recorded, and allows its use.
+    /// - Parameter inPlaceOfLost: Whether the recorded key is lost, so that any key may follow it.
     private func settle(
         _ keys: SourceKeys, _ source: any KeySource, inPlaceOfLost: Bool = false
     ) async throws(BackendError) -> SourceKeys {

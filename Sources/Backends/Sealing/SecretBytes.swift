@@ -1,8 +1,8 @@
 internal import BackendRuntime
 
-/// A secret's bytes in memory of their own, which is overwritten before it is given back.
+/// The bytes of a secret in a separate allocation, which is overwritten before it is freed.
 final class SecretBytes: @unchecked Sendable {
-    // Proof: the memory is written in `init` and in `deinit` only.
+    // Safe to share between tasks: only `init` and `deinit` write to the memory.
     private let memory: UnsafeMutableRawBufferPointer
 
     init(_ bytes: some Collection<UInt8>) {
@@ -15,7 +15,7 @@ final class SecretBytes: @unchecked Sendable {
         memory.deallocate()
     }
 
-    /// Lends the bytes for the duration of a call.
+    /// Calls a closure with the bytes. The pointer is valid only during the call.
     func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
         defer { withExtendedLifetime(self) {} }
         return try body(UnsafeRawBufferPointer(memory))

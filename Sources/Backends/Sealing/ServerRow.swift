@@ -2,41 +2,43 @@ package import BackendContract
 internal import BackendRuntime
 package import Crypto
 
-/// A sealed row of a store that many machines write: one row for each slot, and nothing that all writers would have to change.
+/// A sealed row in a store that many machines write. Each slot is one row, and there is no row that all writers would
+/// have to change.
 package struct ServerRow: Hashable, Sendable {
-    /// The blind index of the name: the primary key.
+    /// The blind index of the name. It is the primary key.
     package var slot: [UInt8]
-    /// The id of the data key, so that rows of an older key can be asked for. It is in the sealed bytes too.
+    /// The id of the data key, so that a query can select the rows of an older key. The sealed bytes contain it too.
     package var key: [UInt8]
-    /// The row format `01`, the id of the data key, nonce, ciphertext, tag: as in a database.
+    /// The row format `01`, the id of the data key, nonce, ciphertext and tag. A local database has the same format.
     package var sealed: [UInt8]
 
     /// Creates a row.
     package init(slot: [UInt8], key: [UInt8], sealed: [UInt8]) { (self.slot, self.key, self.sealed) = (slot, key, sealed) }
 }
 
-/// Seals and opens the rows of a store on a database server, which never sees a name or a value.
+/// Seals and opens the rows of a store on a database server. The server never sees a name or a value.
 ///
-/// A row that opens was written with the data key, under this name, for this application, kind of store and scope. Nothing shows that it is the
-/// latest one, or that a missing row was removed: a malicious server can return older rows and leave rows out.
+/// A row that opens was written with the data key, for this name, application, kind of store and scope. Opening does
+/// not prove that the row is the latest one, or that a missing row was removed. A malicious server can return older
+/// rows and omit rows.
 package struct ServerRowCodec: Sendable {
-    /// A data key, as the two that are derived from it with the context as salt.
+    /// A data key, as the two keys that are derived from it. The salt is the context.
     private struct Key: Sendable {
         let id: [UInt8]
         let sealing: XAES256GCM
         let indexing: SymmetricKey
     }
 
-    /// Where the rows belong.
+    /// The context that the rows are bound to.
     package let context: StoreContext
     private let active: Key
     private let decryptOnly: [Key]
 
-    /// Derives the keys of a store's rows with HKDF-SHA256 (RFC 5869).
+    /// Derives the keys for the rows with HKDF-SHA256 (RFC 5869).
     /// - Parameters:
     ///   - context: The application or tenant, the kind of store and its scope.
     ///   - active: The data key that seals.
-    ///   - decryptOnly: Those that open what they once sealed.
+    ///   - decryptOnly: The older data keys, which only open.
     package init(_ context: StoreContext, active: SymmetricKey, decryptOnly: [SymmetricKey] = []) throws(BackendError) {
         func derived(_ key: SymmetricKey) throws(BackendError) -> Key {
             func subkey(_ purpose: String) -> SymmetricKey {
@@ -51,7 +53,8 @@ package struct ServerRowCodec: Sendable {
         self.decryptOnly = older
     }
 
-    /// The slots where a name's row may be: that of the active key, then those of the others.
+    /// Returns the slots that may contain the row of a name: the slot for the active key, then the slots for the older
+    /// keys.
     package func slots(of address: StorageAddress) -> [[UInt8]] { ([active] + decryptOnly).map { slot(of: address, $0) } }
 
     /// Seals a row with the active key.
@@ -64,17 +67,18 @@ package struct ServerRowCodec: Sendable {
         return ServerRow(slot: slot, key: active.id, sealed: [Self.format] + active.id + nonce + sealed)
     }
 
-    /// Opens the row that a server has shown for a name.
-    /// - Returns: The content, and its revision: the nonce, or the one that was kept when the row was sealed again.
-    /// - Throws: ``BackendError`` with `corrupted` for a row of another name, store or key, and for one that was changed.
+    /// Opens the row that a server returned for a name.
+    /// - Returns: The content and its revision. The revision is the nonce, or the kept revision of a row that was
+    ///   sealed again.
+    /// - Throws: ``BackendError`` with `corrupted` if the row belongs to another name, store or key, or was changed.
     package func open(_ row: ServerRow, at address: StorageAddress) throws(BackendError) -> (RowContent, StorageRevision) {
         let (content, revision) = try open(row)
         guard content.address == address else { throw Self.damage("belongs to another name") }
         return (content, revision)
     }
 
-    /// Opens a row of a list.
-    /// - Throws: As ``open(_:at:)``.
+    /// Opens a row of a list, for any name.
+    /// - Throws: ``BackendError`` with `corrupted` if the row belongs to another store or key, or was changed.
     package func open(_ row: ServerRow) throws(BackendError) -> (RowContent, StorageRevision) {
         guard row.sealed.count >= Self.headLength + XAES256GCM.nonceLength + XAES256GCM.tagLength, row.sealed[0] == Self.format else {
             throw Self.damage("has another format, or was cut off")
@@ -95,9 +99,9 @@ package struct ServerRowCodec: Sendable {
         return (content, content.keptRevision ?? StorageRevision(nonce))
     }
 
-    /// Seals a row of an older key again, with the active one and at its slot there; its revision stays.
-    /// - Returns: Nil for a row of the active key.
-    /// - Throws: As ``open(_:)``.
+    /// Seals a row of an older key again with the active key, in the slot for that key. The revision stays the same.
+    /// - Returns: The new row; nil if the active key has already sealed the row.
+    /// - Throws: ``BackendError`` with `corrupted`, like ``open(_:)``.
     package func sealAgain(_ row: ServerRow, _ randomBytes: (Int) -> [UInt8]) throws(BackendError) -> ServerRow? {
         var (content, revision) = try open(row)
         guard row.key != active.id else { return nil }

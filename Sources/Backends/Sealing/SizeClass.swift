@@ -1,10 +1,13 @@
-/// Sizes that a ciphertext may have: what is stored is padded up to one of them, so that a size tells little.
+/// The sizes that a ciphertext may have. Content is padded to one of them, so that the size reveals little about it.
 package enum SizeClass {
     /// The smallest class, in bytes.
     static let least = 128
 
-    /// The class of a number of bytes: the number rounded up to a multiple of 128, or of an eighth of the power of two below it if that is
-    /// more. So short contents look alike in steps of 128 bytes, and long ones grow by at most an eighth.
+    /// Returns the size class for a number of bytes.
+    ///
+    /// The number is rounded up to a multiple of a step. The step is 128 bytes, or an eighth of the largest power of
+    /// two up to the number if that is more. So short content is padded in steps of 128 bytes, and long content grows
+    /// by at most an eighth.
     package static func padded(_ count: Int) -> Int {
         precondition(count > 0)
         let step = max(least, 1 << max(0, Int.bitWidth - 1 - count.leadingZeroBitCount - 3))

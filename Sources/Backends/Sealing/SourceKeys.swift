@@ -1,21 +1,24 @@
 package import BackendContract
 internal import BackendRuntime
 
-/// The keys that a source holds: the one that seals, and others that only open, those before it as a rule.
+/// The keys of a key source: the current key, which seals, and other keys, which only open. Usually the others are
+/// former current keys.
 ///
-/// As text they are one line each, the one that seals first. So a key that somebody provides by hand, as a credential, can be brought to every
-/// machine as another line before it is made the first one.
+/// As text, each key is one line, and the current key is the first line. An administrator who distributes a credential
+/// by hand can rotate it in two steps: first add the new key to every machine as a later line, then make it the first
+/// line. Every machine can then open what another one has sealed with the new key.
 package struct SourceKeys: Sendable {
     /// The key that seals.
     package let current: SealingKey
     /// The keys that only open, the latest first.
     package let others: [SealingKey]
 
-    /// How many keys a source may hold.
+    /// The maximum number of keys in a source.
     package static let limit = 8
 
-    /// Takes the keys of a source.
-    /// - Throws: ``BackendError`` with `encryptionKeyMismatch` when there are too many, or two of them are one key.
+    /// Creates the keys of a source.
+    /// - Throws: ``BackendError`` with `encryptionKeyMismatch` if there are too many keys, or two keys have the same
+    ///   id.
     package init(_ current: SealingKey, others: [SealingKey] = []) throws(BackendError) {
         guard others.count < Self.limit, Set(([current] + others).map(\.id)).count == others.count + 1 else {
             throw BackendError(
@@ -25,31 +28,32 @@ package struct SourceKeys: Sendable {
         (self.current, self.others) = (current, others)
     }
 
-    /// One key.
+    /// Creates the keys of a source that holds a single key.
     package init(only key: SealingKey) { (current, others) = (key, []) }
 
-    /// The key that seals, and those that only open.
+    /// All keys: the key that seals, then the keys that only open.
     package var all: [SealingKey] { [current] + others }
 
-    /// The key with an id.
+    /// Returns the key with an id; nil if there is none.
     package func key(_ id: some Sequence<UInt8>) -> SealingKey? { all.first { $0.id.elementsEqual(id) } }
 
-    /// Whether one of the keys is known by an identity.
+    /// Returns whether one of the keys has an identity.
     package func contains(_ identity: KeyIdentity) -> Bool { all.contains { $0.identity == identity } }
 
-    /// Whether these are the same keys in the same order.
+    /// Returns whether both contain the same keys in the same order.
     func holdsSame(as other: SourceKeys) -> Bool { all.map(\.identity) == other.all.map(\.identity) }
 
-    /// The same keys, and one more, which seals from now on.
+    /// Returns the keys with a new current key. The present keys only open in the result.
     package func adding(_ key: SealingKey) throws(BackendError) -> SourceKeys { try SourceKeys(key, others: all) }
 
-    /// The key that seals alone.
+    /// The key that seals, without the others.
     package var withoutOthers: SourceKeys { SourceKeys(only: current) }
 
-    /// ``SealingKey/text`` of each key, as bytes, which the caller wipes: there is no other copy.
+    /// Returns ``SealingKey/text`` of each key as bytes. No other copy is left, so the caller removes the keys from
+    /// memory by wiping the result.
     func textBytes(ending: String = "") -> [UInt8] {
         var bytes: [UInt8] = []
-        // A larger buffer in place of a full one would leave a copy behind.
+        // Reserve the whole size, because an array that grows leaves a copy of the keys in its former buffer.
         bytes.reserveCapacity(all.count * 128 + ending.utf8.count)
         for (index, key) in all.enumerated() {
             var line = key.textBytes(ending: index + 1 < all.count ? "\n" : ending)
@@ -59,8 +63,8 @@ package struct SourceKeys: Sendable {
         return bytes
     }
 
-    /// Reads ``textBytes(ending:)``, and leaves no copy.
-    /// - Throws: ``BackendError`` with `encryptionKeyMismatch`, as ``SealingKey/init(text:)``.
+    /// Parses the result of ``textBytes(ending:)`` and leaves no copy of the bytes.
+    /// - Throws: ``BackendError`` with `encryptionKeyMismatch` if a line is not a key, like ``SealingKey/init(text:)``.
     init(textBytes: [UInt8]) throws(BackendError) {
         var keys: [SealingKey] = []
         for line in textBytes.split(whereSeparator: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }) {

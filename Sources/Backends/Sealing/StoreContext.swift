@@ -1,13 +1,15 @@
 package import BackendContract
 
-/// The store that something sealed belongs to: what a header and an envelope are bound to, so that a store does not open in the place of
-/// another one that has the same key.
+/// The identity of a store: application, kind and scope. Sealed data is bound to it.
+///
+/// A database header or an envelope that was sealed for one store therefore does not open in another one, even with the
+/// same key.
 package struct StoreContext: Hashable, Sendable, CustomStringConvertible {
-    /// The application, the tenant, or the family of programs that shares a store.
+    /// The name of the application, of the tenant, or of the group of programs that share the store.
     package let application: String
     /// The kind of store: "sqlite", "vault", "userDefaults", "keychain".
     package let kind: String
-    /// The database, suite or service; empty where the kind has none.
+    /// The name of the database, suite or service; empty if the kind of store has none.
     package let scope: String
 
     /// Creates a context.
@@ -17,15 +19,15 @@ package struct StoreContext: Hashable, Sendable, CustomStringConvertible {
 
     private static let purpose = "LocalData store context 1"
 
-    /// The context as counted fields, which ``init(bytes:)`` reads.
+    /// The context, encoded as ``Fields``. ``init(bytes:)`` decodes it.
     package var bytes: [UInt8] {
         var fields = Fields(Self.purpose)
         for part in [application, kind, scope] { fields.add(part) }
         return fields.bytes
     }
 
-    /// Reads ``bytes``.
-    /// - Throws: ``RecordDamage`` for anything else.
+    /// Decodes ``bytes``.
+    /// - Throws: ``RecordDamage`` if the bytes are not an encoded context.
     package init(bytes: [UInt8]) throws(RecordDamage) {
         var reader = ByteReader(bytes[...])
         guard try reader.text() == Self.purpose else { throw RecordDamage("is not the context of a store") }
@@ -33,14 +35,14 @@ package struct StoreContext: Hashable, Sendable, CustomStringConvertible {
         guard reader.isAtEnd else { throw RecordDamage("has bytes after its end") }
     }
 
-    /// The context in words: `sqlite "bank" of "com.example.app"`.
+    /// The context as text for messages, for example `sqlite "bank" of "com.example.app"`.
     package var description: String { "\(kind) \"\(scope)\" of \"\(application)\"" }
 
-    /// The error of a store that belongs somewhere else.
+    /// Creates the error for a store that belongs to another context.
     /// - Parameters:
-    ///   - what: What was found, as the beginning of a sentence: "The database".
-    ///   - found: Its context.
-    ///   - remedy: What to do, as a sentence.
+    ///   - found: The context that the store belongs to.
+    ///   - what: The subject of the error message, for example "The database".
+    ///   - remedy: The advice to the user, as a whole sentence.
     package func isNot(_ found: StoreContext, _ what: String, _ remedy: String) -> BackendError {
         BackendError(
             .wrongContext, "\(what) belongs to \(found); this program has it in the place of \(self). \(remedy) Nothing was changed.")
@@ -55,14 +57,16 @@ extension Fields {
 }
 
 extension BackendError.Code {
-    /// What is stored belongs to another application, kind of store or scope.
+    /// The stored data belongs to another application, kind of store or scope.
     package static let wrongContext = BackendError.Code("wrongContext")
 }
 
-/// A store that is bound to its place, and can be moved to another one on purpose.
+/// A store that is bound to its context, and that can be moved to another context on request.
 package protocol MovableStore: Sendable {
-    /// Makes what lies in this store's place, and belongs elsewhere, this store's; durable when it returns.
-    /// - Parameter original: Where it belongs.
-    /// - Throws: ``BackendError``: `wrongContext` when it belongs to neither; nothing was changed then.
+    /// Binds the store at this location to this store's context. The change is durable when the call returns. A store
+    /// that already has this context is not changed.
+    /// - Parameter original: The context that the store belongs to now.
+    /// - Throws: ``BackendError`` with `wrongContext` if the store belongs to neither context. Then nothing was
+    ///   changed.
     func adopt(from original: StoreContext) async throws(BackendError)
 }

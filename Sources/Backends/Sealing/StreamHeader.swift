@@ -3,64 +3,70 @@ internal import BackendRuntime
 internal import Crypto
 internal import Foundation
 
-/// What opens a sealed file: a passphrase, or a recovery key.
+/// The means to open a sealed file: a passphrase or a recovery key.
 package enum StreamOpener: Sendable {
-    /// A passphrase that a person knows.
+    /// A passphrase.
     case passphrase(StreamPassphrase)
     /// A recovery key.
     case recovery(RecoveryKeyPair)
-    /// The header, opened before: the file has to be the same, and nothing is derived again.
+    /// A header that was opened before. The file must begin with the same header, and no key is derived again.
     case opened(StreamHeader)
 }
 
-/// Who a sealed file is made for.
+/// A recipient of a sealed file.
 package enum StreamRecipient: Sendable {
-    /// Whoever knows a passphrase; trying one costs a derivation with scrypt.
+    /// A passphrase, with its cost. Each guess costs one derivation with scrypt.
     case passphrase(StreamPassphrase, PassphraseCost)
-    /// The holder of a recovery key. The private half makes a tag, which proves who made the file.
+    /// A recovery key. Its private half makes a tag, which proves that the file was made with the key.
     case recovery(RecoveryKeyPair)
 }
 
-/// A passphrase in Unicode's form C, in memory that is overwritten before it is given back.
+/// A passphrase in Unicode normalization form C, in memory that is overwritten before it is freed.
 package struct StreamPassphrase: Sendable, CustomStringConvertible, CustomReflectable {
     let secret: SecretBytes
 
-    /// Takes a passphrase.
-    /// - Throws: ``BackendError`` with `locked` for an empty one.
+    /// Creates a passphrase from a text.
+    /// - Throws: ``BackendError`` with `locked` if the text is empty.
     package init(_ text: String) throws(BackendError) {
         guard !text.isEmpty else {
             throw BackendError(.locked, "The passphrase is empty. Give one and try again; nothing was changed.")
         }
-        // A text of ASCII is in form C, and Foundation's copy of it cannot be overwritten.
+        // ASCII text is already in form C. Do not normalize it, because Foundation's copy of it cannot be overwritten.
         var bytes = Array((text.utf8.allSatisfy { $0 < 0x80 } ? text : text.precomposedStringWithCanonicalMapping).utf8)
         defer { wipe(&bytes) }
         secret = SecretBytes(bytes)
     }
 
-    /// Never the passphrase.
+    /// The name of the type. The description never contains the passphrase.
     package var description: String { "StreamPassphrase" }
-    /// Nothing: a dump shows no secret.
+    /// Shows no children, so that a dump contains no secret.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The header of a sealed file, format 1: whom it was made for, and the random file key, sealed for each of them.
+/// The header of a sealed file, format 1. It contains the recipients, and the random file key, sealed for each
+/// recipient.
 ///
 /// ```
 /// 4C 44 4B 01    "LDK", format 1
-/// purpose        1 byte: 1 a backup, 2 an export
+/// purpose        1 byte: 1 for a backup, 2 for an export
 /// id             16 random bytes
-/// count          1 byte: the recipients, 1 to 16
+/// count          1 byte: the number of recipients, 1 to 16
 /// recipients     each: kind (1 byte: 1 passphrase, 2 recovery key), counted content
-/// tag            32 bytes: HMAC-SHA256 of everything before, under HKDF-SHA256 of the file key (salt: id, info: "LocalData stream 1 header")
+/// tag            32 bytes: HMAC-SHA256 of everything before, under a key that is HKDF-SHA256
+///                of the file key (salt: id, info: "LocalData stream 1 header")
 /// ```
 ///
-/// A passphrase: log2 N (1 byte), r (4), p (4), salt (32), nonce (24), file key and tag (48) under scrypt and XAES-256-GCM, with the associated
-/// data ``Fields`` for `LocalData stream 1 passphrase`, purpose, id and the first 41 bytes. A recovery key: its public half (32), file key sealed
-/// for it (80) for the purpose `LocalData stream 1 recovery`, with the associated data ``Fields`` for that text, purpose, id and public half, and
-/// the recovery key's tag (32) of ``Fields`` for `LocalData stream 1 recovery tag`, purpose, id and the 112 bytes before. The tag proves that
-/// the file was made with the recovery key: its public half alone does not suffice.
+/// The content for a passphrase is: log2 N (1 byte), r (4), p (4), salt (32), nonce (24), sealed file key with tag
+/// (48). The cipher is XAES-256-GCM with a key that scrypt derives from the passphrase. The associated data is
+/// ``Fields`` for `LocalData stream 1 passphrase`, with purpose, id and the first 41 bytes.
+///
+/// The content for a recovery key is: its public half (32), the file key sealed for it (80), the recovery key's tag
+/// (32). The file key is sealed for the purpose `LocalData stream 1 recovery`. The associated data is ``Fields`` for
+/// the same text, with purpose, id and public half. The tag authenticates ``Fields`` for
+/// `LocalData stream 1 recovery tag`, with purpose, id and the 112 bytes before. It proves that the file was made with
+/// the recovery key: the public half alone does not suffice.
 package struct StreamHeader: Sendable {
-    /// What a sealed file is for.
+    /// The purpose of a sealed file.
     package enum Purpose: UInt8, Sendable {
         case backup = 1
         case export = 2
@@ -68,18 +74,18 @@ package struct StreamHeader: Sendable {
 
     static let magic = Array("LDK".utf8)
     static let maximumRecipients = 16
-    /// More than any header has.
+    /// A length in bytes that no header exceeds.
     package static let maximumLength = 4_096
 
-    /// What the file is for.
+    /// The purpose of the file.
     package let purpose: Purpose
-    /// The file's id.
+    /// The id of the file.
     package let id: [UInt8]
-    /// The header's bytes.
+    /// The bytes of the header.
     package let bytes: [UInt8]
     let key: SymmetricKey
 
-    /// Makes the header of a new file. Each passphrase takes as long and as much memory as its cost says.
+    /// Creates the header of a new file. Each passphrase takes as much time and memory as its cost says.
     package init(
         _ purpose: Purpose, for recipients: [StreamRecipient], _ randomBytes: (Int) -> [UInt8]
     ) throws(BackendError) {
@@ -123,12 +129,13 @@ package struct StreamHeader: Sendable {
         bytes = writer.bytes + Self.tag(writer.bytes, key, id)
     }
 
-    /// Reads the header at the beginning of a file, and opens it. Nothing of it is believed before its tag was checked.
+    /// Parses and opens the header at the beginning of a file. The call succeeds only if the header's tag is valid.
     /// - Parameters:
-    ///   - start: The file's first bytes: as many as a header may have, or all of them.
-    ///   - opener: What opens it.
-    ///   - purpose: What the file has to be for.
-    /// - Throws: ``BackendError``: `encryptionKeyMismatch` for another passphrase or key; `unsupported` for another format; `corrupted`.
+    ///   - start: The first bytes of the file: as many as a header may have, or the whole file.
+    ///   - opener: The passphrase or recovery key, or the header opened before.
+    ///   - purpose: The expected purpose of the file.
+    /// - Throws: ``BackendError``: `encryptionKeyMismatch` for another passphrase or recovery key; `unsupported` for
+    ///   another format or purpose; `corrupted`.
     package init(_ start: [UInt8], opening opener: StreamOpener, for purpose: Purpose) throws(BackendError) {
         if case .opened(let header) = opener {
             guard start.starts(with: header.bytes), header.purpose == purpose else { throw Self.damaged }
@@ -240,7 +247,7 @@ package struct StreamHeader: Sendable {
         Array(HMAC<SHA256>.authenticationCode(for: bytes, using: tagKey(key, id)))
     }
 
-    /// The tag, which binds every chunk to this header.
+    /// The tag. Every chunk is bound to it, and thus to this header.
     var tag: [UInt8] { Array(bytes.suffix(32)) }
 
     static let foreign = BackendError(.corrupted, "The file was not made by this library. Give the right one; nothing was changed.")

@@ -1,23 +1,24 @@
 import BackendContract
 
-/// A value that was encoded, before the lane of its slot is taken. The lane's holder adds what depends on the slot's present state: see
-/// ``over(_:now:)`` and ``RecordCoder/complete(_:origin:)``.
+/// A value that was encoded before the lane of its slot is taken. With the lane, ``over(_:now:)`` and
+/// ``RecordCoder/complete(_:origin:)`` add the data that depends on the slot's present content.
 struct EncodedValue: Sendable {
     var route: Route
-    /// The serializer's bytes.
+    /// The bytes of the serializer.
     var bytes: [UInt8]
-    /// The value in the store's own terms, where the store shows values to people.
+    /// The native form of the value; nil if it has none, or the store does not show values to other programs.
     let native: NativeValue?
-    /// What the key says of every record of its own.
+    /// The properties that all records of the key share.
     var shape: RecordShape
-    /// What the write says beside the value.
+    /// The metadata that the write sets.
     var facts: WriteAttributes
-    /// The records that the value refers to and was made with; each after those that it refers to.
+    /// The records that the value holds in its references. Each record follows the records that it refers to.
     var references: ReferencedRecords
-    /// The value in the shape of an older place that is kept up to date; empty where there is none.
+    /// The value in the shape of the legacy location that a release window keeps up to date; empty without an open
+    /// window.
     var older: [EncodedValue] = []
 
-    /// The same value, over what its slot was seen to hold.
+    /// Returns the same value, with the metadata to keep from the slot's present record.
     func over(_ probe: StorageProbe, now: Double) -> EncodedValue {
         var prepared = self
         prepared.facts = facts.over(probe, now: now)
@@ -25,10 +26,10 @@ struct EncodedValue: Sendable {
     }
 }
 
-/// The records that a value refers to and was made with.
+/// The records that a value holds in its references. They are written together with it.
 struct ReferencedRecords: Sendable {
     var records: [any ReferredRecord] = []
-    /// Whether one record was found in several states, of which only the first is in ``records``.
+    /// Whether one record was found in several states. Only the first state is in ``records``.
     var hasOtherStates = false
 
     static let none = ReferencedRecords()
@@ -38,8 +39,8 @@ struct ReferencedRecords: Sendable {
         self.hasOtherStates = hasOtherStates
     }
 
-    /// What was collected so far.
-    /// - Throws: What encoding one of the records throws.
+    /// Takes the records that were collected so far.
+    /// - Throws: The errors of encoding these records.
     init(_ collector: ReferenceCollector) throws {
         try collector.encodeMet()
         self.init(records: collector.found, hasOtherStates: collector.hasOtherStates)
@@ -48,7 +49,7 @@ struct ReferencedRecords: Sendable {
     var isEmpty: Bool { records.isEmpty }
 }
 
-/// What a key says of every record of its own.
+/// The properties that all records of a key share.
 struct RecordShape: Sendable {
     let serializer: String
     /// The name of the key or collection.
@@ -56,12 +57,13 @@ struct RecordShape: Sendable {
     let typeTag: String
     let version: Int
     let lifetime: Duration?
-    /// Whether the records are asked for by their metadata, as those of a collection are.
+    /// Whether queries select the records by their metadata, as in a collection.
     let isInCollection: Bool
-    /// Whether a store may keep labels of their attributes.
+    /// Whether a store may index the attributes of the records.
     let indexesAttributes: Bool
 
-    /// - Parameter serializer: The name that is stored; by default the key's own way of storing its values.
+    /// Creates the shape of a key's records.
+    /// - Parameter serializer: The stored name of the serializer; nil for ``TypedKey/storedSerializer``.
     init<Value>(_ key: StorageKey<Value>, serializer: String? = nil) {
         self.serializer = serializer ?? key.storedSerializer
         entity = key.entity
@@ -72,7 +74,7 @@ struct RecordShape: Sendable {
         indexesAttributes = key.membership?.indexesAttributes ?? true
     }
 
-    /// The same key's records in an older shape.
+    /// Creates an older shape of the same key's records.
     init(_ shape: RecordShape, version: Int, serializer: String, typeTag: String?) {
         self.serializer = serializer
         self.version = version
@@ -84,7 +86,7 @@ struct RecordShape: Sendable {
     }
 }
 
-/// A record's content and metadata, complete and sealed: ready to be written.
+/// The complete content and metadata of a record. They are sealed if the key requires it, and can be written.
 struct CodedRecord: Sendable {
     let payload: StoragePayload
     let metadata: StorageMetadata
@@ -93,7 +95,7 @@ struct CodedRecord: Sendable {
 }
 
 extension CodedRecord {
-    /// What a change writes; nil for one that writes no value.
+    /// Takes the record that a change writes; nil if the change writes no value.
     init?(_ change: Committer.Change) {
         guard case .put(let payload, let metadata) = change.mutation.operation else { return nil }
         self.init(payload: payload, metadata: metadata)

@@ -1,16 +1,18 @@
 import BackendContract
 import Foundation
 
-/// The bridge between serialized bytes and a store's own values.
+/// Converts between serialized bytes and native values, the values that a store can show to other programs.
 enum NativeCoding {
-    /// The native form of a value whose JSON document is a scalar: a date stays a date and data data, so that the program that wrote it before still reads it.
+    /// Returns the native form of a value; nil if it has none. A date and data keep their native types, so that an
+    /// older program can still read them. Other values need a JSON document that is a string, boolean or number.
     static func native<Value>(_ value: Value, json: [UInt8]) -> NativeValue? {
         if let date = value as? Date { return .date(date.timeIntervalSinceReferenceDate) }
         if let data = value as? Data { return .data([UInt8](data)) }
         return scalar(ofJSON: json)
     }
 
-    /// The native form of a JSON document that is a lone text, truth value or number, if it has exactly the same value; else nil.
+    /// Returns the native form of a JSON document that is a string, boolean or number. Returns nil if the native form
+    /// would not be exactly the same value.
     static func scalar(ofJSON bytes: [UInt8]) -> NativeValue? {
         guard let first = bytes.first else { return nil }
         switch first {
@@ -20,17 +22,17 @@ enum NativeCoding {
         case UInt8(ascii: "f") where bytes.elementsEqual("false".utf8): return .boolean(false)
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
             let text = String(decoding: bytes, as: UTF8.self)
-            // Exactly: "-0" is not 0, and what a serializer of one's own writes as "007" stays so.
+            // Compare the text: "-0" is not 0, and a custom serializer's "007" must stay "007".
             if let number = Int64(text), String(number) == text { return .integer(number) }
             if let number = UInt64(text), String(number) == text { return .unsigned(number) }
-            // Only numbers that a Double holds exactly: a Decimal with more digits stays JSON.
+            // Accept only numbers that a Double represents exactly. A Decimal with more digits stays JSON.
             if let number = Double(text), (try? Coders.jsonEncoder.encode(number)) == Data(bytes) { return .real(number) }
             return nil
         default: return nil
         }
     }
 
-    /// The JSON document of a lone native text, truth value or number; nil for the others.
+    /// Returns the JSON document of a native string, boolean, number or date; nil for other values.
     static func json(of value: NativeValue) -> Data? {
         switch value {
         case .string(let text): try? Coders.jsonEncoder.encode(text)
@@ -43,7 +45,7 @@ enum NativeCoding {
         }
     }
 
-    /// A native value as the type asks for it, without a coder; nil where a coder is needed.
+    /// Returns a native value as the requested type, if that needs no coder; otherwise nil.
     static func direct<Value>(_ value: NativeValue, as type: Value.Type) -> Value? {
         switch value {
         case .string(let text): text as? Value
@@ -56,7 +58,8 @@ enum NativeCoding {
         }
     }
 
-    /// Decodes a value that another program stored natively, the way `UserDefaults` would: a text is a text, a date a date.
+    /// Decodes a value that another program stored natively, like `UserDefaults`: a string is a string, and a date is a
+    /// date.
     static func decodeForeign<Value: Decodable>(_ value: NativeValue, as type: Value.Type) throws -> Value {
         if let value = direct(value, as: type) { return value }
         if case .string(let text) = value, type == URL.self, let value = url(text) as? Value { return value }
@@ -64,14 +67,15 @@ enum NativeCoding {
         return try Coders.value(type, inPropertyList: list)
     }
 
-    /// The URL that another program kept as text: one with a scheme as it is, everything else the path of a file, as `url(forKey:)` of
-    /// `UserDefaults` reads it.
+    /// Returns the URL that another program stored as text, like `url(forKey:)` of `UserDefaults`. Text with a scheme
+    /// is a URL. Other text is the path of a file.
     private static func url(_ text: String) -> URL? {
         if let url = URL(string: text), url.scheme != nil { return url }
         return text.isEmpty ? nil : URL(fileURLWithPath: NSString(string: text).expandingTildeInPath)
     }
 
-    /// A value that another program kept as a property list of its own, as `PropertyListEncoder` writes it: with the value at the root.
+    /// Decodes a value that another program stored as the bytes of a property list. The value is at the root, as
+    /// `PropertyListEncoder` writes it.
     static func decodeForeign<Value: Decodable>(propertyList bytes: [UInt8], as type: Value.Type) throws -> Value {
         try Coders.value(type, atRootOfPropertyList: Data(bytes))
     }

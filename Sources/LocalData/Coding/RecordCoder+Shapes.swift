@@ -1,18 +1,18 @@
 import BackendContract
 import Foundation
 
-/// A value as it was read.
+/// A value that was decoded from a record.
 struct Decoded<Value: Sendable>: Sendable {
     let value: Value
-    /// Whether the record has an older shape than the value: it is to be written again.
+    /// Whether the record has an older shape than the value and should be rewritten.
     var isOutdated = false
-    /// The records that the steps of a chain put into references of a document: it cannot hold them itself.
+    /// The records that migration steps put into the references of a document, which cannot hold them itself.
     var references: ReferencedRecords?
 }
 
-/// Reading what was stored in an earlier shape.
+/// Reading records that have an earlier shape.
 extension RecordCoder {
-    /// The error of a record that a key refuses for its type: one of another type in the same collection.
+    /// Creates the error for a record of another type in the same collection.
     func otherType(_ metadata: StorageMetadata, _ key: some TypedKey) -> StorageError {
         StorageError(
             StorageError.incompatibleSchema, key: key.name,
@@ -20,8 +20,9 @@ extension RecordCoder {
         )
     }
 
-    /// The version of a record's shape.
-    /// - Throws: ``StorageError`` with `incompatibleSchema` for a version from which no way leads to the key's, as for a later one: nothing is changed then.
+    /// Returns the schema version of a record.
+    /// - Throws: ``StorageError`` with `incompatibleSchema` if no steps lead from this version to the key's version,
+    ///   for example from a later one. Nothing is changed then.
     func storedVersion<Value>(of record: StorageRecord, _ key: StorageKey<Value>) throws -> Int {
         if key.refuses(record.metadata) { throw otherType(record.metadata, key) }
         let current = key.schemaVersion
@@ -37,7 +38,7 @@ extension RecordCoder {
         return stored
     }
 
-    /// Fails for a record of a later version than the program's.
+    /// Throws if a record has a later version than the program.
     /// - Throws: ``StorageError`` with `incompatibleSchema`.
     func requireNotLater(_ metadata: StorageMetadata, _ version: Int, _ name: String, _ entity: String) throws {
         guard let stored = metadata.schemaVersion, stored > version else { return }
@@ -47,26 +48,26 @@ extension RecordCoder {
         )
     }
 
-    /// Whether a record has to be written again: its version is an earlier one of the key's chain.
+    /// Returns whether a record must be rewritten, because its version is an earlier one of the key's chain.
     func isOutdated<Value>(_ metadata: StorageMetadata, _ key: StorageKey<Value>) -> Bool {
         guard let evolution = key.evolution else { return false }
         return (metadata.schemaVersion ?? evolution.base) < evolution.version
     }
 
-    /// A record's content, as the steps of a chain begin with it.
+    /// Returns the content of a record in the form with which the steps of a chain begin.
     func form<Value>(of record: StorageRecord, _ key: StorageKey<Value>) throws -> EvolvingValue.Form {
         switch record.payload {
         case .bytes(let bytes) where record.metadata.serializer == "data": return .document(StoredDocument(.data(Data(bytes))))
         case .bytes(let bytes): return .bytes(Data(bytes), try format(record.metadata.serializer, key))
         case .native(.data(let bytes)) where record.isForeign:
-            // Programs before this one may have stored a coder's output.
+            // Earlier programs may have stored the output of a coder.
             if let document = try? DocumentFormat.json.decode(StoredDocument.self, Data(bytes)) { return .document(document) }
             return .document(StoredDocument(.data(Data(bytes))))
         case .native(let native): return .document(StoredDocument(DocumentValue(native)))
         }
     }
 
-    /// The format of bytes that are to be a document.
+    /// Returns the format of bytes that must be a document.
     func format<Value>(_ serializer: String?, _ key: StorageKey<Value>) throws -> DocumentFormat {
         if let format = DocumentFormat(rawValue: serializer ?? key.serializer.name) { return format }
         throw StorageError(
@@ -75,7 +76,8 @@ extension RecordCoder {
         )
     }
 
-    /// Runs a key's chain over what was stored. Records that a step put into references come through the steps after it, which may look at documents only.
+    /// Runs the steps of a key's chain on stored content. A collector keeps the records that a step put into
+    /// references, because the later steps may read only documents.
     func evolved<Value>(_ form: EvolvingValue.Form, from stored: Int, _ key: StorageKey<Value>) throws -> Decoded<Value> {
         let references = ReferenceCollector(isOfChain: true)
         var decoded = try ReferenceCollector.$current.withValue(references) { try evolve(form, from: stored, key) }
@@ -115,8 +117,9 @@ extension RecordCoder {
 
     // MARK: What a declared shape fills in
 
-    /// A value of a declared shape, with what its document lacks: properties under their original names, and defaults. Nil where nothing was missing.
-    /// - Throws: `DecodingError` when that does not make it readable.
+    /// Adds to the document of a declared shape what it lacks: properties under their original names, and default
+    /// values. Returns nil if nothing was missing.
+    /// - Throws: `DecodingError` if the completed document cannot be decoded.
     func completed<Value>(_ form: EvolvingValue.Form, _ key: StorageKey<Value>) throws -> Decoded<Value>? {
         guard let attributes = DeclaredShapes.attributes(of: Value.self) else { return nil }
         var value = EvolvingValue(form)

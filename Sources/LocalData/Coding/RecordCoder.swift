@@ -3,14 +3,14 @@ import BackendRuntime
 import Foundation
 import Sealing
 
-/// Turns values into records and back: coding, sealing, and the metadata that tells how.
+/// Converts values to records and back. This includes serializing, sealing, and the metadata that describes both.
 struct RecordCoder: Sendable {
     let seals: RecordSeals
     let runtime: Runtime
 
     // MARK: Writing
 
-    /// Encodes a value, before the lane of its slot is taken.
+    /// Encodes a value. Called before the lane of its slot is taken.
     /// - Throws: ``StorageError`` with `encodingFailed`.
     func prepare<Value>(_ value: Value, _ slot: Slot<Value>, _ facts: WriteAttributes) throws -> EncodedValue {
         let references = ReferenceCollector()
@@ -18,7 +18,7 @@ struct RecordCoder: Sendable {
         return try prepared(value, bytes, slot, facts, ReferencedRecords(references))
     }
 
-    /// Encodes a value in the form that every release of this library reads: `Data` as JSON.
+    /// Encodes a value in the form that every release of this library can read: `Data` as JSON.
     /// - Throws: ``StorageError`` with `encodingFailed`.
     func prepareForEarlierReleases<Value>(_ value: Value, _ slot: Slot<Value>) throws -> EncodedValue {
         var prepared = try prepare(value, slot, .new)
@@ -28,7 +28,7 @@ struct RecordCoder: Sendable {
         return prepared
     }
 
-    /// A record that another one refers to: it was encoded with that one.
+    /// Encodes a record that another record refers to. Its bytes were already made together with the other record.
     func prepare<Target>(_ referred: Referred<Target>, _ slot: Slot<Target>) -> EncodedValue {
         prepared(referred.target, referred.bytes, slot, .new, .none)
     }
@@ -44,7 +44,8 @@ struct RecordCoder: Sendable {
         return EncodedValue(route: route, bytes: bytes, native: native, shape: RecordShape(slot.key), facts: facts, references: references)
     }
 
-    /// Adds what depends on the present state of the slot: the facts kept from the record before, the origin, and the seal.
+    /// Adds the data that depends on the slot's present content: the metadata to keep from the previous record, the
+    /// origin, and the seal.
     func complete(_ prepared: EncodedValue, origin: RecordOrigin?) async throws -> CodedRecord {
         let route = prepared.route
         var metadata = prepared.facts.metadata(of: prepared.shape, now: runtime.clock.wallSeconds)
@@ -63,7 +64,8 @@ struct RecordCoder: Sendable {
         return CodedRecord(payload: .bytes(try seals.seal(content, beside: metadata, key, route)), metadata: metadata)
     }
 
-    /// The same value with another origin: a sealed one is sealed anew, since the seal covers everything beside the value.
+    /// Returns a record with the same value and another origin. A sealed value is sealed again, because its seal covers
+    /// the metadata too.
     func restated(
         _ payload: StoragePayload, _ metadata: StorageMetadata, _ origin: RecordOrigin, _ route: Route
     ) async throws -> CodedRecord {
@@ -77,10 +79,10 @@ struct RecordCoder: Sendable {
         return try await self.sealed(content, changed, origin, route)
     }
 
-    /// The metadata of a removal.
+    /// Returns the metadata of a tombstone.
     /// - Parameters:
-    ///   - attributes: What else the removal says.
-    ///   - date: When it was; nil for now.
+    ///   - attributes: The attributes of the tombstone.
+    ///   - date: The time of the removal; nil for now.
     func tombstone(
         _ origin: RecordOrigin, _ route: Route, attributes: [String: String] = [:], date: Double? = nil
     ) async throws -> StorageMetadata {
@@ -90,19 +92,20 @@ struct RecordCoder: Sendable {
         return try seals.metadata(metadata, origin: bytes, try await seals.sealingKey(route), route)
     }
 
-    /// The metadata of a sealed removal with another origin, sealed anew.
+    /// Returns the metadata of a sealed tombstone with another origin, sealed again.
     func restated(_ removal: StorageMetadata, _ origin: RecordOrigin, _ route: Route) async throws -> StorageMetadata {
         try seals.metadata(removal, origin: try Self.bytes(of: origin, route), try await seals.sealingKey(route), route)
     }
 
-    /// The metadata of a removal that is there, or of a first one, with other attributes.
+    /// Returns the metadata of a new tombstone, or of an existing one with other attributes. An existing tombstone
+    /// keeps its origin and date.
     func tombstone(over metadata: StorageMetadata?, attributes: [String: String], _ route: Route) async throws -> StorageMetadata {
         var origin = RecordOrigin()
         if let metadata, let past = try await self.origin(of: metadata, route) { origin = past }
         return try await tombstone(origin, route, attributes: attributes, date: metadata?.modifiedAt)
     }
 
-    /// The stored bytes of a value.
+    /// Returns the stored bytes of a value.
     func bytes<Value>(of value: Value, _ key: StorageKey<Value>, _ references: ReferenceCollector? = nil) throws -> [UInt8] {
         try encoding(key) { try key.storedBytes(of: value, references) }
     }
@@ -119,15 +122,17 @@ struct RecordCoder: Sendable {
 
     // MARK: Reading
 
-    /// The value of a record.
-    /// - Throws: ``StorageError``: `undecodable` when the bytes are not such a value, or are protected otherwise than the key says; `corrupted`,
-    ///   `encryptionKeyMissing` or `encryptionKeyMismatch` when a seal does not open; what fetching the key throws.
+    /// Returns the value of a record.
+    /// - Throws: ``StorageError``: `undecodable` if the bytes are not such a value, or the key's policy requires
+    ///   another protection; `corrupted`, `encryptionKeyMissing` or `encryptionKeyMismatch` if a seal does not open;
+    ///   the errors of fetching the key.
     func decode<Value>(_ record: StorageRecord, _ slot: Slot<Value>) async throws -> Value { try await read(record, slot).value }
 
     /// The largest content that is decoded on the caller's thread, in bytes.
     private static let maximumImmediate = 16 << 10
 
-    /// The value of a record that is of the key's own version and is not sealed, on the caller's thread; nil for any other, and for a large one.
+    /// Decodes a record on the caller's thread, if that is quick. Returns nil for a sealed or large record, for another
+    /// schema version, and for a custom serializer.
     func immediateValue<Value>(_ record: StorageRecord, _ key: StorageKey<Value>) -> Value? {
         guard record.metadata.sealing == nil, record.isForeign ? key.evolution == nil : record.metadata.schemaVersion == key.schemaVersion
         else { return nil }
@@ -141,11 +146,12 @@ struct RecordCoder: Sendable {
         }
     }
 
-    /// The value of a record, brought to the key's version, and whether the record itself has that shape.
+    /// Decodes a record and converts the value to the key's schema version. The result says whether the record itself
+    /// is outdated.
     func read<Value>(_ record: StorageRecord, _ slot: Slot<Value>) async throws -> Decoded<Value> {
         let (key, route) = (slot.key, slot.route)
         let isSealed = record.metadata.sealing != nil
-        // A plain value in the store's own terms needs no coder.
+        // A native value that is not sealed needs no coder.
         if case .native(let native) = record.payload, !isSealed, route.security.keySource == nil, key.membership == nil,
             record.isForeign ? key.evolution == nil : record.metadata.schemaVersion == key.schemaVersion && key.serializer.name == "json",
             let value = NativeCoding.direct(native, as: Value.self)
@@ -171,15 +177,16 @@ struct RecordCoder: Sendable {
         }
     }
 
-    /// Whether nothing beside a sealed value decides anything before the value is opened: it has not expired, and is of the key's own type and
-    /// version.
+    /// Returns whether a sealed record can be read without verifying its metadata first. Opening the value verifies the
+    /// metadata. Before that, the metadata must not change what happens: the record must not be expired, and must have
+    /// the key's type and version.
     func isProvenByReading<Value>(_ probe: StorageProbe, _ slot: Slot<Value>) -> Bool {
         guard case .value(let record) = probe, record.metadata.sealing != nil, slot.key.releaseWindow == nil else { return false }
         return record.metadata.schemaVersion == slot.key.schemaVersion && !slot.key.refuses(record.metadata)
             && !record.metadata.isExpired(at: runtime.clock.wallSeconds)
     }
 
-    /// Where a record came from; nil where that is unknown.
+    /// Returns the origin of a record; nil if it is unknown.
     func origin(of metadata: StorageMetadata, _ route: Route) async throws -> RecordOrigin? {
         let bytes = route.security.keySource == nil ? metadata.origin : try await seals.origin(in: metadata, route)
         return bytes.flatMap { try? JSONDecoder().decode(RecordOrigin.self, from: Data($0)) }
@@ -198,7 +205,7 @@ struct RecordCoder: Sendable {
             return try decodeBytes(bytes, StorageMetadata(), key)
         }
         do { return Decoded(value: try NativeCoding.decodeForeign(native, as: Value.self)) } catch {
-            // Programs before this one may have stored a coder's output: as data, or as text.
+            // Earlier programs may have stored the output of a coder, as data or as text.
             switch native {
             case .data(let bytes):
                 if let value = try? NativeCoding.decodeForeign(propertyList: bytes, as: Value.self) { return Decoded(value: value) }
@@ -213,11 +220,11 @@ struct RecordCoder: Sendable {
     }
 
     private func decodeBytes<Value>(_ bytes: [UInt8], _ metadata: StorageMetadata, _ key: StorageKey<Value>) throws -> Decoded<Value> {
-        // A value is read with the serializer that wrote it, when that is one of the built-in ones.
+        // Read a value with the serializer that wrote it, if that one is built in.
         let serializer = key.reading(metadata.serializer, typeTag: metadata.typeTag)
         let data = Data(bytes)
         do {
-            // Only a declared shape can have properties under their original names.
+            // Only a declared shape can have properties with original names.
             if let attributes = DeclaredShapes.attributes(of: Value.self), attributes.contains(where: { $0.originalName != nil }),
                 let format = DocumentFormat(rawValue: serializer.name), let value = try completed(.bytes(data, format), key)
             {
@@ -232,8 +239,8 @@ struct RecordCoder: Sendable {
         }
     }
 
-    /// The error of a record that does not decode.
-    /// - Parameter remedy: What it may be, and what to do about it.
+    /// Creates the error for a record that cannot be decoded.
+    /// - Parameter remedy: The likely cause and the advice to the user.
     func undecodable<Value>(_ key: StorageKey<Value>, _ remedy: String, _ error: (any Error)? = nil) -> StorageError {
         let failure = error.map(CodingFailure.init)
         return StorageError(

@@ -3,55 +3,67 @@ import Crypto
 import Foundation
 import Sealing
 
-/// Where a value came from, stored with it: which older copies it replaced, and may be removed.
+/// The origin of a record: the older copies that it replaced, which may be purged. It is stored in the record's
+/// metadata.
 ///
-/// A copy that the library wrote is known by its revision, which no other write ever has. Another program's value has no such mark: it is known by a fingerprint of its
-/// content, which a later write may have again. A fingerprint tells something of a value, so it is only recorded where the destination protects at least as well as the
-/// source did, and it is sealed with the value where the value is sealed.
+/// Legacy locations are slots where earlier versions of the program kept the value. The destination is the slot of the
+/// key itself.
+///
+/// A copy that this library wrote is identified by its revision, which no other write has. A copy that another program
+/// wrote has no such revision. It is identified by a fingerprint of its content, which a later write may have too.
+///
+/// A fingerprint reveals something about the value. A copy is therefore recorded only if the destination protects at
+/// least as well as the legacy location. The origin of a sealed value is sealed too.
 package struct RecordOrigin: Codable, Sendable, Equatable {
-    /// The marks of the older copies, by the names of their places.
+    /// The marks of the older copies, by legacy location (``Place/text``). A mark is a revision or a fingerprint, see
+    /// ``mark(of:)``.
     package var copies: [String: String] = [:]
-    /// The marks of what the same places held before, the latest first; nil for none.
+    /// The marks of earlier copies in the same legacy locations, the latest first; nil if there are none.
     private var earlier: [String: [String]]?
-    /// The places that were empty, durably, when this value was written: what another program writes there since is new, whatever its content.
+    /// The legacy locations that were durably empty when this record was written. A later write there by another
+    /// program is new, even with the content of an older copy.
     private var absent: [String]?
-    /// The revisions of this record before it was written again without a change of its value.
+    /// The revisions that this record had before it was rewritten with the same value.
     private var rewrites: [String]?
-    /// The fingerprints of what other programs wrote and this value was made of; nil after a `set`.
+    /// The fingerprints of the other programs' values that a migration made this value from; nil after a `set`.
     private var made: [String]?
-    /// The migration that brought the value; nil after a `set`.
+    /// The id of the migration that wrote the value; nil after a `set`.
     var migration: String?
-    /// The start of the machine in which it was written.
+    /// The id of the system boot during which the record was written.
     var boot: String?
-    /// What release windows have to do with this record, by their older places.
+    /// The states of this record's release windows, by legacy location. During a release window, the library also keeps
+    /// a mirror of the value in the legacy location, for earlier releases of the program.
     private var windows: [String: WindowState]?
-    /// In an older place that is kept up to date: which record of the key's own place this one is a mirror of. Nil for every other record.
+    /// In a mirror and in its mark: the name of the destination's record that is mirrored. Nil in every other record.
     package var mirrors: Mirror?
 
-    /// What a record of a key's own place has to do with a release window.
+    /// The state of a release window, as a record in the destination stores it.
     private enum WindowState: String, Codable {
-        /// The record, or one before it, was written by a program that keeps the older place up to date.
+        /// The record, or one before it, was written by a program that keeps the legacy location up to date.
         case open
-        /// The older place held something then.
+        /// The record was written as for `open`, while the legacy location held a record.
         case kept
-        /// The record was made of what the older place held, which was durable.
+        /// The record was made from a durable record in the legacy location.
         case made
-        /// The window is over, whatever a program says.
+        /// The window has ended, even if a program still declares it.
         case released
     }
 
-    /// Names a record of a key's own place: in its mirror in the older place, and in the mark beside the mirror.
+    /// The name of a record in the destination. It is stored in the record's mirror in the legacy location, and in a
+    /// mark beside the mirror.
     package struct Mirror: Codable, Sendable, Equatable {
         package enum Kind: String, Codable, Sendable { case value, removed }
 
-        /// The mark of the record of the key's own place.
+        /// The mark of the destination's record: its revision.
         package let revision: String
         package let kind: Kind
-        /// In a mark: when the place was first kept up to date, in seconds since 1970.
+        /// In a mark: the time when mirroring began, in seconds since 1970.
         package var since: Double?
-        /// In a mark: the start of the machine in which the mirror was written, where it is not certain to survive a power cut; nil where it is.
+        /// In a mark: the id of the system boot during which the mirror was written, if a power loss may undo the
+        /// mirror; otherwise nil.
         package var boot: String?
-        /// In a mark beside a place that holds values only: the fingerprint of what was written there; nil for nothing.
+        /// In a mark beside a store without metadata: the fingerprint of the mirrored content; nil if nothing was
+        /// written.
         package var content: String?
 
         package init(of revision: StorageRevision, _ kind: Kind) {
@@ -65,24 +77,25 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
         self.boot = boot
     }
 
-    /// Whether an older record is a copy of what a value replaced.
+    /// Whether an older record is a copy that a value replaced.
     enum Match: Int, Comparable, Sendable {
-        /// No: the value names no such record.
+        /// No: the value's origin does not name the record.
         case none
-        /// Perhaps: another program's value with the content of one that was replaced. It may have been written anew.
+        /// Perhaps: the record is another program's value with the content of a replaced copy. It may be a new write of
+        /// that content.
         case content
-        /// Yes: the very record that was replaced.
+        /// Yes: exactly this record was replaced.
         case exact
 
         static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// How many marks of what a place held before are kept.
+    /// The maximum number of earlier marks that are kept for one legacy location.
     private static let memory = 8
 
     // MARK: Marks
 
-    /// What a record is known by: its revision, or the fingerprint of another program's value.
+    /// Returns the mark that identifies a record: its revision, or the fingerprint of another program's value.
     package static func mark(of record: StorageRecord) -> String {
         record.isForeign ? fingerprint(of: record) : mark(of: record.revision)
     }
@@ -91,28 +104,30 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
 
     private static func isRevision(_ mark: String) -> Bool { mark.hasPrefix("r") }
 
-    /// The first half of the SHA-256 of the payload's canonical bytes, in hexadecimal.
+    /// Returns the first half of the SHA-256 of the payload's canonical bytes, in hexadecimal.
     package static func fingerprint(of record: StorageRecord) -> String {
         hexadecimalText(of: SHA256.hash(data: record.payload.canonicalBytes).prefix(16))
     }
 
     // MARK: Older records
 
-    /// Whether a record in an older place is a copy of what this value replaced.
+    /// Returns whether a record in a legacy location is a copy that this value replaced.
     func match(_ record: StorageRecord, at place: String) -> Match {
         if record.isForeign {
             return isAbsent(place) ? .none : match(Self.fingerprint(of: record), place)
         }
-        // An origin of an earlier release has fingerprints of records of the library's own, too.
+        // The origins of an earlier release also contain fingerprints of records that this library wrote.
         return max(match(Self.mark(of: record.revision), place), match(Self.fingerprint(of: record), place))
     }
 
-    /// Whether an older version of the program made a record of nothing but what this value replaced.
-    /// - Parameter other: The record's origin.
+    /// Returns the weakest match among the copies that another record was made from. An older version of the program
+    /// may have made that record from copies that this value replaced.
+    /// - Parameter other: The origin of that record.
     func match(madeOf other: RecordOrigin) -> Match { other.copies.map { match($0.value, $0.key) }.min() ?? .none }
 
-    /// Whether a record in an older place is one that this value replaced, written again with the same value.
-    /// - Parameter other: The record's origin.
+    /// Returns whether a record in a legacy location is a rewrite of a copy that this value replaced, with the same
+    /// value.
+    /// - Parameter other: The origin of that record.
     func match(rewriteOf other: RecordOrigin, at place: String) -> Match { other.rewrites?.map { match($0, place) }.max() ?? .none }
 
     private func match(_ mark: String, _ place: String) -> Match {
@@ -120,37 +135,41 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
         return Self.isRevision(mark) ? .exact : .content
     }
 
-    /// Whether a mirror is one of a record: it names the record's revision, or an earlier one with the same value.
+    /// Returns whether a mirror belongs to a record: it names the record's revision, or an earlier revision with the
+    /// same value.
     static func isMirror(_ mirror: Mirror, of revision: StorageRevision, _ origin: RecordOrigin?) -> Bool {
         mirror.revision == mark(of: revision) || origin?.rewrites?.contains(mirror.revision) == true
     }
 
-    /// Whether the value still is what a migration made of this content: a new write of it says nothing new.
+    /// Returns whether a migration made the present value from this content. Then another write of the same content
+    /// contains nothing new.
     func isMade(of record: StorageRecord) -> Bool { made?.contains(Self.fingerprint(of: record)) == true }
 
     // MARK: Release windows
 
-    /// Whether the record was written by a program that keeps a place up to date, while it held something.
+    /// Returns whether a program that keeps a legacy location up to date wrote this record while that location held a
+    /// record.
     func isKept(_ place: String) -> Bool { windows?[place] == .kept }
 
-    /// Whether the record was made of what a place held.
+    /// Returns whether this record was made from a durable record in a legacy location.
     func isMade(ofPlace place: String) -> Bool { windows?[place] == .made }
 
-    /// Whether the window of a place is over, whatever a program says.
+    /// Returns whether the window of a legacy location has ended, even if a program still declares it.
     package func isReleased(_ place: String) -> Bool { windows?[place] == .released }
 
-    /// Whether a window that the record was written in has not been ended.
+    /// Whether the record was written in a window that has not ended.
     var isInWindow: Bool { windows?.values.contains { $0 != .released } ?? false }
 
-    /// Whether the record says anything of a release window.
+    /// Whether the record contains the state of any release window.
     var hasWindows: Bool { windows != nil }
 
-    /// Whether an encoded origin may tell of release windows: only one with the name of that property does.
+    /// Returns whether an encoded origin may contain states of release windows. Only an origin with the name of that
+    /// property can.
     static func mayHaveWindows(_ bytes: [UInt8]) -> Bool { Data(bytes).range(of: windowsName) != nil }
 
     private static let windowsName = Data("\"\(CodingKeys.windows.stringValue)\"".utf8)
 
-    /// Whether the record was written while the window of a place was open, and the window has not been ended since.
+    /// Returns whether the record was written in the window of a legacy location, and that window has not ended.
     func isInWindow(of place: String) -> Bool { windows?[place].map { $0 != .released } ?? false }
 
     mutating func noteOpen(_ place: String) { note(.open, place) }
@@ -162,10 +181,11 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
         if !isReleased(place) { windows = (windows ?? [:]).merging([place: state]) { $1 } }
     }
 
-    /// Whether a place was empty, durably, when the record was written.
+    /// Returns whether a legacy location was durably empty when the record was written.
     func isAbsent(_ place: String) -> Bool { absent?.contains(place) == true }
 
-    /// Whether a value of another program at this place is known by its content, and the place is not known to have been empty since.
+    /// Returns whether the absence of a copy is worth recording. This is so if a copy is identified only by its
+    /// content, and no absence was recorded since.
     func awaitsAbsence(of place: String) -> Bool {
         if isAbsent(place) { return false }
         return ([copies[place]].compactMap(\.self) + (earlier?[place] ?? [])).contains { !Self.isRevision($0) }
@@ -173,7 +193,7 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
 
     // MARK: Recording
 
-    /// Adds a copy, if the destination may know its mark.
+    /// Adds a copy, if the destination protects at least as well as the copy's store.
     mutating func add(_ copy: SourceRecord, destination: Route) {
         guard destination.protection >= copy.route.protection else { return }
         let place = copy.route.place.text
@@ -182,7 +202,7 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
         absent?.removeAll { $0 == place }
     }
 
-    /// Adds a copy that the value is made of.
+    /// Adds a copy that the value is made from.
     mutating func addSource(_ copy: SourceRecord, destination: Route) {
         add(copy, destination: destination)
         if copy.record.isForeign, destination.protection >= copy.route.protection {
@@ -190,23 +210,27 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
         }
     }
 
-    /// Adds what a source of this value names, and what it was made of itself.
+    /// Adds the copies that a source's origin names, and the fingerprints that the source was made from.
     mutating func mergeSource(_ other: RecordOrigin?) {
         merge(other)
         if let content = other?.made { made = (made ?? []) + content }
     }
 
-    /// Records that a place is empty, durably.
+    /// Records that a legacy location is durably empty.
     mutating func recordAbsence(of place: String) {
         if !isAbsent(place) { absent = (absent ?? []) + [place] }
     }
 
-    /// Records that this value has been written before, under another revision.
+    /// Records that this value was written before, under another revision.
+    /// - Parameters:
+    ///   - revision: The former revision.
+    ///   - origin: The origin of the former record, with its earlier revisions.
     mutating func recordRewrite(of revision: StorageRevision, _ origin: RecordOrigin?) {
         rewrites = Array(([Self.mark(of: revision)] + (origin?.rewrites ?? [])).prefix(Self.memory))
     }
 
-    /// Adds what another record names. Of one place, what is named here counts as the latest.
+    /// Adds the copies that another record's origin names. For the same legacy location, this origin's mark counts as
+    /// the latest.
     mutating func merge(_ other: RecordOrigin?) {
         guard let other else { return }
         for place in other.absent ?? [] where copies[place] == nil { recordAbsence(of: place) }
@@ -214,13 +238,15 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
             if copies[place] == nil { copies[place] = mark } else { remember([mark], of: place) }
         }
         for (place, marks) in other.earlier ?? [:] { remember(marks, of: place) }
-        // The end of a window is never taken back; what the older place held is said anew by each writer.
+        // The end of a window is permanent. The other states say what one writer saw in the legacy location, so this
+        // origin inherits only `open`.
         for (place, state) in other.windows ?? [:] {
             if state == .released { noteReleased(place) } else if windows?[place] == nil { noteOpen(place) }
         }
     }
 
-    /// - Parameter isLatest: Whether it is later than what is remembered already, and the last to be forgotten.
+    /// Keeps the marks of earlier copies, at most ``memory`` for each legacy location.
+    /// - Parameter isLatest: Whether the added marks are later than the present ones, and so are dropped last.
     private mutating func remember(_ added: [String], of place: String, isLatest: Bool = false) {
         let past = earlier?[place] ?? []
         var known: [String] = []

@@ -2,20 +2,22 @@ import BackendContract
 import BackendRuntime
 import Sealing
 
-/// Seals values and what stands beside them, and opens them again.
+/// Seals values and their metadata, and opens them again.
 ///
-/// A value's seal authenticates the store, the place and all of its metadata. A removal is proven by the seal of its origin, which
-/// authenticates the rest of its metadata; since a value names a serializer and a removal does not, neither is taken for the other.
+/// The seal of a value authenticates the store, the slot and all metadata. A tombstone has no value. The seal of its
+/// origin authenticates the rest of its metadata, and proves the removal. A value has a serializer and a tombstone has
+/// none, so neither can be mistaken for the other.
 struct RecordSeals: Sendable {
     let keys: SealingKeys
     let sources: @Sendable (KeySourceReference) throws -> any KeySource
-    /// The ids of the keys of a source that sealed something elsewhere: one that is missing for that is not made anew here.
+    /// Returns the ids of a source's keys that sealed data elsewhere. If such a key is missing, no new key is created
+    /// here.
     let otherSealedIDs: @Sendable (any KeySource) async throws(BackendError) -> Set<[UInt8]>
-    /// What the seals of all stores are bound to.
+    /// The name of the application. The seals of all stores are bound to it.
     let application: String
     let randomBytes: @Sendable (Int) -> [UInt8]
 
-    /// The same seals with the keys of a rehearsal.
+    /// Returns these seals with the keys of a rehearsal.
     func rehearsed(
         keys: SealingKeys, sources: @escaping @Sendable (KeySourceReference) throws -> any KeySource
     ) -> RecordSeals {
@@ -24,8 +26,8 @@ struct RecordSeals: Sendable {
 
     // MARK: Contexts
 
-    /// What is sealed in a place is bound to.
-    /// - Parameter metadata: What stands beside it.
+    /// Returns the context that the content of a slot is bound to.
+    /// - Parameter metadata: The metadata that is stored with the content.
     static func context(
         _ purpose: Envelope.Purpose, _ application: String, _ place: Place, beside metadata: StorageMetadata
     ) -> Envelope.Context {
@@ -37,7 +39,7 @@ struct RecordSeals: Sendable {
         return context
     }
 
-    /// What the origin of a record is bound to: all of the metadata but the origin.
+    /// Returns the context that the origin of a record is bound to. It contains all metadata except the origin.
     private func originContext(_ metadata: StorageMetadata, _ route: Route) -> Envelope.Context {
         var beside = metadata
         beside.origin = nil
@@ -46,7 +48,7 @@ struct RecordSeals: Sendable {
 
     // MARK: Sealing
 
-    /// The key that seals what is written to a place; the source's first one is made if need be.
+    /// Returns the key that seals writes to a slot. Creates the first key of the source if necessary.
     func sealingKey(_ route: Route) async throws -> SealingKey {
         let source = try keySource(route)
         return try await translatingErrors(key: route.keyName) { () throws(BackendError) in
@@ -56,7 +58,7 @@ struct RecordSeals: Sendable {
         }
     }
 
-    /// The metadata of what a key seals, with the origin sealed in it.
+    /// Returns the metadata of a sealed record: with the name of the key, and with the origin sealed.
     func metadata(_ metadata: StorageMetadata, origin: [UInt8]?, _ key: SealingKey, _ route: Route) throws -> StorageMetadata {
         var metadata = metadata
         metadata.sealing = SealingKey.name(of: key.id)
@@ -66,7 +68,7 @@ struct RecordSeals: Sendable {
     }
 
     /// Seals the content of a value.
-    /// - Parameter metadata: All that will stand beside it: ``metadata(_:origin:_:_:)``.
+    /// - Parameter metadata: The complete metadata of the record: the result of ``metadata(_:origin:_:_:)``.
     func seal(_ content: [UInt8], beside metadata: StorageMetadata, _ key: SealingKey, _ route: Route) throws -> [UInt8] {
         try seal(content, Self.context(.value, application, route.place, beside: metadata), key, route)
     }
@@ -79,13 +81,13 @@ struct RecordSeals: Sendable {
 
     // MARK: Opening
 
-    /// The content of a value.
+    /// Opens the content of a value.
     func open(_ sealed: [UInt8], beside metadata: StorageMetadata, _ route: Route) async throws -> [UInt8] {
         let context = Self.context(.value, application, route.place, beside: metadata)
         return try await open(sealed, metadata.sealing, context, route)
     }
 
-    /// The origin in a record's metadata; nil if there is none.
+    /// Opens the origin in a record's metadata; nil if there is none.
     func origin(in metadata: StorageMetadata, _ route: Route) async throws -> [UInt8]? {
         guard let sealed = metadata.origin, Envelope.keyID(of: sealed) != nil else { return nil }
         return try await open(sealed, metadata.sealing, originContext(metadata, route), route)
@@ -94,7 +96,7 @@ struct RecordSeals: Sendable {
     private func open(_ sealed: [UInt8], _ named: String?, _ context: Envelope.Context, _ route: Route) async throws -> [UInt8] {
         let source = try keySource(route)
         return try await translatingErrors(key: route.keyName) { () throws(BackendError) in
-            // Damage in the id, on one of its two sides, is no reason to ask for another key.
+            // The id of the key is stored twice. If the two ids differ, the data is damaged, and no other key can help.
             if let id = Envelope.keyID(of: sealed), let named, named != SealingKey.name(of: id) { throw Self.contradiction }
             let key = try await keys.key(for: Envelope.keyID(of: sealed).map { [$0] } ?? [], from: source)
             return try Envelope.open(sealed, with: key, for: context)
@@ -116,7 +118,8 @@ extension RecordSeals: SealVerifier {
     func judgement(of probe: StorageProbe, at route: Route) async throws(BackendError) -> SealJudgement {
         switch probe {
         case .value(let record):
-            // Without a seal nothing is proven: the value is not one of this key, and what stands beside it decides nothing.
+            // Without a seal nothing is proven: the value does not belong to this key, and its metadata must not decide
+            // anything.
             guard let named = record.metadata.sealing else { return .proven(.value(record.withoutFacts)) }
             guard case .bytes(let sealed) = record.payload, let id = Envelope.keyID(of: sealed), named == SealingKey.name(of: id) else {
                 return .proven(record.corruption("it is not a sealed value, or names two keys"))
@@ -149,7 +152,7 @@ extension RecordSeals: SealVerifier {
         return true
     }
 
-    /// The key that can prove a seal, or why there is none.
+    /// Returns the key that can verify a seal, or the reason why there is none.
     private func provingKey(_ id: [UInt8], _ route: Route) async throws(BackendError) -> Result<SealingKey, BackendError> {
         do {
             let key = try await keys.key(for: [id], from: try keySource(route))
@@ -169,7 +172,7 @@ extension RecordSeals: SealVerifier {
 
     // MARK: The ids of keys
 
-    /// The ids of the keys that sealed what a store holds.
+    /// Returns the ids of the keys that sealed the content of a store.
     private static func sealedIDs(
         in backend: any StorageBackend, _ namespaces: Set<StorageNamespace>
     ) async throws(BackendError) -> Set<[UInt8]> {
@@ -180,7 +183,7 @@ extension RecordSeals: SealVerifier {
         return ids
     }
 
-    /// The ids of the keys that sealed the contents of slots.
+    /// Returns the ids of the keys that sealed the contents of slots.
     static func sealedIDs(in probes: [StorageProbe]) -> Set<[UInt8]> {
         var ids: Set<[UInt8]> = []
         for probe in probes {
@@ -197,14 +200,15 @@ extension RecordSeals: SealVerifier {
 }
 
 extension StorageRecord {
-    /// The record without the facts that decide whether it is read and replaced.
+    /// The record without the metadata that decides whether it is read and replaced.
     fileprivate var withoutFacts: StorageRecord {
         var record = self
         (record.metadata.expiresAt, record.metadata.schemaVersion, record.metadata.typeTag) = (nil, nil, nil)
         return record
     }
 
-    /// The record where there is no key to prove it with. It cannot be opened either, so only its expiry could decide anything.
+    /// Returns the probe of a record if there is no key to verify it. The value cannot be opened either, so only its
+    /// expiry could decide anything. An unverified expiry is not used.
     fileprivate func unproven(_ error: BackendError) -> StorageProbe {
         guard metadata.expiresAt != nil else { return .value(self) }
         guard error.code == .encryptionKeyMismatch else { return error.probe }
@@ -219,7 +223,7 @@ extension StorageRecord {
 }
 
 extension BackendError {
-    /// What a slot says whose content cannot be proven.
+    /// The result of reading a slot whose content cannot be verified.
     fileprivate var probe: StorageProbe { code == .locked ? .locked : .unavailable(self) }
 }
 

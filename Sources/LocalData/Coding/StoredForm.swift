@@ -1,24 +1,27 @@
 import BackendContract
 import Foundation
 
-/// How the values of a key are stored: as its serializer's bytes, with one exception.
+/// The stored form of a key's values: the bytes of its serializer, with one exception.
 ///
-/// A `Data` value of the serializer `.json` is stored as its bytes, under the serializer's name `data`: as JSON it is text in base64, a third longer. Values that
-/// earlier versions stored as JSON are still read.
+/// A `Data` value with the serializer `.json` is stored as its bytes, under the serializer name `data`. As JSON it
+/// would be Base64 text, which is a third longer. Values that earlier versions stored as JSON can still be read.
 extension TypedKey {
-    /// The name of the serializer that is stored beside a value.
+    /// The name of the serializer in the metadata of stored values.
     var storedSerializer: String { storesBytes ? Self.bytesName : typed.serializer.name }
 
-    /// The stored bytes of a value; those of the records that it refers to are collected.
+    /// Returns the stored bytes of a value.
+    /// - Parameter references: Collects the records that the value holds in its references.
     func storedBytes(of value: Value, _ references: ReferenceCollector? = nil) throws -> [UInt8] {
         if storesBytes, let data = value as? Data { return Array(data) }
         return try references?.encoding(value, typed.serializer) ?? Array(try typed.serializer.encode(value))
     }
 
-    /// The serializer that reads what a serializer of some name has stored: the one that wrote it, if both are built in.
+    /// Returns the serializer that reads stored bytes. It is the one that wrote them, if that one and the key's
+    /// serializer are built in.
     /// - Parameters:
-    ///   - name: The stored name; nil for bytes of another program.
-    ///   - typeTag: The stored name of the value's type. The serializer `.data` reads what another one wrote of any other type as it is.
+    ///   - name: The stored name of the serializer; nil for bytes of another program.
+    ///   - typeTag: The stored name of the value's type. If the key's values have another type, the serializer `.data`
+    ///     reads the bytes unchanged.
     func reading(_ name: String?, typeTag: String?) -> Serializer<Value> {
         let own = typed.serializer
         let isOfType = own.name != Self.bytesName || typeTag == String(describing: Value.self)
@@ -36,7 +39,8 @@ extension TypedKey {
 }
 
 extension Serializer {
-    /// Reads bytes as a value that can be made of data: `Data`, or a document. Other values are read as by another serializer.
+    /// Returns a serializer that decodes bytes as data, for `Data` and documents. It decodes other types with another
+    /// serializer.
     fileprivate static func bytes(else other: Serializer) -> Serializer {
         Serializer(name: "data", encode: other.encode) { data in
             do { return try NativeCoding.decodeForeign(.data(Array(data)), as: Value.self) } catch { return try other.decode(data) }
@@ -45,7 +49,7 @@ extension Serializer {
 }
 
 extension Serializer<StoredDocument> {
-    /// Data as a document that is nothing else.
+    /// A serializer of documents whose only content is data.
     static var dataDocument: Serializer {
         Serializer(
             name: "data",

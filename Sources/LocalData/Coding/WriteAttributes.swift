@@ -1,50 +1,52 @@
 import BackendContract
 
-/// A record's metadata beside its value: what a write keeps of the record before it, and what it sets.
+/// The metadata that a write sets, and the metadata that it keeps from the previous record.
 struct WriteAttributes: Sendable {
-    /// When a value stops being valid.
+    /// The time at which a value expires.
     enum Expiry: Sendable {
-        /// As the record before has it.
+        /// The time of the previous record. Without a previous record, the key's lifetime begins.
         case kept
-        /// As the record before has it, in another place; one that had no limit there begins with the key's lifetime.
+        /// The time of the source record, for a move. If that record does not expire, the key's lifetime begins.
         case carried
-        /// The key's lifetime begins.
+        /// The end of the key's lifetime, which begins now.
         case begins
-        /// A lifetime of this value's own begins.
+        /// The end of a lifetime for this value alone, which begins now.
         case after(Duration)
-        /// Never, whatever the key says.
+        /// The value never expires, even if the key has a lifetime.
         case never
     }
 
     var expiry = Expiry.begins
-    /// The named texts that change; nil removes one.
+    /// The attributes to change; nil removes an attribute.
     var attributes: [String: String?] = [:]
-    /// The metadata of the record before.
+    /// The metadata of the previous record.
     var past: StorageMetadata?
-    /// Whether the value may replace one of a later version than the key's.
+    /// Whether the value may replace a value of a later schema version than the key's.
     var replacesLaterVersions = false
 
-    /// A new value.
+    /// The attributes of a new value.
     static let new = WriteAttributes()
 
-    /// A value that is written again in its place without a `set`.
+    /// The attributes of a value that is rewritten in its slot without a `set`.
     static func kept(_ past: StorageMetadata?) -> WriteAttributes { WriteAttributes(expiry: .kept, past: past) }
 
-    /// A value made of others: of one it keeps everything, of several the earliest expiry.
+    /// The attributes of a value that was made from other values. From one source, all metadata is kept. From several
+    /// sources, only the earliest expiry is kept.
     static func carried(from sources: [StorageMetadata]) -> WriteAttributes {
         var past = sources.count == 1 ? sources[0] : StorageMetadata()
         past.expiresAt = sources.compactMap(\.expiresAt).min()
         return WriteAttributes(expiry: .carried, past: past)
     }
 
-    /// The same, over what the slot holds now; an expired value leaves nothing to a new one.
+    /// Returns these attributes with the slot's present record as the previous record. An expired record does not count
+    /// as one.
     func over(_ probe: StorageProbe, now: Double) -> WriteAttributes {
         var facts = self
         facts.past = probe.record.flatMap { $0.metadata.isExpired(at: now) ? nil : $0.metadata }
         return facts
     }
 
-    /// The metadata of a record, but for what its place and its origin add.
+    /// Returns the metadata of a record, without the origin and the seal.
     func metadata(of shape: RecordShape, now: Double) -> StorageMetadata {
         var metadata = StorageMetadata(
             serializer: shape.serializer, typeTag: shape.typeTag, schemaVersion: shape.version,
@@ -59,7 +61,7 @@ struct WriteAttributes: Sendable {
             case .carried where past?.expiresAt != nil: past?.expiresAt
             case .kept, .carried, .begins: shape.lifetime.map { now + $0.inSeconds }
             }
-        // Queries ask for records by these.
+        // Queries select records by these attributes.
         if shape.isInCollection {
             metadata.attributes[StorageMetadata.versionAttribute] = String(shape.version)
             metadata.attributes[StorageMetadata.expiresAttribute] = metadata.expiresAt == nil ? nil : "yes"
@@ -69,11 +71,11 @@ struct WriteAttributes: Sendable {
 }
 
 extension Duration {
-    /// The duration in seconds, as precisely as a `Double` can.
+    /// The duration in seconds, as precisely as a `Double` allows.
     var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
 }
 
 extension StorageMetadata {
-    /// Whether the value is no longer valid. The time is asked for only if the value can expire.
+    /// Returns whether the value has expired. The time is evaluated only if the value can expire.
     func isExpired(at now: @autoclosure () -> Double) -> Bool { expiresAt.map { $0 <= now() } ?? false }
 }

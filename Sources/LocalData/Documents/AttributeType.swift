@@ -1,37 +1,37 @@
 import Foundation
 
-/// What a property of a stored type can be, as a schema describes it.
+/// The type of a property in the description of a stored shape.
 public indirect enum AttributeType: Hashable, Sendable, Codable {
-    /// A text.
+    /// A string.
     case string
-    /// A truth value.
+    /// A boolean.
     case boolean
-    /// A whole number.
+    /// An integer.
     case integer
-    /// A number.
+    /// A floating-point number.
     case double
-    /// A decimal number of any length.
+    /// A decimal number.
     case decimal
-    /// A point in time.
+    /// A date.
     case date
     /// Bytes.
     case data
-    /// A universally unique identifier, stored as text.
+    /// A UUID, stored as a string.
     case uuid
-    /// A list.
+    /// A list of elements of one type.
     case array(AttributeType)
-    /// Values of one type by text.
+    /// A dictionary with string keys, and values of one type.
     case dictionary(AttributeType)
-    /// A struct or class with properties of its own, stored whole.
+    /// A struct or class with properties, stored inside the value. The string is the name of its type.
     case compound(String, [AttributeDescription])
-    /// The id of a record in another collection, by the name of its type.
+    /// The id of a record in another collection. The string is the name of the record's type.
     case reference(String)
-    /// Something that is only known by the name of its type.
+    /// A type of which only the name is available.
     case named(String)
 }
 
 extension AttributeType: CustomStringConvertible {
-    /// The type in words.
+    /// The type as text.
     public var description: String {
         switch self {
         case .string: "string"
@@ -50,7 +50,8 @@ extension AttributeType: CustomStringConvertible {
         }
     }
 
-    /// Whether every value of another type could be written as this one: what a plan may convert. Whether a single value can is only known when it is seen.
+    /// Returns whether a plan may convert values of another type to this type. Some values cannot be converted, which
+    /// is found only when they are read.
     public func canConvert(from other: AttributeType) -> Bool {
         switch (other, self) {
         case _ where other == self: true
@@ -75,7 +76,7 @@ extension AttributeType: CustomStringConvertible {
         }
     }
 
-    /// A value in the form of this type; nil when it has none.
+    /// Returns a value converted to this type; nil if that is not possible.
     package func converted(_ value: DocumentValue) -> DocumentValue? {
         switch self {
         case .string, .reference: Self.text(value)

@@ -1,10 +1,10 @@
 import Foundation
 
-/// The shared coders. Their configuration never changes after they are made, which makes sharing them safe.
+/// The shared coders. They are never changed after their creation, which makes it safe to share them.
 enum Coders {
     static let jsonEncoder: JSONEncoder = {
         let encoder = JSONEncoder()
-        // Equal values have equal bytes: comparisons and fingerprints rely on it.
+        // Equal values must have equal bytes, because comparisons and fingerprints use the bytes.
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return encoder
     }()
@@ -16,7 +16,8 @@ enum Coders {
     }()
     private static let plistDecoder = PropertyListDecoder()
 
-    /// How `PropertyListEncoder` writes nil, and how a binary property list holds that text: the marker of an ASCII text of 5 bytes, and the text.
+    /// The string that `PropertyListEncoder` writes for nil, and its bytes in a binary property list: the marker of a
+    /// 5-byte ASCII string, then the string.
     private static let (null, nullText) = ("$null", Data([0x55] + Array("$null".utf8)))
     private static let textEncoder: JSONEncoder = {
         let encoder = JSONEncoder()
@@ -24,13 +25,15 @@ enum Coders {
         return encoder
     }()
 
-    /// Whether a text of a value, or a name in it, is `$null`.
+    /// Returns whether a string or property name in a value is `$null`.
     private static func holdsNullText(_ value: some Encodable) throws -> Bool {
         try textEncoder.encode([value]).range(of: Data("\"\(null)\"".utf8)) != nil
     }
 
-    /// A property list needs a container at its root: a value is the only element of a list.
-    /// - Throws: `EncodingError` for a value with the text `$null`, which `PropertyListDecoder` reads as nil.
+    /// Encodes a value as a property list. The root of a property list must be a container, so the value is the only
+    /// element of a list.
+    /// - Throws: `EncodingError` if the value contains the string `$null`, which `PropertyListDecoder` would read as
+    ///   nil.
     static func propertyList<Value: Encodable>(of value: Value) throws -> Data {
         do {
             let data = try plistEncoder.encode([value])
@@ -46,12 +49,12 @@ enum Coders {
         }
     }
 
-    /// The value at the root of a property list, as other programs write it.
+    /// Decodes the value at the root of a property list, as other programs write it.
     static func value<Value: Decodable>(_ type: Value.Type, atRootOfPropertyList data: Data) throws -> Value {
         try plistDecoder.decode(type, from: data)
     }
 
-    /// The value in a list that ``propertyList(of:)`` made. The paths of errors begin at the value.
+    /// Decodes the value in a list that ``propertyList(of:)`` encoded. The coding paths of errors begin at the value.
     static func value<Value: Decodable>(_ type: Value.Type, inPropertyList data: Data) throws -> Value {
         do {
             guard let value = try plistDecoder.decode([Value].self, from: data).first else { throw CocoaError(.coderReadCorrupt) }
@@ -61,7 +64,7 @@ enum Coders {
 }
 
 extension DecodingError {
-    /// The same error, its path without the list that a value was the only element of.
+    /// The error with a coding path that begins at the value, without the list around it.
     fileprivate var beginningAtElement: DecodingError {
         func context(_ context: Context) -> Context {
             Context(codingPath: Array(context.codingPath.dropFirst()), debugDescription: context.debugDescription)

@@ -1,13 +1,13 @@
 public import Foundation
 
-/// Why a value could not be encoded or decoded, without any of its content.
+/// The reason why a value could not be encoded or decoded, without any of its content.
 ///
-/// The coders' own errors quote what they could not read; here only the kind of failure and the place in the document remain, without the keys of
-/// dictionaries.
+/// The errors of coders quote the content that they could not read. This error keeps only the kind of failure and the
+/// path in the document, without the keys of dictionaries.
 public struct CodingFailure: LocalizedError, Sendable, CustomStringConvertible {
-    /// What happened: the kind of failure, or the name of the error's type.
+    /// The kind of failure, or the name of the error's type.
     public let kind: String
-    /// The path of declared property names and positions to the place; empty for the root.
+    /// The path to the failed part: declared property names and positions; empty for the root.
     public let path: String
 
     init(_ error: any Error) {
@@ -24,7 +24,7 @@ public struct CodingFailure: LocalizedError, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The type in words: coders ask for objects and lists by the types of their contents.
+    /// Returns the type in words. Coders ask for an object or a list with the type of its content.
     private static func text(_ type: any Any.Type) -> String {
         switch type {
         case is [String: Any].Type: "an object"
@@ -33,11 +33,13 @@ public struct CodingFailure: LocalizedError, Sendable, CustomStringConvertible {
         }
     }
 
-    /// False for the numbers that JSON cannot hold.
+    /// Returns false for numbers that JSON cannot represent.
     private static func isFinite(_ value: Any) -> Bool { (value as? any BinaryFloatingPoint)?.isFinite ?? true }
 
-    /// Positions, and the names of declared properties. The keys of a dictionary are part of the value: the standard library and Foundation have
-    /// types of their own for them, whose names begin with an underscore.
+    /// Returns a path with positions and the names of declared properties.
+    ///
+    /// The keys of a dictionary are part of the value, so they are left out. The standard library and Foundation have
+    /// special key types for them, whose names begin with an underscore.
     private static func text(_ path: [any CodingKey]) -> String {
         path.map { key in
             if let position = key.intValue { return "[\(position)]" }
@@ -46,9 +48,9 @@ public struct CodingFailure: LocalizedError, Sendable, CustomStringConvertible {
         }.joined()
     }
 
-    /// One sentence, without any of the content.
+    /// One sentence that contains nothing of the content.
     public var errorDescription: String? { description }
 
-    /// One sentence, without any of the content.
+    /// One sentence that contains nothing of the content.
     public var description: String { path.isEmpty ? "the value \(kind)" : "the value at \(path) \(kind)" }
 }

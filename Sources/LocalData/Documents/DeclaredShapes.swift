@@ -1,15 +1,16 @@
 import Synchronization
 
-/// The attributes of models, asked for once each: a model may work them out anew every time, and each read of one needs them.
+/// A cache of the attributes that models declare. A model may compute them on every access, and each read of a value
+/// needs them.
 enum DeclaredShapes {
     private static let known = Mutex<[ObjectIdentifier: [AttributeDescription]]>([:])
 
-    /// What a type declares of itself; nil when it is no ``StorageModel``.
+    /// Returns the attributes that a type declares; nil if it is not a ``StorageModel``.
     static func attributes(of type: any Any.Type) -> [AttributeDescription]? {
         guard let model = type as? any StorageModel.Type else { return nil }
         let id = ObjectIdentifier(type)
         if let attributes = known.withLock({ $0[id] }) { return attributes }
-        // Not under the lock: the program's own code is run.
+        // Do not hold the lock here, because this calls code of the program.
         let attributes = model.attributes
         known.withLock { $0[id] = attributes }
         return attributes

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The formats that documents can be read from.
+/// The formats in which documents can be stored.
 enum DocumentFormat: String, Sendable {
     case json
     case plist

@@ -1,6 +1,6 @@
-/// The way to a part of a document: names of properties and positions in lists, as `address.city` or `phones[0].number`.
+/// A path to a part of a document: property names and list positions, for example `address.city` or `phones[0].number`.
 public struct DocumentPath: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
-    /// One step of the way.
+    /// One step of a path.
     public enum Component: Hashable, Sendable {
         /// A property.
         case name(String)
@@ -8,16 +8,17 @@ public struct DocumentPath: Hashable, Sendable, ExpressibleByStringLiteral, Cust
         case position(Int)
     }
 
-    /// The steps, from the root.
+    /// The steps of the path, beginning at the root.
     public let components: [Component]
 
-    /// The whole document.
+    /// The path of the whole document.
     public static let root = DocumentPath([])
 
-    /// Creates a path of its steps: the way to name a property whose own name holds a dot or a bracket.
+    /// Creates a path from its steps. This allows property names that contain a dot or a bracket.
     public init(_ components: [Component]) { self.components = components }
 
-    /// Reads a path: names separated by dots, positions in brackets. What cannot be read as a position is part of a name.
+    /// Parses a path: names separated by dots, and positions in brackets. A bracket without a valid position is part of
+    /// the name.
     public init(_ text: String) {
         var components: [Component] = []
         for part in text.split(separator: ".", omittingEmptySubsequences: true) {
@@ -35,7 +36,7 @@ public struct DocumentPath: Hashable, Sendable, ExpressibleByStringLiteral, Cust
         self.components = components
     }
 
-    /// Reads a path.
+    /// Parses a path from a string literal.
     public init(stringLiteral value: String) { self.init(value) }
 
     /// The path as text.

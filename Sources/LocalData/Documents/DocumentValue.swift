@@ -1,49 +1,49 @@
 import BackendContract
 public import Foundation
 
-/// A part of a stored document: what JSON and property lists can hold, without the type that wrote it.
+/// A value in a stored document: any content of JSON or of a property list, without the type that wrote it.
 ///
-/// Numbers keep their exact value: a decimal fraction with more digits than a `Double` holds stays a ``decimal(_:)``.
+/// Numbers keep their exact value. A decimal fraction with more digits than a `Double` can hold is a ``decimal(_:)``.
 public enum DocumentValue: Hashable, Sendable {
-    /// Nothing, said on purpose.
+    /// An explicit null.
     case null
-    /// A truth value.
+    /// A boolean.
     case boolean(Bool)
-    /// A whole number.
+    /// An integer.
     case integer(Int64)
-    /// A whole number above the largest `Int64`.
+    /// An integer above the largest `Int64`.
     case unsigned(UInt64)
-    /// A number that a `Double` holds.
+    /// A number that a `Double` can hold.
     case real(Double)
     /// A number that a `Double` would round.
     case decimal(Decimal)
-    /// A text.
+    /// A string.
     case string(String)
-    /// Bytes; JSON has them as Base64 text.
+    /// Bytes. In JSON they are a Base64 string.
     case data(Data)
-    /// A point in time; JSON has it as seconds since 2001, as Foundation's encoder writes it.
+    /// A date. In JSON it is the seconds since 2001-01-01 UTC, as Foundation's encoder writes it.
     case date(Date)
     /// An ordered list.
     case array([DocumentValue])
-    /// Values by name.
+    /// The properties of an object, by name.
     case object([String: DocumentValue])
 }
 
 // MARK: Looking
 
 extension DocumentValue {
-    /// The text; nil for anything else.
+    /// The string; nil for any other value.
     public var string: String? { if case .string(let text) = self { text } else { nil } }
-    /// The truth value; nil for anything else.
+    /// The boolean; nil for any other value.
     public var boolean: Bool? { if case .boolean(let flag) = self { flag } else { nil } }
-    /// The elements; nil for anything else.
+    /// The elements of the list; nil for any other value.
     public var array: [DocumentValue]? { if case .array(let elements) = self { elements } else { nil } }
-    /// The properties; nil for anything else.
+    /// The properties of the object; nil for any other value.
     public var object: [String: DocumentValue]? { if case .object(let properties) = self { properties } else { nil } }
-    /// Whether it is null.
+    /// Whether the value is null.
     public var isNull: Bool { self == .null }
 
-    /// The whole number, whatever case holds it; nil when it is none, or does not fit.
+    /// The integer from any case except ``decimal(_:)``; nil if the value is not an integer or does not fit.
     public var integer: Int? {
         switch self {
         case .integer(let number): Int(exactly: number)
@@ -53,7 +53,7 @@ extension DocumentValue {
         }
     }
 
-    /// The number, whatever case holds it; nil for anything else.
+    /// The number from any case; nil if the value is not a number.
     public var double: Double? {
         switch self {
         case .integer(let number): Double(number)
@@ -64,7 +64,7 @@ extension DocumentValue {
         }
     }
 
-    /// What kind of value it is, in words for messages: "is an integer".
+    /// The kind of the value in words, for messages: "an integer".
     package var kindName: String {
         switch self {
         case .null: "null"
@@ -85,19 +85,19 @@ extension DocumentValue {
 extension DocumentValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral, ExpressibleByFloatLiteral,
     ExpressibleByNilLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
-    /// A text.
+    /// Creates a string.
     public init(stringLiteral value: String) { self = .string(value) }
-    /// A whole number.
+    /// Creates an integer.
     public init(integerLiteral value: Int64) { self = .integer(value) }
-    /// A truth value.
+    /// Creates a boolean.
     public init(booleanLiteral value: Bool) { self = .boolean(value) }
-    /// A number.
+    /// Creates a number.
     public init(floatLiteral value: Double) { self = .real(value) }
-    /// Null.
+    /// Creates null.
     public init(nilLiteral: ()) { self = .null }
-    /// A list.
+    /// Creates a list.
     public init(arrayLiteral elements: DocumentValue...) { self = .array(elements) }
-    /// An object; of a name that occurs twice, the last value counts.
+    /// Creates an object. If a name occurs twice, the last value is used.
     public init(dictionaryLiteral elements: (String, DocumentValue)...) { self = .object(Dictionary(elements) { $1 }) }
 }
 
@@ -111,7 +111,7 @@ extension DocumentValue: Codable {
         init?(intValue: Int) { nil }
     }
 
-    /// Reads any content.
+    /// Decodes any content.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
@@ -142,7 +142,7 @@ extension DocumentValue: Codable {
         }
     }
 
-    /// Writes it in the terms of the encoder's format.
+    /// Encodes the value in the format of the encoder.
     public func encode(to encoder: any Encoder) throws {
         switch self {
         case .object(let properties):
@@ -167,7 +167,7 @@ extension DocumentValue: Codable {
         }
     }
 
-    /// What a store holds in its own terms.
+    /// Creates the value from the native value of a store.
     init(_ native: NativeValue) {
         switch native {
         case .string(let text): self = .string(text)

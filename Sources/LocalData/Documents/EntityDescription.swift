@@ -1,17 +1,17 @@
 /// One property of a stored type.
 public struct AttributeDescription: Hashable, Sendable, Codable {
-    /// The name under which it is stored.
+    /// The name of the property in stored values.
     public var name: String
-    /// What it holds.
+    /// The type of the property.
     public var type: AttributeType
-    /// Whether it may be missing or null.
+    /// Whether the property may be missing or null.
     public var isOptional: Bool
-    /// What it is where an older value lacks it.
+    /// The value of the property if an older value lacks it.
     public var defaultValue: DocumentValue?
-    /// The name under which older values have it.
+    /// The name of the property in older values.
     public var originalName: String?
 
-    /// Describes a property.
+    /// Creates the description of a property.
     public init(
         _ name: String, _ type: AttributeType, isOptional: Bool = false, default defaultValue: DocumentValue? = nil,
         originalName: String? = nil
@@ -27,26 +27,27 @@ public struct AttributeDescription: Hashable, Sendable, Codable {
     public var mayBeMissing: Bool { isOptional || defaultValue != nil }
 }
 
-/// The shape of what an entity - a key or a collection - stores.
+/// The shape of the values that a key or a collection stores.
 public struct EntityDescription: Hashable, Sendable, Codable {
     /// The name of the key or collection.
     public var name: String
     /// The version of the shape.
     public var version: Int
-    /// The properties. Transient ones are not among them: they are never stored.
+    /// The stored properties. Transient properties are not among them, because they are never stored.
     public var attributes: [AttributeDescription]
 
-    /// Describes an entity.
+    /// Creates the description of a shape.
     public init(_ name: String, version: Int = 1, _ attributes: [AttributeDescription] = []) {
         self.name = name
         self.version = version
         self.attributes = attributes
     }
 
-    /// The property of a name.
+    /// Returns the property with a name; nil if there is none.
     public func attribute(_ name: String) -> AttributeDescription? { attributes.first { $0.name == name } }
 
-    /// What differs in another description, one sentence for each property; empty when the shapes are the same. The order of properties does not count.
+    /// Returns the differences to another description, one sentence for each property. The result is empty if the
+    /// shapes are the same. Default values, original names and the order of properties are not compared.
     public func differences(from other: EntityDescription) -> [String] {
         var found: [String] = []
         for attribute in other.attributes where self.attribute(attribute.name) == nil {
@@ -66,7 +67,8 @@ public struct EntityDescription: Hashable, Sendable, Codable {
     }
 }
 
-/// A type that describes the shape of what it stores. The macro `@StorageModel` writes the description; by hand it is a few lines:
+/// A type that describes the shape of its stored values. The macro `@StorageModel` generates the description. By hand
+/// it takes a few lines:
 ///
 /// ```swift
 /// struct Note: StorageModel {
@@ -76,6 +78,6 @@ public struct EntityDescription: Hashable, Sendable, Codable {
 /// }
 /// ```
 public protocol StorageModel: Codable, Sendable {
-    /// The stored properties.
+    /// The descriptions of the stored properties.
     static var attributes: [AttributeDescription] { get }
 }

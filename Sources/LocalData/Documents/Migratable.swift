@@ -1,6 +1,7 @@
 internal import Foundation
 
-/// A property whose value older programs stored as JSON within a text: reads both, and writes the value itself.
+/// A property that older programs stored as JSON inside a string. Both forms can be read. Only the value is written,
+/// without the string.
 ///
 /// ```swift
 /// struct Person: Codable {
@@ -10,13 +11,14 @@ internal import Foundation
 /// ```
 @propertyWrapper
 public struct Migratable<Value: Codable & Sendable>: Codable, Sendable {
-    /// The value.
+    /// The wrapped value.
     public var wrappedValue: Value
 
     /// Wraps a value.
     public init(wrappedValue: Value) { self.wrappedValue = wrappedValue }
 
-    /// Reads the value, or the JSON document of it within a text. A value that is a text itself is read as that text if it can be.
+    /// Decodes the value, or its JSON document inside a string. If the type can decode the string directly, the string
+    /// is the value.
     public init(from decoder: any Decoder) throws {
         do { wrappedValue = try Value(from: decoder) } catch {
             guard let text = try? decoder.singleValueContainer().decode(String.self) else { throw error }
@@ -24,7 +26,7 @@ public struct Migratable<Value: Codable & Sendable>: Codable, Sendable {
         }
     }
 
-    /// Writes the value as if it were not wrapped.
+    /// Encodes the value as without the wrapper.
     public func encode(to encoder: any Encoder) throws { try wrappedValue.encode(to: encoder) }
 }
 
@@ -32,7 +34,7 @@ extension Migratable: Equatable where Value: Equatable {}
 extension Migratable: Hashable where Value: Hashable {}
 
 extension KeyedDecodingContainer {
-    /// A missing property is nil, as it would be without the wrapper.
+    /// Decodes a missing property as nil, as without the wrapper.
     public func decode<Wrapped: Codable & Sendable>(
         _ type: Migratable<Wrapped?>.Type, forKey key: Key
     ) throws -> Migratable<Wrapped?> {
@@ -41,7 +43,7 @@ extension KeyedDecodingContainer {
 }
 
 extension KeyedEncodingContainer {
-    /// A property that is nil is left out, as it would be without the wrapper.
+    /// Leaves out a property that is nil, as without the wrapper.
     public mutating func encode<Wrapped: Codable & Sendable>(_ value: Migratable<Wrapped?>, forKey key: Key) throws {
         if let wrapped = value.wrappedValue { try encode(wrapped, forKey: key) }
     }

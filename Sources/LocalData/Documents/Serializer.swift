@@ -1,8 +1,8 @@
 public import Foundation
 
-/// How a value becomes bytes, and back.
+/// Converts a value to bytes and back.
 public struct Serializer<Value: Codable & Sendable>: Sendable {
-    /// The name that is stored beside the bytes.
+    /// The name of the serializer, which is stored with the bytes.
     public let name: String
     let encode: @Sendable (Value) throws -> Data
     let decode: @Sendable (Data) throws -> Value
@@ -13,37 +13,45 @@ public struct Serializer<Value: Codable & Sendable>: Sendable {
         self.decode = decode
     }
 
-    /// JSON with sorted keys. Where the store can show values to people, a lone text, number, truth value, date or data is written in the store's own terms.
+    /// A serializer for JSON with sorted keys.
+    ///
+    /// Some stores can show values to people, such as user defaults. There a single string, number, boolean, date or
+    /// data is stored as a native value instead of JSON.
     public static var json: Serializer {
         Serializer(
             name: "json", encode: { try Coders.jsonEncoder.encode($0) }, decode: { try Coders.jsonDecoder.decode(Value.self, from: $0) })
     }
 
-    /// A binary property list. A value with the text `$null`, or with a field of that name, cannot be encoded: `PropertyListEncoder` writes nil as that text.
+    /// A serializer for binary property lists.
+    ///
+    /// It cannot encode a value with the string `$null` or with a property of that name, because `PropertyListEncoder`
+    /// writes nil as that string.
     public static var plist: Serializer {
         Serializer(
             name: "plist", encode: { try Coders.propertyList(of: $0) }, decode: { try Coders.value(Value.self, inPropertyList: $0) })
     }
 
-    /// A way of one's own.
+    /// Creates a custom serializer.
     /// - Parameters:
-    ///   - name: A stable name, stored beside the bytes; `custom:` is put before a name that is taken (`json`, `plist`, `data`).
-    ///   - encode: Makes bytes; what it throws becomes `StorageError.encodingFailed`.
-    ///   - decode: Reads what `encode` made; what it throws becomes `StorageError.undecodable`, and the bytes stay.
+    ///   - name: A stable name, which is stored with the bytes. The names `json`, `plist` and `data` are taken: they
+    ///     get the prefix `custom:`.
+    ///   - encode: Converts a value to bytes. Its errors become `StorageError.encodingFailed`.
+    ///   - decode: Converts the bytes of `encode` to a value. Its errors become `StorageError.undecodable`, and the
+    ///     stored bytes are not changed.
     public static func custom(
         name: String, encode: @escaping @Sendable (Value) throws -> Data, decode: @escaping @Sendable (Data) throws -> Value
     ) -> Serializer {
-        // A built-in serializer reads whatever carries its name.
+        // A built-in serializer would read the bytes if they were stored under its name.
         Serializer(name: builtIn.contains(name) ? "custom:\(name)" : name, encode: encode, decode: decode)
     }
 
     private static var builtIn: [String] { ["json", "plist", "data"] }
 
-    /// Whether it is a way of the program's own, which may take any time.
+    /// Whether the serializer is custom. A custom serializer may take any time.
     var isOwn: Bool { !Self.builtIn.contains(name) }
 }
 
 extension Serializer where Value == Data {
-    /// The bytes as they are.
+    /// A serializer that stores data without a change.
     public static var data: Serializer { Serializer(name: "data", encode: { $0 }, decode: { $0 }) }
 }

@@ -1,8 +1,9 @@
 public import Foundation
 
-/// A stored value without the type that wrote it: read, changed and written by the names of its properties.
+/// A stored value without its Swift type. Its properties can be read, changed and written by name.
 ///
-/// It is `Codable` itself, so that a `StorageKey<StoredDocument>` or a collection of documents opens any JSON or property list in a slot.
+/// A `StorageKey<StoredDocument>` or a collection of documents can read any JSON or property list in a slot, because
+/// documents are `Codable`.
 ///
 /// ```swift
 /// document.rename("name", to: "title")
@@ -16,56 +17,62 @@ public struct StoredDocument: Hashable, Sendable, Codable {
     /// Creates a document.
     public init(_ root: DocumentValue = .object([:])) { self.root = root }
 
-    /// Reads any content.
+    /// Decodes any content.
     public init(from decoder: any Decoder) throws { root = try DocumentValue(from: decoder) }
 
-    /// Writes the content, and nothing around it.
+    /// Encodes the content without a wrapper.
     public func encode(to encoder: any Encoder) throws { try root.encode(to: encoder) }
 
-    /// The document of a value, as JSON shows it.
-    /// - Throws: What the value's own `encode(to:)` throws.
+    /// Creates a document with the JSON content of a value.
+    /// - Throws: The errors of the value's `encode(to:)`.
     public init<Value: Encodable>(encoding value: Value) throws {
         self = try Coders.jsonDecoder.decode(StoredDocument.self, from: try Coders.jsonEncoder.encode(value))
     }
 
-    /// Reads a JSON document.
+    /// Parses a JSON document.
     public init(json: Data) throws { self = try Coders.jsonDecoder.decode(StoredDocument.self, from: json) }
 
-    /// The document as JSON, with sorted names.
+    /// Returns the document as JSON with sorted property names.
     public func json() throws -> Data { try Coders.jsonEncoder.encode(self) }
 
-    /// The value that the document describes.
-    /// - Throws: `DecodingError` when it is not such a value.
+    /// Decodes the document as a value.
+    /// - Throws: `DecodingError` if the document does not describe such a value.
     public func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
         try Coders.jsonDecoder.decode(type, from: try json())
     }
 
-    /// The value at a place of the document.
-    /// - Throws: `DecodingError` when there is none, or it is another.
+    /// Decodes the part of the document at a path. A missing part is decoded as null.
+    /// - Throws: `DecodingError` if the part does not describe such a value.
     public func decode<Value: Decodable>(_ type: Value.Type = Value.self, at path: DocumentPath) throws -> Value {
         try StoredDocument(self[path] ?? .null).decode(type)
     }
 
     // MARK: Looking and changing
 
-    /// The value at a place; nil where there is none. Setting nil removes it, setting a value makes the objects on the way to it; nothing happens where a
-    /// text or a number is in the way, or a list has no such position (its end may be appended to).
+    /// The value at a path; nil if there is none.
+    ///
+    /// Setting nil removes the value. Setting a value creates the missing objects on the path. Nothing happens if a
+    /// string or number is on the path, or if a list does not have the position. The position after the last element
+    /// appends to the list.
     public subscript(path: DocumentPath) -> DocumentValue? {
         get { Self.value(in: root, path.components[...]) }
         set { Self.set(newValue, in: &root, path.components[...]) }
     }
 
-    /// The names of the properties, sorted; none when the document is no object.
+    /// The sorted names of the properties; empty if the document is not an object.
     public var names: [String] { root.object.map { $0.keys.sorted() } ?? [] }
 
-    /// Gives a property another name, in the same place or another; a property of that name is replaced. Nothing happens when it is not there, or the new place cannot be
-    /// made, since a text or a number is in the way or a list has no such position.
+    /// Renames or moves a property. An existing property at the new path is replaced.
+    ///
+    /// The document is not changed if the property does not exist, or if the new path cannot be created. A path cannot
+    /// be created if a string or number is on it, or if a list does not have the position.
     public mutating func rename(_ path: DocumentPath, to newPath: DocumentPath) {
         guard path != newPath, let value = self[path] else { return }
         if case .name? = path.components.first, case .name? = newPath.components.first,
             path.components.count + newPath.components.count == 2
         {
-            // Within one object nothing is in the way: it is changed where it is.
+            // Both paths are names in the root object. The new path can always be created, so no copy of the document
+            // is needed.
             self[path] = nil
             self[newPath] = value
             return
@@ -76,26 +83,26 @@ public struct StoredDocument: Hashable, Sendable, Codable {
         if renamed[newPath] != nil { self = renamed }
     }
 
-    /// Removes a property. Nothing happens when it is not there.
+    /// Removes a property. Nothing happens if it does not exist.
     public mutating func remove(_ path: DocumentPath) { self[path] = nil }
 
-    /// Adds a property, unless it is there already.
+    /// Adds a property, unless it exists.
     public mutating func add(_ path: DocumentPath, default value: DocumentValue) {
         if self[path] == nil { self[path] = value }
     }
 
-    /// Copies a property. Nothing happens when it is not there.
+    /// Copies a property. Nothing happens if it does not exist.
     public mutating func copy(_ path: DocumentPath, to newPath: DocumentPath) {
         if let value = self[path] { self[newPath] = value }
     }
 
-    /// Changes a property where it is there.
+    /// Changes a property, if it exists.
     public mutating func update(_ path: DocumentPath, _ change: (DocumentValue) throws -> DocumentValue) rethrows {
         if let value = self[path] { self[path] = try change(value) }
     }
 
-    /// Gives a property another type, where it is there and is not null.
-    /// - Throws: ``DocumentError`` when the value has no such form: "x" is no number, 1.5 no whole one.
+    /// Converts a property to another type, if it exists and is not null.
+    /// - Throws: ``DocumentError`` if the value cannot be converted: "x" is not a number, and 1.5 is not an integer.
     public mutating func convert(_ path: DocumentPath, to type: AttributeType) throws {
         guard let value = self[path], value != .null else { return }
         guard let converted = type.converted(value) else {
@@ -148,9 +155,9 @@ public struct StoredDocument: Hashable, Sendable, Codable {
     }
 }
 
-/// Why a document could not be changed as a step asked. It names the place, never the content.
+/// A change that a document does not allow. The error names the path, never the content.
 public struct DocumentError: LocalizedError, Sendable, CustomStringConvertible {
-    /// The place.
+    /// The path of the value that could not be changed.
     public let path: DocumentPath
     private let what: String
 
@@ -159,9 +166,9 @@ public struct DocumentError: LocalizedError, Sendable, CustomStringConvertible {
         self.what = what
     }
 
-    /// One sentence, without any of the content.
+    /// One sentence that contains nothing of the content.
     public var errorDescription: String? { description }
 
-    /// One sentence, without any of the content.
+    /// One sentence that contains nothing of the content.
     public var description: String { "\(path) \(what)" }
 }
