@@ -7,12 +7,12 @@ import BackendContract
     import Synchronization
     import TestSupport
 
-    /// The keyring, against a real daemon.
+    /// The benches of the keyring backend, with a real daemon.
     let keyringBenches: [LawBench] = [.keyring]
 
     extension LawBench {
-        /// Stores under services of their own in the keyring of the test process. A reopened one has a connection of its own, as a new process
-        /// would.
+        /// Each store has a unique service in the keyring of the test process.
+        /// A reopened store has a new connection, as in a new process.
         static let keyring = LawBench(
             name: "keyring", capabilities: KeyringServices.store("capabilities", .shared, directory: "").capabilities, scale: 0.2,
             makeStore: { try KeyringServices.newStore() },
@@ -27,7 +27,7 @@ import BackendContract
             })
     }
 
-    /// The services that benches made, and what secret-tool can do to them.
+    /// The services that the benches made, and access to their items with secret-tool.
     private enum KeyringServices {
         private static let names = Mutex<[BackendIdentity: String]>([:])
 
@@ -75,6 +75,6 @@ import BackendContract
         }
     }
 #else
-    /// A build without the keyring has none to check.
+    /// A build without the keyring has no keyring bench.
     let keyringBenches: [LawBench] = []
 #endif

@@ -4,10 +4,12 @@ import Synchronization
 
 @testable import BackendContract
 
-/// A rehearsal over memory that changes the memory itself with every second call, where it may: what it finds is then partly below and partly rehearsed.
+/// A rehearsal over memory. If `mixes` is set, every second call changes the memory itself where that is allowed.
+/// A read then finds some values in the store below and some in the rehearsal.
 ///
-/// A rehearsal looks at the store below and then keeps its change; what another program writes in between, it cannot refuse. So that the two halves are
-/// one store to the laws, a call that goes below has the store to itself.
+/// A rehearsal reads the store below and then records its change.
+/// It cannot refuse a change that another program makes in between.
+/// A call that changes the store below therefore runs alone, so that both parts act as one store.
 final class MixedRehearsal: StorageBackend {
     private struct Turns {
         var isBelow = false
@@ -37,7 +39,7 @@ final class MixedRehearsal: StorageBackend {
         return try await goesBelow ? rehearsal.base.apply(mutations) : rehearsal.apply(mutations)
     }
 
-    /// Begins a call once no call has the store to itself. Returns whether the call goes below.
+    /// Waits until no call runs alone, and starts a call. Returns whether the call changes the store below.
     private func begin(_ mutations: [StorageMutation]) async -> Bool {
         while true {
             let goesBelow: Bool? = turns.withLock { turns in
@@ -52,7 +54,7 @@ final class MixedRehearsal: StorageBackend {
         }
     }
 
-    /// Whether the rehearsal has changed a slot of these mutations.
+    /// Returns whether the rehearsal has changed a slot of these mutations.
     private func isRehearsed(_ mutations: [StorageMutation]) -> Bool {
         rehearsal.changes.slots.withLock { slots in mutations.contains { slots[$0.address] != nil } }
     }
@@ -78,7 +80,7 @@ final class MixedRehearsal: StorageBackend {
 }
 
 extension LawBench {
-    /// A rehearsal over memory: the laws do not tell it from a store.
+    /// A bench of rehearsals over memory. They must keep the laws like any other store.
     static func rehearsal(_ name: String, _ capabilities: BackendCapabilities, mixes: Bool) -> LawBench {
         var bench = LawBench.memory(
             name, capabilities, unwrap: { medium(of: ($0 as? MixedRehearsal)?.rehearsal.base ?? $0) })

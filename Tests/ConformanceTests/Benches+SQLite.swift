@@ -8,11 +8,12 @@ import BackendContract
     import Sealing
     import TestSupport
 
-    /// Sealed rows in real databases.
+    /// The benches of the encrypted SQLite backend, with real databases.
     let sqliteBenches: [LawBench] = [.sqlite]
 
     extension LawBench {
-        /// Databases, each alone in a folder of its own with its key file. A reopened one shares nothing with the first, as in a new process.
+        /// Each database is in a separate folder with its key file.
+        /// A reopened store shares nothing with the first one, as in a new process.
         static let sqlite = LawBench(
             name: "encrypted SQLite", capabilities: sqliteStore(at: "/unused.sqlite").capabilities,
             makeStore: { sqliteStore(at: TemporaryDirectory.unendingFile("store.sqlite").path) },
@@ -39,6 +40,6 @@ import BackendContract
             source: KeyFileSource(path: folder + "/state/key", deadline: deadline, runtime: .live), deadline: deadline, runtime: .live)
     }
 #else
-    /// A build without SQLite has none to check.
+    /// A build without SQLite has no SQLite bench.
     let sqliteBenches: [LawBench] = []
 #endif

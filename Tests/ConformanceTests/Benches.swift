@@ -6,7 +6,7 @@ import Foundation
 import MemoryBackend
 import TestSupport
 
-/// Every backend that the laws are checked on. Adding one is one line here.
+/// The backends on which the laws are checked. A new backend needs one line here.
 let benches: [LawBench] = [
     .memory(),
     .memory("memory as a durable store between processes", durableStoreClaims),
@@ -19,16 +19,16 @@ let benches: [LawBench] = [
     .propertyList,
 ]
 
-/// Claims like those of a property list.
+/// Capabilities like those of a property list.
 private let durableStoreClaims = BackendCapabilities(
     durability: .durable, atomicBatch: true, crossProcess: true, protection: .plain, storesNativeValues: true, sharedWithOthers: true)
 
-/// Claims like those of a keyring.
+/// Capabilities like those of a keyring.
 private let smallStoreClaims = BackendCapabilities(
     durability: .untilPowerLoss, crossProcess: true, protection: .keychain, maximumValueSize: 20_000, sharedWithOthers: true)
 
 extension LawBench {
-    /// Stores in memory; `wrap` puts something around each, for the check that laws can be broken.
+    /// A bench of stores in memory. `wrap` puts another store around each, for tests that break laws.
     static func memory(
         _ name: String = "memory", _ capabilities: BackendCapabilities = InMemoryStore.ownCapabilities,
         wrap: @escaping @Sendable (InMemoryStore) -> any StorageBackend = { $0 },
@@ -47,7 +47,7 @@ extension LawBench {
             corrupt: { try medium($0).corrupt($1, bytes: [0xBA, 0xD0]) })
     }
 
-    /// The sample of a byte store, through the adapter.
+    /// A bench of the sample byte store, through `ByteStoreBackend`.
     static let folder = LawBench(
         name: "folder", capabilities: ByteStoreBackend(FolderByteStore(TemporaryDirectory.unendingFile("store"))).capabilities, scale: 0.5,
         makeStore: { ByteStoreBackend(FolderByteStore(TemporaryDirectory.unendingFile("store"))) },
@@ -67,8 +67,8 @@ extension LawBench {
         })
 }
 
-/// A bench was given a store that it did not make.
+/// The error of a bench that gets a store that it did not make.
 struct WrongStore: Error {}
 
-/// The medium under a store in memory.
+/// Returns the medium of a store in memory.
 @Sendable func medium(of store: any StorageBackend) -> MemoryMedium? { (store as? InMemoryStore)?.medium }

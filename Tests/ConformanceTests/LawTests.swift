@@ -3,14 +3,15 @@ import BackendContract
 import TestSupport
 import Testing
 
-/// A law and a bench that it is checked on: a failure prints both.
+/// A law and a bench on which it is checked. A failure prints both.
 struct Case: Sendable, CustomTestStringConvertible {
     let law: BackendLaw
     let bench: LawBench
 
     var testDescription: String { "\(bench): \(law)" }
 
-    /// With a quarter of the repetitions that a law asks for; `Scripts/prove laws` asks for all of them, and more.
+    /// All cases, with a quarter of the repetitions that the laws ask for.
+    /// `Scripts/prove laws` runs all repetitions and more.
     static let all = (benches + keyringBenches + sqliteBenches).flatMap { bench in
         var bench = bench
         bench.scale *= LawSettings().factor / 4
@@ -20,9 +21,9 @@ struct Case: Sendable, CustomTestStringConvertible {
 
 @Suite(.inTurn, .slow("starts programs"), .tags(.campaign, .keyring)) struct LawTests {
     @Test(arguments: Case.all)
-    func `every backend keeps every law that binds it`(_ pair: Case) async throws { try await pair.law.verify(on: pair.bench) }
+    func `every backend keeps every law that applies to it`(_ pair: Case) async throws { try await pair.law.verify(on: pair.bench) }
 
-    @Test func `every law is checked on some backend, and has a name of its own`() {
+    @Test func `every law is checked on some backend and has a unique name`() {
         for law in BackendLaw.all { #expect(Case.all.contains { $0.law.name == law.name }, "\(law)") }
         #expect(Set(BackendLaw.all.map(\.name)).count == BackendLaw.all.count)
     }

@@ -5,7 +5,7 @@ import MemoryBackend
 import TestSupport
 import Testing
 
-/// A faulty store, and laws that it must be seen to break.
+/// A store with a fault, and the laws that it must break.
 struct Mutant: Sendable, CustomTestStringConvertible {
     let name: String
     let breaks: [String]
@@ -22,7 +22,7 @@ struct Mutant: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { name }
 
-    /// The claims that most laws bind.
+    /// Capabilities to which most laws apply.
     static let fullClaims = BackendCapabilities(
         durability: .durable, atomicBatch: true, crossProcess: true, protection: .plain, storesNativeValues: true, sharedWithOthers: true)
 
@@ -49,7 +49,7 @@ struct Mutant: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func `a trace outside the store breaks the laws on names`() async throws {
+    @Test func `a trace outside the store breaks the law on hostile names`() async throws {
         var bench = LawBench.memory()
         bench.findStrayTraces = { _ in "a file beside the folder" }
         let law = try #require(BackendLaw.all.first { $0.name == "a hostile name works exactly, or is refused as invalidName" })

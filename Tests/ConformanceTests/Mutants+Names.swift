@@ -6,14 +6,14 @@ extension Mutant {
     static var metadata: [Mutant] {
         [
             Mutant(
-                "loses metadata", breaks: "metadata comes back exactly, every field for itself and all together",
-                "a put replaces the metadata whole: nothing of the old is left", "metadata survives reopening",
+                "loses metadata", breaks: "metadata is read exactly as written, each field alone and all together",
+                "a put replaces all metadata", "metadata survives reopening",
                 fault: .mutations { mutation in
                     guard case .put(let payload, _) = mutation.operation else { return mutation }
                     return .put(payload, at: mutation.address, if: mutation.precondition)
                 }),
             Mutant(
-                "takes an empty text for none", breaks: "metadata comes back exactly, every field for itself and all together",
+                "takes an empty text for none", breaks: "metadata is read exactly as written, each field alone and all together",
                 fault: .mutations { mutation in
                     guard case .put(let payload, var metadata) = mutation.operation else { return mutation }
                     if metadata.serializer?.isEmpty == true { metadata.serializer = nil }
@@ -31,7 +31,7 @@ extension Mutant {
     static var names: [Mutant] {
         [
             Mutant(
-                "composes names", breaks: "two spellings of one text are two names",
+                "composes names", breaks: "two spellings of one text in Unicode are two names",
                 "a hostile name works exactly, or is refused as invalidName",
                 "a hostile namespace works exactly, or is refused as invalidName", fault: .names { composed($0) }),
             Mutant(
@@ -52,7 +52,7 @@ extension Mutant {
         ]
     }
 
-    /// An address with its combining acute accents composed, as some file systems do.
+    /// Composes each e with a combining acute accent in an address, as some file systems do.
     private static func composed(_ address: StorageAddress) -> StorageAddress {
         func compose(_ text: String) -> String {
             let scalars = Array(text.unicodeScalars)

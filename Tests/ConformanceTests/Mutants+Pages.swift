@@ -4,10 +4,10 @@ import TestSupport
 
 extension Mutant {
     static var pages: [Mutant] {
-        let whole = "the pages of a namespace hold its values, each once, and no tombstones"
-        let exact = "the conditions of a query hold for all that its pages hold, and for nothing else"
-        let current = "after a change, a value is on the pages of what it is now, and on no others"
-        let stays = "a value that stays is on the pages once, whatever changes beside it meanwhile"
+        let whole = "the pages of a namespace contain each value once, and no tombstones"
+        let exact = "the pages of a query contain exactly the values that match its conditions"
+        let current = "after a change, a value is on the pages that match its new content, and on no others"
+        let stays = "a value that does not change is listed once, whatever changes beside it"
         return [
             Mutant(
                 "takes a short page for the last one", breaks: whole, exact,
@@ -53,7 +53,7 @@ extension Mutant {
                 }),
             Mutant(
                 "returns values without metadata on pages",
-                breaks: "a page holds each value as a read finds it, and no more of them than its limit",
+                breaks: "a page contains values as a read returns them, and at most as many as its limit",
                 fault: FaultyStore.Fault(page: { store, query, cursor, limit async throws(BackendError) in
                     let page = try await store.page(query, after: cursor, limit: limit)
                     let entries = page.entries.map { entry in
@@ -64,7 +64,7 @@ extension Mutant {
                     return StoragePage(entries, next: page.next)
                 })),
             Mutant(
-                "leaves damaged slots off its pages", breaks: "a damaged slot is on its pages as damaged, unless the whole store is",
+                "leaves damaged slots off its pages", breaks: "a page lists a damaged slot as damaged, unless the whole store is damaged",
                 fault: FaultyStore.Fault(page: { store, query, cursor, limit async throws(BackendError) in
                     let page = try await store.page(query, after: cursor, limit: limit)
                     return StoragePage(page.entries.filter { $0.record != nil }, next: page.next)
@@ -74,7 +74,7 @@ extension Mutant {
 }
 
 extension FaultyStore.Fault {
-    /// A fault that takes one question for another.
+    /// A fault that replaces each query with another one.
     fileprivate static func queries(_ change: @escaping @Sendable (StorageQuery) -> StorageQuery) -> Self {
         Self(
             page: { store, query, cursor, limit async throws(BackendError) in

@@ -4,7 +4,7 @@ import TestSupport
 
 extension Mutant {
     static var preconditions: [Mutant] {
-        let check = "a check changes nothing, and holds where its precondition does"
+        let check = "a check changes nothing, and succeeds if its precondition holds"
         return [
             Mutant(
                 "writes where it should only check", breaks: check,
@@ -13,7 +13,7 @@ extension Mutant {
                     return .tombstone(at: mutation.address, if: mutation.precondition)
                 }),
             Mutant(
-                "leaves checks out", breaks: check, "a batch whose check does not hold changes nothing",
+                "leaves checks out", breaks: check, "a batch with a failing check changes nothing",
                 fault: FaultyStore.Fault(apply: { store, mutations async throws(BackendError) in
                     let others = mutations.filter { $0.operation != .check }
                     var results = try await others.isEmpty ? [] : store.apply(others)
@@ -25,11 +25,11 @@ extension Mutant {
             Mutant(
                 "ignores preconditions", breaks: "the precondition absent holds for an empty slot only",
                 "the precondition of a revision holds for that state only",
-                "the revision of a deleted value opens nothing, also once the same value is back",
+                "the revision of a deleted value is never valid again, even if an equal value is put",
                 "of 100 tasks that change one state exactly one wins, in every round",
                 "of 100 tasks over two instances exactly one wins, in every round",
                 "a precondition holds against what another instance wrote",
-                "the precondition replaceable refuses a later schema version, an origin, and no other state",
+                "the precondition replaceable refuses only a later schema version, and any origin",
                 fault: .mutations { StorageMutation($0.address, $0.operation) }),
             Mutant(
                 "looks before it writes, without a lock", breaks: "of 100 tasks that change one state exactly one wins, in every round",
@@ -42,15 +42,15 @@ extension Mutant {
                 })),
             Mutant(
                 "ignores the precondition replaceable",
-                breaks: "the precondition replaceable refuses a later schema version, an origin, and no other state",
-                "of 16 puts in any order, the one of a later schema version stands in the end",
+                breaks: "the precondition replaceable refuses only a later schema version, and any origin",
+                "of 16 concurrent puts, the one with the latest schema version wins",
                 fault: .mutations { mutation in
                     guard case .replaceable = mutation.precondition else { return mutation }
                     return StorageMutation(mutation.address, mutation.operation)
                 }),
             Mutant(
                 "replaces a record without its origin",
-                breaks: "the precondition replaceable refuses a later schema version, an origin, and no other state",
+                breaks: "the precondition replaceable refuses only a later schema version, and any origin",
                 fault: FaultyStore.Fault(apply: { store, mutations async throws(BackendError) in
                     var changed: [StorageMutation] = []
                     for var mutation in mutations {
@@ -82,10 +82,10 @@ extension Mutant {
                 })),
             Mutant(
                 "derives revisions from the value", breaks: "no revision is used again, also after a delete",
-                "no revision is used again after reopening", "a revision stays as long as its state, and changes with it",
+                "no revision is used again after reopening", "a revision changes exactly when the state of its slot changes",
                 fault: contentRevisions),
             Mutant(
-                "gives a new revision with every read", breaks: "a revision stays as long as its state, and changes with it",
+                "gives a new revision with every read", breaks: "a revision changes exactly when the state of its slot changes",
                 "a value that was put is what the next read returns",
                 fault: .probes { probe in
                     guard case .value(var record) = probe else { return probe }
@@ -121,7 +121,7 @@ extension Mutant {
                 fault: FaultyStore.Fault(apply: { store, mutations async throws(BackendError) in try await store.apply(mutations).reversed()
                 })),
             Mutant(
-                "drops what does not fit into a batch of 100", breaks: "a large batch arrives whole",
+                "drops what does not fit into a batch of 100", breaks: "a large batch is applied completely",
                 fault: FaultyStore.Fault(apply: { store, mutations async throws(BackendError) in
                     let made = try await store.apply(Array(mutations.prefix(100)))
                     return made + mutations.dropFirst(100).map { _ in .applied(StorageRevision([1]), .durable) }
@@ -129,7 +129,7 @@ extension Mutant {
         ]
     }
 
-    /// Gives equal values equal revisions, and takes them for preconditions.
+    /// A fault that gives equal values equal revisions, and accepts these revisions as preconditions.
     private static var contentRevisions: FaultyStore.Fault {
         @Sendable func revision(of payload: StoragePayload) -> StorageRevision { StorageRevision(Array(payload.canonicalBytes.prefix(40))) }
         var fault = FaultyStore.Fault.results { mutation, result in

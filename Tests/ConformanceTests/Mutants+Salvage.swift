@@ -3,7 +3,7 @@ import MemoryBackend
 import TestSupport
 
 extension Mutant {
-    /// The claims of a store whose damaged slots have no name.
+    /// The capabilities of a store whose damaged slots have no name.
     static var sealedClaims: BackendCapabilities {
         var claims = fullClaims
         claims.sealsNames = true
@@ -12,7 +12,7 @@ extension Mutant {
 
     static var salvage: [Mutant] {
         let beside = "beside a damaged slot without a name the others are listed, and a handle reads and deletes it"
-        let one = "a handle of damage names one state of a slot, and nothing that came after it"
+        let one = "a handle of damage identifies one state of a slot, and no later state"
         let claims = sealedClaims
         return [
             Mutant(

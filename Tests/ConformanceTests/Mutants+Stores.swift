@@ -23,14 +23,14 @@ extension Mutant {
                 "metadata survives reopening", "a tombstone survives reopening", "an instance sees what another one wrote",
                 "of 100 tasks over two instances exactly one wins, in every round", fault: forgetful),
             Mutant(
-                "is another store every time", breaks: "two instances on one store have one identity and claim the same",
+                "is another store every time", breaks: "two instances of one store have the same identity and capabilities",
                 fault: FaultyStore.Fault(identity: { _ in BackendIdentity(kind: "memory", store: "\(UInt64.random(in: 0 ... .max))") })),
             Mutant(
                 "tells at once what was there once", breaks: "an instance sees what another one wrote",
-                "a second put replaces the first one whole", fault: hasty),
+                "a second put replaces the first one completely", fault: hasty),
             Mutant(
                 "answers from memory that nobody validates", breaks: "an instance sees what another one wrote",
-                "a second put replaces the first one whole",
+                "a second put replaces the first one completely",
                 fault: FaultyStore.Fault(read: { store, addresses, freshness async throws(BackendError) in
                     let probes = try await store.read(addresses, freshness)
                     return zip(addresses, probes).map { address, probe in
@@ -66,11 +66,11 @@ extension Mutant {
                 "gives every foreign value the same revision", breaks: "a foreign value changes its revision with its content",
                 fault: sameForeignRevision),
             Mutant(
-                "takes damaged bytes for nothing", breaks: "damaged bytes are reported as corrupt and never overwritten unseen",
-                "damage in one slot leaves the others readable, or nothing is claimed absent",
+                "takes damaged bytes for nothing", breaks: "damaged bytes are reported as corrupted, and overwritten only under their revision",
+                "with damage in one slot, the others are readable, or none is reported as absent",
                 fault: .probes { probe in if case .corrupt = probe { .absent } else { probe } }),
             Mutant(
-                "writes over damaged bytes", breaks: "damaged bytes are reported as corrupt and never overwritten unseen",
+                "writes over damaged bytes", breaks: "damaged bytes are reported as corrupted, and overwritten only under their revision",
                 fault: FaultyStore.Fault(apply: { store, mutations async throws(BackendError) in
                     var changed: [StorageMutation] = []
                     for mutation in mutations {
@@ -104,10 +104,10 @@ extension Mutant {
         [
             Mutant(
                 "promises more than it claims",
-                breaks: "after synchronize everything seen lasts at least as long as any change was promised to",
+                breaks: "after synchronize, everything read is as durable as any acknowledged change",
                 fault: FaultyStore.Fault(synchronize: { _ async throws(BackendError) in .process })),
             Mutant(
-                "does not do what its claim promises", breaks: "no change claims to last longer than the backend claims",
+                "does not do what its claim promises", breaks: "no change reports more durability than the backend claims",
                 fault: .results { _, result in if case .applied(let revision, _) = result { .applied(revision, .process) } else { result } }
             ),
             Mutant(
@@ -122,7 +122,7 @@ extension Mutant {
                 })),
             Mutant(
                 "says that a cancelled put was not made, and makes it",
-                breaks: "a cancelled caller leaves no half write, and an honest answer",
+                breaks: "a cancelled call writes completely or not at all, and reports which",
                 fault: FaultyStore.Fault(apply: { store, mutations async throws(BackendError) in
                     let results = await Task { try? await store.apply(mutations) }.value
                     if Task.isCancelled { throw BackendError(.cancelled, "Cancelled.") }
@@ -132,7 +132,7 @@ extension Mutant {
                 "mixes slots up when it is in a hurry", breaks: "tasks that use different slots at once do not disturb each other",
                 fault: .names { $0.name == "slot 4" ? StorageAddress("slot 5", in: $0.namespace) : $0 }),
             Mutant(
-                "writes the metadata after the value", breaks: "a read never sees a value that was not put whole",
+                "writes the metadata after the value", breaks: "a read never returns part of a value",
                 fault: FaultyStore.Fault(apply: { store, mutations async throws(BackendError) in
                     guard mutations.count == 1, case .put(let payload, _) = mutations[0].operation else {
                         return try await store.apply(mutations)

@@ -6,7 +6,7 @@ extension Mutant {
     static var values: [Mutant] {
         [
             Mutant(
-                "cuts values off at 64 KiB", breaks: "a value of 1 MiB is kept whole, or refused as too large before anything is written",
+                "cuts values off at 64 KiB", breaks: "a value of 1 MiB is stored completely, or refused as too large before anything is written",
                 fault: .mutations { mutation in
                     guard case .put(.bytes(let bytes), let metadata) = mutation.operation else { return mutation }
                     return .put(.bytes(Array(bytes.prefix(65_536))), metadata, at: mutation.address, if: mutation.precondition)
@@ -23,7 +23,7 @@ extension Mutant {
                         if: mutation.precondition)
                 }),
             Mutant(
-                "returns native values as bytes", breaks: "a native value of every kind comes back as it was put",
+                "returns native values as bytes", breaks: "a native value of every kind is read as written",
                 fault: .probes { probe in
                     guard case .value(var record) = probe, case .native(let value) = record.payload else { return probe }
                     record.payload = .bytes(value.canonicalBytes)
@@ -52,7 +52,7 @@ extension Mutant {
                     return [.applied(nil, .durable)]
                 })),
             Mutant(
-                "appends to what is there", breaks: "a second put replaces the first one whole",
+                "appends to what is there", breaks: "a second put replaces the first one completely",
                 fault: FaultyStore.Fault(apply: { store, mutations async throws(BackendError) in
                     var grown: [StorageMutation] = []
                     for mutation in mutations {

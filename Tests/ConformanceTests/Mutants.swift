@@ -3,17 +3,17 @@ import MemoryBackend
 import Synchronization
 import TestSupport
 
-/// Stores with one fault each. A law that no mutant breaks is a law that may not be checked at all.
+/// Stores with one fault each. A law that no mutant breaks may not be checked at all.
 extension Mutant {
     static let all: [Mutant] = values + preconditions + batches + metadata + names + pages + instances + foreign + salvage + timing + small
 
-    /// Stores that claim little, for the laws that bind only those.
+    /// Mutants with few capabilities, for the laws that apply only to such stores.
     private static var small: [Mutant] {
         let claims = BackendCapabilities(durability: .durable, maximumValueSize: 20_000)
         return [
             Mutant(
                 "cuts off what is too large", breaks: "the largest value claimed fits, and one byte more is refused as too large",
-                "a value of 1 MiB is kept whole, or refused as too large before anything is written", claims: claims,
+                "a value of 1 MiB is stored completely, or refused as too large before anything is written", claims: claims,
                 fault: .mutations { mutation in
                     guard case .put(.bytes(let bytes), let metadata) = mutation.operation else { return mutation }
                     return .put(.bytes(Array(bytes.prefix(20_000))), metadata, at: mutation.address, if: mutation.precondition)
@@ -27,17 +27,17 @@ extension Mutant {
                 }),
             Mutant(
                 "fails all calls of a group for one of them",
-                breaks: "a call that is refused takes no other call with it that is made at the same time", claims: claims,
+                breaks: "a refused call does not affect other calls made at the same time", claims: claims,
                 fault: sharedFailure),
             Mutant(
-                "takes native values that it does not claim", breaks: "a native value is refused as unsupported where none are claimed",
+                "takes native values that it does not claim", breaks: "a backend without native values refuses them as unsupported",
                 claims: claims,
                 fault: .mutations { mutation in
                     guard case .put(.native(let value), let metadata) = mutation.operation else { return mutation }
                     return .put(.bytes(value.canonicalBytes), metadata, at: mutation.address, if: mutation.precondition)
                 }),
             Mutant(
-                "calls everything applied if anything was", breaks: "of mutations that are not a batch each result is true by itself",
+                "calls everything applied if anything was", breaks: "without atomic batches, each mutation has a separate, true result",
                 claims: claims,
                 fault: FaultyStore.Fault(apply: { store, mutations async throws(BackendError) in
                     let results = try await store.apply(mutations)
@@ -47,7 +47,7 @@ extension Mutant {
         ]
     }
 
-    /// Calls wait until one of them is refused, and then all of them are.
+    /// A fault that refuses all concurrent calls as soon as one of them is refused.
     private static var sharedFailure: FaultyStore.Fault {
         let refusal = Shared<BackendError?>(nil)
         return FaultyStore.Fault(apply: { store, mutations async throws(BackendError) in

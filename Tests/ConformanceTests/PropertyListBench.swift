@@ -6,7 +6,7 @@ import Foundation
 import TestSupport
 
 extension LawBench {
-    /// Property lists, each alone in a folder of its own; other programs write it in place, as Foundation does.
+    /// Each property list is in a separate folder. Other programs write it in place, as Foundation does.
     static let propertyList = LawBench(
         name: "property list", capabilities: propertyListStore(at: "/unused.plist").capabilities,
         makeStore: { propertyListStore(at: TemporaryDirectory.unendingFile("store.plist").path) },
@@ -32,7 +32,7 @@ private func propertyListStore(at path: String) -> PropertyListStore {
         runtime: .live)
 }
 
-/// Sets one entry and leaves all others, our reserved dictionary included, as `UserDefaults` does.
+/// Sets one entry and keeps all others, including the reserved dictionary, as `UserDefaults` does.
 private func change(_ address: StorageAddress, to text: String, in store: any StorageBackend) throws {
     let file = URL(filePath: store.identity.store)
     var entries: [String: Any] = [:]

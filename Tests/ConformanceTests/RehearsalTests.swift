@@ -4,7 +4,7 @@ import MemoryBackend
 import Synchronization
 import Testing
 
-/// A store below a rehearsal that counts what would change it.
+/// A store below a rehearsal. It counts the calls that change it.
 private final class Watched: StorageBackend {
     let store = InMemoryStore()
     let changes = Atomic(0)
@@ -36,7 +36,7 @@ private final class Watched: StorageBackend {
 @Suite struct RehearsalTests {
     private let address = StorageAddress("slot")
 
-    @Test func `a rehearsal of everything that the laws do changes nothing in the store below`() async throws {
+    @Test func `a rehearsal does not change the store below`() async throws {
         let below = Watched()
         try await below.store.apply([.put(.bytes([1]), at: address), .tombstone(at: StorageAddress("gone"))]).forEach {
             #expect($0.isApplied)
@@ -56,7 +56,7 @@ private final class Watched: StorageBackend {
         #expect(try await Set(below.store.addresses(in: .values)) == [address, StorageAddress("gone")])
     }
 
-    @Test func `a slot that another program changes below a rehearsed change shows what that program wrote`() async throws {
+    @Test func `a slot that another program changes below a rehearsed change has the value of that program`() async throws {
         let below = InMemoryStore()
         let rehearsal = RehearsalStore(over: below)
         #expect(try await rehearsal.apply(.put(.bytes([1]), at: address, if: .absent)).isApplied)

@@ -5,27 +5,29 @@ import LocalData
     import FoundationNetworking
 #endif
 
-/// A sealing key in a key management service that speaks HTTP: `GET` answers with the 32 bytes of the key or 404, `PUT` stores a first key.
+/// A sealing key in a key management service that speaks HTTP.
+///
+/// `GET` returns the 32 bytes of the key, or 404. `PUT` stores a first key.
 public struct KeyService: CustomKeySource {
     private let key: URL
     private let token: @Sendable () -> String
 
-    /// Names the key, and gives the token that the service asks for.
+    /// Creates a source for the key at an address. The closure returns the token that the service asks for.
     public init(key: URL, token: @escaping @Sendable () -> String) { (self.key, self.token) = (key, token) }
 
-    /// The key is on another machine, and what opens it there is not on a disk of this one.
+    /// The key is stored on another machine, and the token for it is not on a disk of this machine.
     public var protection: ProtectionLevel { .keychain }
 
-    /// Fetches the key; nil when the service has none.
+    /// Fetches the key, or returns nil if the service has none.
     public func load() async throws -> SealingKeyMaterial? {
         let (status, content) = try await send("GET")
-        // Only the service itself can say that there is no key. Whatever else goes wrong proves nothing.
+        // Only a 404 from the service proves that there is no key. Every other failure is an error.
         return status == 404 ? nil : try SealingKeyMaterial(bytes: content)
     }
 
-    /// Stores a first key, unless the service has one by then.
+    /// Stores a first key, unless the service already has one.
     public func create(_ new: SealingKeyMaterial) async throws -> SealingKeyMaterial {
-        // The service refuses with 412 if another process was faster.
+        // The service answers with 412 if another process was faster.
         let (status, _) = try await send("PUT", new.withBytes { Data($0) })
         if status == 201 { return new }
         guard let present = try await load() else { throw refusal(StorageError.unavailable, "The key service lost the key. Try again.") }

@@ -1,17 +1,17 @@
 import LocalData
 
-/// What the tests run of the guide's samples.
+/// The samples of the guide that tests run.
 public enum Samples {
-    /// The sample's key of the older place.
+    /// The key of the legacy location in the sample.
     public static var legacyToken: StorageKey<String> { .legacyToken }
-    /// The sample's key of today.
+    /// The current key in the sample.
     public static var modernToken: StorageKey<String> { .modernToken }
 
     struct MyCatalog: StorageKeyCatalog {
         var allKeys: [AnyStorageKey] { [.key(StorageKey.modernToken)] }
     }
 
-    /// The sample's launch.
+    /// Registers the catalog of the sample and sweeps it.
     @discardableResult
     public static func sweep() async throws -> MigrationReport {
         try await StorageRouter.shared.registerCatalog(MyCatalog(), migrateImmediately: true)

@@ -1,7 +1,7 @@
 import LocalData
 
-/// What the tests run of the guide's samples.
+/// The samples of the guide about custom migrations that tests run.
 public enum CustomSamples {
-    /// The sample's key of today.
+    /// The current key in the sample.
     public static var modernToken: StorageKey<String> { .modernToken }
 }

@@ -1,6 +1,7 @@
 import LocalData
 
-/// Belongs to the main actor without saying so: what a module with main-actor isolation by default is made for.
+/// A class that is isolated to the main actor without an annotation, because main-actor isolation is the default of
+/// this module.
 final class Window {
     var width = 800
 

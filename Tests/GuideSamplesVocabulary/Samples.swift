@@ -1,8 +1,10 @@
 package import LocalDataVocabulary
 
-/// The samples of a document about plans for another store, as nearly to the letter as they can be: what loads a container there registers a catalog here.
+/// The samples of the Crush documentation about migration plans, changed as little as possible.
+///
+/// These samples register a catalog where the original loads a container.
 package enum VocabularySamples {
-    /// What older programs stored.
+    /// A record in the form that older programs stored.
     package struct Old: Codable, Sendable, Identifiable {
         package var id: String
         package var newProperty: String
@@ -13,7 +15,7 @@ package enum VocabularySamples {
         }
     }
 
-    /// What is stored now.
+    /// A record in its current form.
     package struct New: Codable, Sendable, Identifiable, Equatable {
         package var id: String
         package var newProperty: String
@@ -21,7 +23,7 @@ package enum VocabularySamples {
         package init(id: String, newProperty: String) { (self.id, self.newProperty) = (id, newProperty) }
     }
 
-    /// The samples' entity; what it has beside `newProperty` is not stored in a property of its own but in its id.
+    /// Returns the collection of the old records. Their id is not one of the attributes that the samples declare.
     package static func old(_ domain: StorageDomain) -> StorageCollection<Old> {
         StorageCollection("NewEntity", domain: domain, owner: "Samples", description: "What the samples store", typeTag: "NewEntity")
     }
@@ -31,7 +33,7 @@ package enum VocabularySamples {
             .version(version)
     }
 
-    /// The catalog of one version of the samples' program.
+    /// The catalog of one version of the program in the samples.
     package struct Catalog: StorageKeyCatalog {
         package let id = "samples"
         package let allKeys: [AnyStorageKey]
@@ -116,7 +118,7 @@ package enum VocabularySamples {
         )
     }
 
-    /// The bare names of what the samples leave out, and a policy of one's own under its short name.
+    /// A custom policy, which uses the short names of this vocabulary and refuses a store of another version.
     package struct Refusing: StorageMigrationPolicy {
         package struct Refused: Error {}
         package init() {}

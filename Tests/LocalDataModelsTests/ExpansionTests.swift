@@ -7,9 +7,9 @@
     import TestSupport
     import Testing
 
-    /// What the macros write, letter by letter, and what they refuse.
+    /// The exact code that the macros generate, and the declarations that they refuse.
     @Suite(.inTurn) struct ExpansionTests {
-        /// Expects what becomes of a source, or what is said about it.
+        /// Expects the expansion of a source text, and the diagnostics about it.
         private func expect(
             _ source: String, becomes expanded: String, _ diagnostics: [DiagnosticSpec] = [],
             _ location: Testing.SourceLocation = #_sourceLocation
@@ -24,7 +24,7 @@
                 failureHandler: { Issue.record(Comment(rawValue: $0.message), sourceLocation: location) })
         }
 
-        /// Expects a refusal that says what to do.
+        /// Expects one diagnostic, which says what to do.
         private func expectRefusal(
             _ source: String, becomes expanded: String, saying message: String, line: Int, column: Int,
             _ location: Testing.SourceLocation = #_sourceLocation
@@ -32,7 +32,7 @@
             expect(source, becomes: expanded, [DiagnosticSpec(message: message, line: line, column: column)], location)
         }
 
-        @Test func `every kind of property`() {
+        @Test func `the description contains every kind of stored property`() {
             expect(
                 """
                 @StorageModel struct Note {
@@ -79,7 +79,7 @@
                     """)
         }
 
-        @Test func `names, and properties that are not stored`() {
+        @Test func `names can be changed, and properties that are not stored are left out`() {
             expect(
                 """
                 @StorageModel public struct Note {
@@ -121,7 +121,7 @@
                     """)
         }
 
-        @Test func `CodingKeys that are there count, and are not written again`() {
+        @Test func `declared CodingKeys are used and not generated again`() {
             expect(
                 """
                 @StorageModel struct Note {
@@ -155,7 +155,7 @@
                     """)
         }
 
-        @Test func `a class, types by their longer names, and defaults that are no literals`() {
+        @Test func `a class, qualified type names and defaults that are not literals are supported`() {
             expect(
                 """
                 @StorageModel final class Note: Codable {
@@ -233,7 +233,7 @@
                     """)
         }
 
-        @Test func `what cannot be stored is refused, with what to do`() {
+        @Test func `declarations that cannot be stored are refused with what to do`() {
             for (kind, body) in [("enum", "case red"), ("actor", "var title: String")] {
                 expectRefusal(
                     "@StorageModel \(kind) Note {\n\(body)\n}", becomes: "\(kind) Note {\n\(body)\n}",

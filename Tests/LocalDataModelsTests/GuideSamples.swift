@@ -1,4 +1,4 @@
-// The guides' samples with macros; `Scripts/check-snippets` compares.
+// The samples of the guides with macros. `Scripts/check-snippets` compares them with the guides.
 // snippet.hide
 #if Macros
     import Foundation
@@ -22,7 +22,7 @@
     }
 
     @Suite(.inTurn) struct GuideModelTests {
-        @Test func `an older card has the default, and its colour under the new name`() async throws {
+        @Test func `an older card has the default value, and its color under the new name`() async throws {
             let router = StorageRouter(configuration: .inMemory())
             let cards = StorageKeyGroup(owner: "Tests", domain: .userDefaults)
             let old: StorageKey<StoredDocument> = cards.key("card", "A card")

@@ -11,7 +11,7 @@
         var parts: [Part] = []
     }
 
-    /// A model that other modules see.
+    /// A public model, as other modules use it.
     @StorageModel public struct Note: Hashable {
         @Attribute(originalName: "heading") var title: String
         @Attribute(name: "star_count") var stars: Int = 0
@@ -23,7 +23,7 @@
         var shout: String { title.uppercased() }
     }
 
-    /// What a program stored before.
+    /// The value that an earlier version of the program stored.
     struct OldNote: Codable {
         var heading: String
         var parts: [Part]
@@ -38,7 +38,7 @@
         }
     }
 
-    /// Models that were declared by the macros, stored for real.
+    /// Models that are declared with the macros, stored and read in every kind of store.
     @Suite(.inTurn) struct ModelTests {
         enum Place: CaseIterable { case database, propertyList, memory }
 
@@ -62,7 +62,7 @@
             StorageKey(name: "note", domain: domain, owner: "Tests", description: "A note")
         }
 
-        @Test(arguments: Place.allCases) func `a model is stored whole, without what is transient`(place: Place) async throws {
+        @Test(arguments: Place.allCases) func `a model is stored without its transient properties`(place: Place) async throws {
             try await withLaunches(place) { launch, domain in
                 var note = Note(
                     title: "a", stars: 3, color: .red, due: Date(timeIntervalSinceReferenceDate: 5), parts: [Part(name: "p", parts: [])])
@@ -76,7 +76,7 @@
             }
         }
 
-        @Test(arguments: Place.allCases) func `an older value gets its defaults, and its property the new name`(place: Place) async throws {
+        @Test(arguments: Place.allCases) func `an older value gets defaults, and its renamed property is found`(place: Place) async throws {
             try await withLaunches(place) { launch, domain in
                 try await launch().set(OldNote(heading: "a", parts: []), for: key(domain))
                 let read = try await launch().get(key(domain, Note.self))
@@ -87,7 +87,7 @@
             }
         }
 
-        @Test(arguments: Place.allCases) func `a class has whatever initialisers it likes`(place: Place) async throws {
+        @Test(arguments: Place.allCases) func `a class may have any initializers`(place: Place) async throws {
             try await withLaunches(place) { launch, domain in
                 try await launch().set(Contact(named: "Sam"), for: key(domain))
                 let read = try await launch().get(key(domain, Contact.self))
@@ -96,7 +96,7 @@
             }
         }
 
-        @Test func `the description is what one would write by hand`() {
+        @Test func `the generated description equals a handwritten one`() {
             #expect(
                 Note.attributes == [
                     AttributeDescription("title", .string, originalName: "heading"),

@@ -1,7 +1,7 @@
 #if Macros
     import LocalDataModels
 
-    /// A program whose own types have the names of the marks says which it means.
+    /// A program with types that have the names of the macros. It selects the macros by their module.
     enum Elsewhere {
         @propertyWrapper struct Attribute<Value> {
             var wrappedValue: Value

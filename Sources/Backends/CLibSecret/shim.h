@@ -1,9 +1,10 @@
 #pragma once
 #include <gio/gio.h>
 
-// The functions of libsecret that are used, declared here. To find libsecret's own header, its .pc file would have to be read; through GIO's private requirements that
-// leads to one with -pthread, which SwiftPM does not allow and warns of in every build. GObject's .pc file finds GLib's headers and no more.
-// Scripts/check compares these declarations with libsecret's.
+// Declarations of the functions of libsecret that are used. libsecret's header can only be found with its .pc file.
+// Through GIO's private requirements, that file leads to one with -pthread. SwiftPM does not allow this flag and
+// warns of it in every build. GObject's .pc file finds only GLib's headers. Scripts/check compares these declarations
+// with libsecret's.
 #ifndef __SECRET_SERVICE_H__
 typedef struct _SecretValue SecretValue;
 typedef struct _SecretServicePrivate SecretServicePrivate;
@@ -20,18 +21,20 @@ SecretValue *secret_value_new(const gchar *secret, gssize length, const gchar *c
 const gchar *secret_value_get(SecretValue *value, gsize *length);
 void secret_value_unref(gpointer value);
 
-// GLib's, declared for the call at the end.
+// Functions of GLib, declared for localdata_call_with_descriptor below.
 GUnixFDList *g_unix_fd_list_new(void);
 gint g_unix_fd_list_append(GUnixFDList *list, gint fd, GError **error);
 
-// The paths API: the only part of libsecret that opens a session and codes secrets without searching, unlocking or prompting by itself.
+// The D-Bus paths API of libsecret. It is the only part that opens a session and encodes secrets without searching,
+// unlocking or prompting.
 const gchar *secret_service_get_session_dbus_path(SecretService *self);
 GVariant *secret_service_encode_dbus_secret(SecretService *service, SecretValue *value);
 SecretValue *secret_service_decode_dbus_secret(SecretService *service, GVariant *value);
 
-// A SecretService on a connection of our own. libsecret's constructor always asks for the session bus that GIO shares within a process,
-// which can never be replaced once it died; a subclass takes that back while the object is still being constructed. Written in C because
-// GObject classes and variadic functions are not imported into Swift.
+// A SecretService object on a separate connection. libsecret's constructor always requests the session bus connection
+// that GIO shares within a process. That connection can never be replaced after it was closed. A subclass therefore
+// clears the bus type during construction. Written in C because Swift does not import GObject classes and variadic
+// functions.
 
 static inline GObject *localdata_service_construct(GType type, guint count, GObjectConstructParam *parameters) {
     GObjectClass *parent = (GObjectClass *)g_type_class_peek(secret_service_get_type());
@@ -47,7 +50,7 @@ static inline void localdata_service_class_init(gpointer klass, gpointer data) {
     ((GObjectClass *)klass)->constructor = localdata_service_construct;
 }
 
-// The type of such objects. The first call must be over before another begins.
+// Returns the type of such objects. The first call must return before another one begins.
 static inline GType localdata_secret_service_type(void) {
     GTypeQuery parent;
     GType type = g_type_from_name("LocalDataSecretService");
@@ -58,14 +61,14 @@ static inline GType localdata_secret_service_type(void) {
         (GTypeFlags)0);
 }
 
-// Makes a service object of that type, without talking to the daemon.
+// Creates a service object of that type without contacting the daemon.
 static inline SecretService *localdata_secret_service_new(
     GType type, GDBusConnection *connection, GCancellable *cancellable, GError **error) {
     return (SecretService *)g_initable_new(type, cancellable, error, "g-connection", connection, NULL);
 }
 
-// Calls a method with one argument that is a descriptor: the handle 0 in the arguments. Returns its reply. Written in C because the header of GUnixFDList is in a folder of
-// its own in older releases of GLib.
+// Calls a D-Bus method with one file descriptor, which the arguments contain as handle 0. Returns the reply. Written
+// in C because older releases of GLib have the header of GUnixFDList in a separate folder.
 static inline GVariant *localdata_call_with_descriptor(
     GDBusConnection *connection, const gchar *destination, const gchar *path, const gchar *interface, const gchar *method,
     GVariant *arguments, const GVariantType *reply, gint timeout, gint descriptor, GCancellable *cancellable, GError **error) {

@@ -1,18 +1,19 @@
 #pragma once
 #include <sqlite3.h>
 
-// Sets one of a connection's switches. sqlite3_db_config is variadic, and variadic functions are not imported into Swift.
+// Sets a switch of a connection. Swift does not import variadic functions such as sqlite3_db_config.
 static inline int localdata_set(sqlite3 *database, int option, int isOn) {
     return sqlite3_db_config(database, option, isOn, (int *)0);
 }
 
-// Reads a number as the log has it.
+// Reads a number of 4 bytes in the byte order of the write-ahead log.
 static inline unsigned int localdata_number(const unsigned char *bytes, int isBigEndian) {
     return isBigEndian ? (unsigned int)bytes[0] << 24 | (unsigned int)bytes[1] << 16 | (unsigned int)bytes[2] << 8 | bytes[3]
                        : (unsigned int)bytes[3] << 24 | (unsigned int)bytes[2] << 16 | (unsigned int)bytes[1] << 8 | bytes[0];
 }
 
-// Goes on with a checksum of the log: sqlite.org/fileformat2.html, "Checksum Algorithm".
+// Continues a checksum of the write-ahead log over more bytes. Source: sqlite.org/fileformat2.html, "Checksum
+// Algorithm".
 static inline void localdata_checksum(const unsigned char *bytes, int count, int isBigEndian, unsigned int sum[2]) {
     for (int i = 0; i < count; i += 8) {
         sum[0] += localdata_number(bytes + i, isBigEndian) + sum[1];
@@ -20,14 +21,18 @@ static inline void localdata_checksum(const unsigned char *bytes, int count, int
     }
 }
 
-// Whether the write-ahead log holds a whole transaction after the last one that its index names. Recovery, which makes the index anew, would play it back: a process was killed,
-// or a flush failed, between writing it and entering it in the index.
+// Sets hasRest to 1 if the write-ahead log contains a complete transaction after the last one in its index. The cause
+// is a process that wrote the transaction and did not enter it in the index: it was killed, or a flush failed.
+// Recovery, which rebuilds the index, would apply this transaction.
 //
-// Layouts: sqlite.org/fileformat2.html, "The WAL File Format" (a header of 32 bytes; before each page 24 bytes: its number, the size of the database after a commit or 0, the salts, the
-// checksum so far), and sqlite.org/walformat.html, "The WAL-Index Header" (page size at 14, last frame at 16, its checksum at 24).
+// Layout of the log: sqlite.org/fileformat2.html, "The WAL File Format". It has a header of 32 bytes. Before each
+// page are 24 bytes: the page number, the database size after a commit or 0, the salts, and the checksum so far.
+// Layout of the index: sqlite.org/walformat.html, "The WAL-Index Header". The page size is at 14, the last frame at
+// 16, and its checksum at 24.
 //
-// In a write transaction, index and log do not change. Outside of one, the answer is also 1 for a transaction that a running process has just written. If a writer changes the log
-// during the call, both answers are possible. Returns an SQLite result code.
+// In a write transaction, the index and the log do not change. Otherwise the answer is also 1 for a transaction that
+// a running process has just written. If another process writes the log during the call, both answers are possible.
+// Returns an SQLite result code.
 static inline int localdata_log_has_rest(sqlite3 *database, int *hasRest) {
     sqlite3_file *file = 0, *log = 0;
     void volatile *map = 0;
@@ -37,18 +42,18 @@ static inline int localdata_log_has_rest(sqlite3 *database, int *hasRest) {
     if (code != SQLITE_OK) return code;
     if (!file || !file->pMethods || file->pMethods->iVersion < 2 || !log || !log->pMethods) return SQLITE_MISUSE;
     code = file->pMethods->xShmMap(file, 0, 32768, 0, &map);
-    // A program that may only read the index gets it with this code.
+    // SQLite also maps the index if it returns this code: the program may only read the index.
     if (code == SQLITE_READONLY) code = SQLITE_OK;
     if (code != SQLITE_OK || !map) return code;
     unsigned char index[32], head[32], frame[24], page[4096];
     for (int i = 0; i < 32; i++) index[i] = ((unsigned char volatile *)map)[i];
-    // The index is in the machine's own byte order.
+    // The index is in the byte order of the machine.
     unsigned short size;
     unsigned int last, sum[2];
     __builtin_memcpy(&size, index + 14, 2);
     __builtin_memcpy(&last, index + 16, 4);
     __builtin_memcpy(sum, index + 24, 8);
-    // Of this format every database has pages of 4,096 bytes.
+    // Every database of LocalData has pages of 4,096 bytes.
     if (last > 0 && size != sizeof page) return SQLITE_CORRUPT;
     code = log->pMethods->xRead(log, head, sizeof head, 0);
     if (code != SQLITE_OK) return code == SQLITE_IOERR_SHORT_READ ? SQLITE_OK : code;
@@ -60,13 +65,13 @@ static inline int localdata_log_has_rest(sqlite3 *database, int *hasRest) {
     for (sqlite3_int64 offset = 32 + last * (sqlite3_int64)(sizeof frame + sizeof page);; offset += sizeof frame + sizeof page) {
         code = log->pMethods->xRead(log, frame, sizeof frame, offset);
         if (code != SQLITE_OK) return code == SQLITE_IOERR_SHORT_READ ? SQLITE_OK : code;
-        // Frames of an earlier round of the log have other salts.
+        // Old frames, from before the log was last restarted, have other salts.
         for (int i = 0; i < 8; i++) if (frame[8 + i] != head[16 + i]) return SQLITE_OK;
         code = log->pMethods->xRead(log, page, sizeof page, offset + sizeof frame);
         if (code != SQLITE_OK) return code == SQLITE_IOERR_SHORT_READ ? SQLITE_OK : code;
         localdata_checksum(frame, 8, isBigEndian, sum);
         localdata_checksum(page, sizeof page, isBigEndian, sum);
-        // What follows a frame that was overwritten has another checksum.
+        // The checksum is cumulative, so an old frame after an overwritten one does not match.
         for (int i = 0; i < 2; i++) if (localdata_number(frame + 16 + 4 * i, 1) != sum[i]) return SQLITE_OK;
         if (localdata_number(frame + 4, 1) != 0) {
             *hasRest = 1;

@@ -1,13 +1,14 @@
 import BackendContract
 
-/// Reads a binary property list, trusting nothing: every offset and every length is checked before it is used, and a list that
-/// expands to far more values than it contains is refused in time.
+/// Reads a binary property list from an untrusted source. Every offset and length is checked before it is used. A
+/// list that expands to far more values than it contains is refused.
 ///
-/// Not through Foundation: swift-corelibs-foundation ends the process over a list that holds a set, takes for ever over a few lists that refer to each other
-/// twice, and keeps one of several entries of one name.
+/// Foundation is not used. On a list that contains a set, swift-corelibs-foundation terminates the process. On a few
+/// lists that refer to each other twice, it takes forever. It keeps only one of several entries with the same name.
 ///
-/// The format: "bplist00"; the objects, a byte of kind and length each and then the content; the table of their offsets; and 32 bytes that say how wide
-/// offsets and references are, how many objects there are, which one is the outermost, and where the table is. Integers are big-endian.
+/// The format begins with "bplist00". The objects follow, each with a byte of kind and length before its content.
+/// Then come the table of their offsets, and a trailer of 32 bytes. The trailer has the widths of offsets and
+/// references, the number of objects, the outermost object, and the position of the table. Integers are big-endian.
 struct BinaryPropertyListReader {
     private static let magic = Array("bplist".utf8)
     private static let trailerLength = 32
@@ -17,13 +18,14 @@ struct BinaryPropertyListReader {
     private let referenceWidth: Int
     private let objectCount: Int
     private let table: Int
-    /// The number of values that may still be read. Objects can be referred to many times, so a few bytes can expand to any number of values.
+    /// The remaining limit for values, in bytes of estimated memory. Objects can be referred to many times, so a few
+    /// bytes can expand to any number of values.
     private var allowance: Int
 
-    /// Whether bytes are a binary property list, whole or not.
+    /// Whether bytes are a binary property list, complete or not.
     static func recognizes(_ bytes: [UInt8]) -> Bool { bytes.starts(with: magic) }
 
-    /// The value that the bytes hold.
+    /// Returns the value in the bytes.
     static func read(_ bytes: [UInt8]) throws(PropertyListFault) -> NativeValue {
         guard bytes.count >= 8 + trailerLength else { throw damage }
         guard bytes[6] == UInt8(ascii: "0") else { throw .unsupported("it is a binary property list of a version that is not known here") }
@@ -35,7 +37,8 @@ struct BinaryPropertyListReader {
     private init(_ bytes: [UInt8], trailer: Int) throws(PropertyListFault) {
         self.bytes = bytes
         (offsetWidth, referenceWidth) = (Int(bytes[trailer + 6]), Int(bytes[trailer + 7]))
-        // A value takes about 64 bytes in memory and at least one byte in the list: a list without repeated references is always within the limit.
+        // A value takes about 64 bytes in memory and at least one byte in the list. A list without repeated
+        // references is therefore always within the limit.
         allowance = 128 * bytes.count + 16 << 20
         objectCount = try Self.number(bytes, at: trailer + 8, width: 8)
         table = try Self.number(bytes, at: trailer + 24, width: 8)
@@ -80,7 +83,7 @@ struct BinaryPropertyListReader {
         }
     }
 
-    /// The entries of a dictionary: the references of all names, then those of the values.
+    /// Returns the entries of a dictionary. The references of all names come first, then those of the values.
     private mutating func entries(_ references: ArraySlice<UInt8>, depth: Int) throws(PropertyListFault) -> [String: NativeValue] {
         let half = references.count / 2
         var entries: [String: NativeValue] = [:]
@@ -89,7 +92,8 @@ struct BinaryPropertyListReader {
                 throw .unsupported("it has an entry whose name is not a text")
             }
             let value = try object(try number(at: start + half, width: referenceWidth), depth: depth)
-            // A rewrite would lose the other one; the same holds for canonically equivalent names, which a dictionary treats as one.
+            // Refuse two entries with one name, because a rewrite would lose one of them. This includes canonically
+            // equivalent names, which a Swift dictionary treats as one.
             guard entries.updateValue(value, forKey: name) == nil else { throw .damaged("the property list names an entry twice") }
         }
         return entries
@@ -98,7 +102,7 @@ struct BinaryPropertyListReader {
     private mutating func integer(at place: Int, width: Int) throws(PropertyListFault) -> NativeValue {
         guard width == 16 else {
             let number = try word(at: place, width: width)
-            // Only those of 8 bytes have a sign.
+            // Only integers of 8 bytes have a sign; shorter ones do not.
             return .integer(Int64(bitPattern: number))
         }
         let (high, low) = (try word(at: place, width: 8), try word(at: place + 8, width: 8))
@@ -108,7 +112,8 @@ struct BinaryPropertyListReader {
         return .unsigned(low)
     }
 
-    /// Every NaN becomes the same NaN: Foundation, which writes these lists, knows only one.
+    /// Returns a real number. Every NaN becomes the same NaN, because Foundation, which writes these lists, has only
+    /// one.
     private func real(_ number: Double) -> NativeValue { .real(number.isNaN ? .nan : number) }
 
     private func ascii(_ content: ArraySlice<UInt8>) throws(PropertyListFault) -> String {
@@ -124,7 +129,8 @@ struct BinaryPropertyListReader {
 
     // MARK: Bytes
 
-    /// The content of an object whose length, in units of a width, is in its marker or, where that is 15, in a number behind it.
+    /// Returns the content of an object. Its length, in units of `width` bytes, is in the low half of the marker. If
+    /// that is 15, a number after the marker has the length.
     private mutating func content(_ place: inout Int, _ marker: UInt8, width: Int) throws(PropertyListFault) -> ArraySlice<UInt8> {
         var count = Int(marker & 15)
         if count == 15 {
@@ -139,7 +145,7 @@ struct BinaryPropertyListReader {
         return bytes[place..<place + count * width]
     }
 
-    /// A number that is part of an object.
+    /// Reads a number that is the content of an object.
     private mutating func word(at place: Int, width: Int) throws(PropertyListFault) -> UInt64 {
         guard width <= table - place else { throw Self.damage }
         try spend(width)
@@ -148,7 +154,7 @@ struct BinaryPropertyListReader {
 
     private func number(at place: Int, width: Int) throws(PropertyListFault) -> Int { try Self.number(bytes, at: place, width: width) }
 
-    /// A number of the list's own: an offset, a reference or a count.
+    /// Reads a number of the format: an offset, a reference or a count.
     private static func number(_ bytes: [UInt8], at place: Int, width: Int) throws(PropertyListFault) -> Int {
         guard let number = Int(exactly: bytes[place..<place + width].reduce(0 as UInt64) { $0 << 8 | UInt64($1) }) else { throw damage }
         return number

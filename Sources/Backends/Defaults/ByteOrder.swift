@@ -1,8 +1,8 @@
 import Foundation
 
-/// The order of texts by their bytes in UTF-8, and the equality of bytes, at the speed of `memcmp`.
+/// Compares texts by their UTF-8 bytes, and arrays of bytes, at the speed of `memcmp`.
 enum ByteOrder {
-    /// Less than, equal to or greater than zero.
+    /// Returns a number less than, equal to or greater than zero, as `memcmp` does.
     static func compare(_ left: String, _ right: String) -> Int {
         var (left, right) = (left, right)
         return left.withUTF8 { left in
@@ -16,7 +16,7 @@ enum ByteOrder {
         }
     }
 
-    /// Whether two runs of bytes are the same.
+    /// Whether two arrays of bytes are equal.
     static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         guard left.count == right.count else { return false }
         return left.isEmpty || memcmp(left, right, left.count) == 0

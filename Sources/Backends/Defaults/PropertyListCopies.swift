@@ -1,15 +1,15 @@
 package import BackendContract
 package import BackendRuntime
 
-/// The copies of damaged property lists in a folder, which ``PropertyListStore`` makes before it reports the damage.
+/// The copies of damaged property lists in a folder. ``PropertyListStore`` makes a copy before it reports the damage.
 package struct PropertyListCopies: Sendable {
-    /// A copy.
+    /// A copy of a damaged property list.
     package struct Copy: Hashable, Sendable {
-        /// The file's name, which follows from the suite and from the bytes.
+        /// The file's name, which is derived from the suite and the bytes.
         package let name: String
-        /// The suite.
+        /// The name of the suite.
         package let suite: String
-        /// When it was made, in seconds since 1970.
+        /// The time at which it was made, in seconds since 1970.
         package let since: Double
     }
 
@@ -18,11 +18,11 @@ package struct PropertyListCopies: Sendable {
     private let lane: any Lane
     private let deadline: Duration
 
-    /// Names the folder; nothing is opened yet.
+    /// Creates a description of the folder; nothing is opened.
     /// - Parameters:
     ///   - directory: The folder of the copies.
     ///   - deadline: How long a call may take.
-    ///   - runtime: The machine.
+    ///   - runtime: The clock, the files and the lanes.
     package init(directory: String, deadline: Duration, runtime: Runtime) {
         self.directory = directory
         self.deadline = deadline
@@ -30,10 +30,10 @@ package struct PropertyListCopies: Sendable {
         lane = runtime.makeLane("defaults.copies")
     }
 
-    /// The name of the copy of some bytes.
+    /// Returns the file name of a copy.
     static func name(suite: String, digest: some Sequence<UInt8>) -> String { "\(suite)-\(hexadecimalText(of: Array(digest))).plist" }
 
-    /// The suite of a copy; nil for any other file.
+    /// Returns the suite of a copy; nil for any other file.
     private static func suite(ofCopy name: String) -> String? {
         let (ending, digits) = (".plist", 32)
         guard name.hasSuffix(ending), !name.hasPrefix(".") else { return nil }
@@ -43,8 +43,8 @@ package struct PropertyListCopies: Sendable {
         return rest.count > 1 && rest.hasSuffix("-") ? String(rest.dropLast()) : nil
     }
 
-    /// The copies, the oldest first.
-    /// - Throws: ``BackendError`` when the folder cannot be read.
+    /// Lists the copies, oldest first.
+    /// - Throws: ``BackendError`` if the folder cannot be read.
     package func list() async throws(BackendError) -> [Copy] {
         try await onLane(isMutation: false) { (files) throws(FileError) in
             var copies: [Copy] = []
@@ -56,16 +56,16 @@ package struct PropertyListCopies: Sendable {
         }
     }
 
-    /// The bytes of a copy; nil when there is none of this name.
-    /// - Throws: ``BackendError`` when it cannot be read.
+    /// Returns the bytes of a copy; nil if there is no copy with this name.
+    /// - Throws: ``BackendError`` if it cannot be read.
     package func content(of name: String) async throws(BackendError) -> [UInt8]? {
         guard Self.suite(ofCopy: name) != nil, !name.contains("/") else { return nil }
         return try await onLane(isMutation: false) { (files) throws(FileError) in try files.read("\(directory)/\(name)")?.bytes }
     }
 
-    /// Removes a copy, durably when it returns.
-    /// - Returns: Whether there was one.
-    /// - Throws: ``BackendError`` when it cannot be removed.
+    /// Removes a copy. The removal is durable when this returns.
+    /// - Returns: Whether there was a copy with this name.
+    /// - Throws: ``BackendError`` if it cannot be removed.
     package func remove(_ name: String) async throws(BackendError) -> Bool {
         guard Self.suite(ofCopy: name) != nil, !name.contains("/") else { return false }
         return try await onLane(isMutation: true) { (files) throws(FileError) in

@@ -1,35 +1,37 @@
 import BackendContract
 
-/// The slots of one property list, and how they are laid out in it.
+/// The slots of one property list, and their layout in it.
 ///
 /// ```
 /// name             a native value, which every program can read
 /// …
 /// LocalData.metadata
 ///   format         1
-///   entries        name → the metadata of the value of that name, or its tombstone (``SlotMetadata``)
+///   entries        name → the metadata of the value with that name, or its tombstone (``SlotMetadata``)
 ///   namespaces     namespace → name → value, metadata
 /// ```
 ///
-/// Entries are sorted by their names' bytes, with the reserved dictionary last. It is left out while it would be empty.
+/// Entries are sorted by the bytes of their names. The reserved dictionary `LocalData.metadata` comes last, and is
+/// left out if it would be empty.
 struct PropertyListDocument: Sendable {
-    /// The name of the top-level entry for the data of LocalData; no value can have it.
+    /// The name of the top-level entry for LocalData's data. No value can have this name.
     static let reservedName = "LocalData.metadata"
     static let format: Int64 = 1
 
-    /// In the order of the namespaces' and names' bytes: the values come first.
+    /// Sorted by the bytes of the namespaces, then of the names. The namespace of values comes first.
     private(set) var slots: [PropertyListSlot] = []
-    /// The values that another program removed: their entries in the reserved dictionary were still there when the list was read.
+    /// The values that another program removed. Their metadata was still in the reserved dictionary when the list was
+    /// read.
     private(set) var removedByOthers: Set<StorageAddress> = []
-    /// Other entries of the reserved dictionary, kept unchanged.
+    /// Entries of the reserved dictionary that this version does not use, kept unchanged.
     private var extras: [String: NativeValue] = [:]
 
-    /// An empty document.
+    /// Creates an empty document.
     init() {}
 
     // MARK: Reading
 
-    /// Takes apart the entries of a property list.
+    /// Creates a document from the entries of a property list.
     init(_ entries: [String: NativeValue]) throws(PropertyListFault) {
         var entries = entries
         var known: [String: NativeValue] = [:]
@@ -73,10 +75,11 @@ struct PropertyListDocument: Sendable {
 
     // MARK: Slots
 
-    /// The result of reading a slot.
+    /// Returns the result of reading a slot.
     func probe(_ address: StorageAddress) -> StorageProbe { find(address).slot?.probe ?? .absent }
 
-    /// The slot of an address, if there is anything in it, and its place in the order of the slots.
+    /// Returns the slot at an address, or nil if it is empty, and its index in ``slots``. The index of an empty slot
+    /// is the one at which to insert it.
     func find(_ address: StorageAddress) -> (slot: PropertyListSlot?, index: Int) {
         var (low, high) = (0, slots.count)
         while low < high {
@@ -88,7 +91,7 @@ struct PropertyListDocument: Sendable {
         return (nil, low)
     }
 
-    /// Stores a slot at its address.
+    /// Stores a slot at its address, and replaces a slot that is already there.
     mutating func replace(_ slot: PropertyListSlot) {
         let known = find(slot.address)
         if known.slot != nil { slots[known.index] = slot } else { slots.insert(slot, at: known.index) }
@@ -101,7 +104,7 @@ struct PropertyListDocument: Sendable {
         return known.slot != nil
     }
 
-    /// The addresses whose state differs between two documents.
+    /// Returns the addresses whose state differs between two documents.
     func differences(from other: PropertyListDocument) -> Set<StorageAddress> {
         var changed: Set<StorageAddress> = []
         var (left, right) = (0, 0)
@@ -129,8 +132,9 @@ struct PropertyListDocument: Sendable {
 
     // MARK: Writing
 
-    /// The bytes of the property list: XML, unless a value that came in with a binary list cannot be held by XML exactly.
-    /// - Parameter capacity: About how many bytes there will be.
+    /// Returns the bytes of the property list. The format is XML, or binary if XML cannot represent a value exactly.
+    /// Only another program's binary list can have brought in such a value.
+    /// - Parameter capacity: The approximate number of bytes.
     func encoded(capacity: Int) throws(BackendError) -> [UInt8] {
         let pieces = slots.map(\.pieces)
         guard pieces.allSatisfy(\.isExact), PropertyListXML.represents(.dictionary(extras), .foundation) else {
@@ -183,7 +187,7 @@ struct PropertyListDocument: Sendable {
         PropertyListXML.appendTag("</dict>", indent: 1, to: &bytes)
     }
 
-    /// The same as values, for the binary format.
+    /// All entries of the property list as native values, for the binary format.
     private var entries: [String: NativeValue] {
         var top: [String: NativeValue] = [:]
         var known: [String: NativeValue] = [:]

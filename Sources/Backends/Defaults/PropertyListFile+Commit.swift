@@ -1,12 +1,13 @@
 import BackendContract
 import BackendRuntime
 
-/// Writing: lock, re-read, decide, replace the file durably, and only then answer.
+/// Commits: take the locks, re-read the file, evaluate the calls, replace the file durably, and only then answer.
 extension PropertyListFile {
-    /// Carries out a group of calls with one rewrite of the file, under the lock. Each call is one atomic batch; later ones see earlier ones.
+    /// Performs a group of calls with one rewrite of the file. Each call is one atomic batch. Later calls see the
+    /// changes of earlier ones. The caller holds the store's lock.
     /// - Parameters:
-    ///   - deadline: Until when other programs are waited for.
-    ///   - progressed: Called while the work goes on.
+    ///   - deadline: The time until which to wait for other programs.
+    ///   - progressed: Called to report progress.
     func commit(
         _ calls: [[StorageMutation]], deadline: MonotonicInstant, progressed: () -> Void
     ) -> [Result<[MutationResult], BackendError>] {
@@ -15,15 +16,16 @@ extension PropertyListFile {
             return calls.map { _ in .failure(error) }
         }
         if lastSnapshot == nil {
-            // Another program has written since.
+            // Another program has written the file since. Re-read it, and write overwritten changes again.
             do throws(BackendError) { _ = try evaluateAndReplace([], deadline: deadline, progressed) } catch {
-                // The next call looks again.
+                // The next call tries again.
             }
         }
         return results.map { .success($0) }
     }
 
-    /// How often to start again if a program that ignores the lock writes between re-reading and replacing.
+    /// The maximum number of attempts if a program that ignores the lock writes between the re-read and the
+    /// replacement.
     private static let attempts = 5
 
     private func evaluateAndReplace(
@@ -33,7 +35,8 @@ extension PropertyListFile {
             progressed()
             let lock = try lockContent(deadline: deadline)
             defer { lock?.release() }
-            // Read a file again that looks unchanged but has not settled: a rewrite must never undo a change that it did not see.
+            // Re-read a file that looks unchanged but has not settled. A rewrite must never undo a change that it did
+            // not read.
             let snapshot = try load(rereading: lastSnapshot.map { !$0.isSettled } ?? true, deadline: deadline)
             var document = try writableDocument(snapshot)
             let repeated = repeatOverwritten(in: &document)
@@ -62,8 +65,8 @@ extension PropertyListFile {
         throw BackendError(.unavailable, reason)
     }
 
-    /// The result of a call whose group may have been written. A refused call certainly changed nothing, but the reason may be another
-    /// call of the group.
+    /// Returns the results of a call whose group may have been written. A refused call certainly changed nothing. It
+    /// fails with the same error, because another call of the group may be the reason for its refusal.
     private static func results(_ results: [MutationResult], endingIn error: BackendError) -> [MutationResult] {
         var error = error
         if !results.contains(where: \.isApplied) { error.outcome = .notApplied }
@@ -85,7 +88,7 @@ extension PropertyListFile {
         var generator = runtime.generator
         var results: [[MutationResult]] = []
         for call in calls {
-            // An address occurs once in a call, so that all conditions can be looked at before anything is changed.
+            // An address occurs only once in a call, so all preconditions can be checked before anything is changed.
             if let refusal = refusal(of: call, on: document) {
                 results.append(refusal)
                 continue
@@ -117,7 +120,8 @@ extension PropertyListFile {
         call.refused { nameRefusal(of: $0, on: document) ?? document.probe($0.address).refusal(of: $0) }
     }
 
-    /// A name that Foundation could confuse with another is refused, unless another program used it and it is only to be emptied.
+    /// Refuses a name that Foundation could confuse with another name. If another program created a slot with such a
+    /// name, that slot can still be deleted.
     private func nameRefusal(of mutation: StorageMutation, on document: PropertyListDocument) -> MutationResult? {
         guard document.find(mutation.address).slot == nil else { return nil }
         do throws(BackendError) {
@@ -131,20 +135,22 @@ extension PropertyListFile {
     // MARK: Replacing
 
     /// Replaces the document that was read.
-    /// - Returns: The new file with its bytes; nil if the old one was changed in between: then nothing was written.
+    /// - Returns: The status and bytes of the new file. Nil if the old file was changed since it was read; nothing
+    ///   was written then.
     private func replace(
         _ snapshot: PropertyListSnapshot, with document: PropertyListDocument, _ progressed: () -> Void
     ) throws(BackendError) -> (status: FileStatus, bytes: [UInt8])? {
         let bytes = try document.encoded(capacity: snapshot.bytes.count + 4_096)
         progressed()
-        // A symbolic link stays one: its target is replaced.
+        // Keep a symbolic link, and replace its target.
         let target = files.resolve(path)
         let name = lastComponent(of: target)
         try makeFolder(of: target)
         try onFiles { (files) throws(FileError) in try removeLeftovers(of: name, in: parentDirectory(of: target)) }
         let new: FileStatus?
         do throws(DurableReplaceError) {
-            // Writers that ignore the lock cannot be excluded: their changes before this moment are read and kept, later ones are lost with the old file.
+            // Writers that ignore the lock cannot be excluded. If one wrote before this check, the file is re-read.
+            // If one writes between this check and the rename, its changes are lost with the old file.
             new = try files.replaceDurably(target, with: bytes, temporaryName: Self.temporaryName(of: name, runtime)) {
                 () throws(FileError) in
                 try files.status(path) == snapshot.status
@@ -156,16 +162,17 @@ extension PropertyListFile {
         return new.map { ($0, bytes) }
     }
 
-    /// Makes the folder of a file, durably.
+    /// Creates the folder of a file durably.
     private func makeFolder(of path: String) throws(BackendError) {
         try onFiles { (files) throws(FileError) in try files.createDirectory(parentDirectory(of: path)) }
     }
 
-    /// Reads the status of the written file, for its number and times. If it shows another file, the next read handles that.
+    /// Re-reads the written file for its status, and adopts it as the snapshot. If the path has another file or other
+    /// bytes, drops the snapshot, so that the next read loads the file.
     /// - Returns: A hold on the file, if it still has its name.
     private func adoptReplaced(_ new: (status: FileStatus, bytes: [UInt8]), _ document: PropertyListDocument) -> (any FileHold)? {
         let found: FileContents?
-        // The file is written and durable; if it cannot be read, only the snapshot is lost.
+        // The file is already durable. If it cannot be read, only the snapshot is lost.
         do throws(FileError) { found = try files.read(path) } catch { found = nil }
         guard let found, found.status.isSameFile(as: new.status), ByteOrder.areEqual(found.bytes, new.bytes) else {
             drop()
@@ -179,7 +186,8 @@ extension PropertyListFile {
         return found.hold
     }
 
-    /// The name of a temporary file: recognisable, so that the next writer removes the file of a killed process.
+    /// Returns the name of a temporary file. The name is recognizable, so that the next writer removes the file of a
+    /// killed process.
     static func temporaryName(of name: String, _ runtime: Runtime) -> String {
         "\(temporaryPrefix(of: name))\(hexadecimalText(of: runtime.randomBytes(8)))\(temporarySuffix)"
     }
@@ -196,14 +204,14 @@ extension PropertyListFile {
 
     // MARK: Durability
 
-    /// Makes a state durable before it is acknowledged without a write.
+    /// Makes a state durable before a call that writes nothing is acknowledged.
     private func makeDurable(_ snapshot: PropertyListSnapshot) throws(BackendError) {
         guard !snapshot.isDurable else { return }
         try flush()
         if snapshot.status != nil { adopt(snapshot.durable(), isOurs: true) }
     }
 
-    /// Makes durable what the file and its folder hold now, under the lock.
+    /// Makes the current content of the file and its folder durable. The caller holds the store's lock.
     func flush() throws(BackendError) {
         try onFiles { (files) throws(FileError) in
             let target = files.resolve(path)

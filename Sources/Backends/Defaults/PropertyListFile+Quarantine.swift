@@ -2,25 +2,26 @@ import BackendContract
 import BackendRuntime
 import Crypto
 
-/// Damaged files are copied and reported, and only moved when a person asks for it.
+/// The handling of damaged files. They are copied and reported, and removed only when a person asks for it.
 extension PropertyListFile {
-    /// Where the copy of damaged bytes is kept: named by the file and by its content, so that it is made once.
+    /// Returns the path for the copy of damaged bytes. The name contains the suite and a digest of the bytes, so each
+    /// content is copied only once.
     func quarantinePath(of bytes: [UInt8]) -> String {
         let suite = PropertyListStore.suiteName(ofPath: path)
         return "\(quarantineDirectory)/\(PropertyListCopies.name(suite: suite, digest: SHA256.hash(data: bytes).prefix(16)))"
     }
 
-    /// Makes a copy if possible. If not, the damage is still reported, and the file is not changed in either case.
+    /// Makes a copy if possible. If this fails, the damage is still reported. The file is not changed in either case.
     func keepCopy(of bytes: [UInt8]) {
         do throws(BackendError) {
             _ = try keepDurableCopy(of: bytes)
         } catch {
-            // Tried again before the file is ever moved.
+            // ``setAside(deadline:)`` tries again before it removes the file.
         }
     }
 
-    /// Keeps a durable copy of damaged bytes.
-    /// - Returns: Where it is.
+    /// Makes a durable copy of damaged bytes, unless it exists.
+    /// - Returns: The path of the copy.
     private func keepDurableCopy(of bytes: [UInt8]) throws(BackendError) -> String {
         let copy = quarantinePath(of: bytes)
         let isKept = try onFiles { (files) throws(FileError) in
@@ -39,8 +40,8 @@ extension PropertyListFile {
         return copy
     }
 
-    /// Removes the damaged file once a durable copy of it is kept; under the lock.
-    /// - Returns: Where the copy is.
+    /// Removes the damaged file after making a durable copy of it. The caller holds the store's lock.
+    /// - Returns: The path of the copy.
     func setAside(deadline: MonotonicInstant) throws(BackendError) -> String {
         let lock = try lockContent(deadline: deadline)
         defer { lock?.release() }
@@ -63,7 +64,7 @@ extension PropertyListFile {
         return copy
     }
 
-    /// The error of every change of a damaged file.
+    /// Returns the error that a damaged file causes.
     func damage(_ reason: String) -> BackendError {
         BackendError(
             .corrupted,

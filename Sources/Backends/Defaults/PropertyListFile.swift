@@ -2,12 +2,13 @@ import BackendContract
 import BackendRuntime
 import Synchronization
 
-/// The property list on the disk, its last snapshot, and the observers of changes. Everything that may wait is called only on the
-/// store's lane.
+/// The property list on disk, its last snapshot, and the observers of changes. Methods that may block are called only
+/// on the store's lane.
 final class PropertyListFile: Sendable {
     private struct State {
         var snapshot: PropertyListSnapshot?
-        /// The last state that was read or written, to find the changes of other programs; outlives a dropped snapshot.
+        /// The last state that was read or written, to find changes by other programs. It is kept when the snapshot
+        /// is dropped.
         var baseline: PropertyListSnapshot?
         var listeners: [UInt64: AsyncStream<Set<StorageAddress>?>.Continuation] = [:]
         var nextListener: UInt64 = 0
@@ -17,10 +18,10 @@ final class PropertyListFile: Sendable {
     let path: String
     let lockPath: String
     let quarantineDirectory: String
-    /// Whether no other user may be able to change the file.
+    /// Whether to refuse the file if another user can change it.
     let isPrivate: Bool
     let runtime: Runtime
-    /// Is told of changes that another program has overwritten.
+    /// Called after another program has overwritten changes.
     let report: @Sendable (OverwrittenChanges) -> Void
     private let state = Mutex(State())
 
@@ -41,15 +42,17 @@ final class PropertyListFile: Sendable {
 
     // MARK: The snapshot
 
-    /// The snapshot in memory, however old.
+    /// The snapshot in memory, regardless of its age.
     var lastSnapshot: PropertyListSnapshot? { state.withLock { $0.snapshot } }
 
-    /// Sets the snapshot. Differences from the last one are reported as changes by another program, unless this store made them.
+    /// Sets the snapshot. If this store did not make the changes, observers are notified of the differences from the
+    /// last state.
     func adopt(_ snapshot: PropertyListSnapshot, isOurs: Bool) {
         let (older, listeners, lost) = state.withLock { state in
             let older = state.baseline
             if !isOurs { state.recent.compare(with: snapshot) }
-            // What was overwritten is written again before anyone reads it.
+            // Keep no snapshot while changes are overwritten, so that they are written again before a caller reads
+            // the file.
             state.snapshot = state.recent.overwritten.isEmpty ? snapshot : nil
             state.baseline = snapshot
             return (older, isOurs ? [] : Array(state.listeners.values), state.recent.takeReplaced())
@@ -61,10 +64,11 @@ final class PropertyListFile: Sendable {
         for listener in listeners { listener.yield(changed) }
     }
 
-    /// Drops the snapshot: the next read reads the file.
+    /// Drops the snapshot. The next read reads the file.
     func drop() { state.withLock { $0.snapshot = nil } }
 
-    /// Lets go of the file. What it held stays known to observers; what was written of late is forgotten.
+    /// Closes the file and forgets the recent changes. The last state is kept, so that observers are notified of
+    /// later differences.
     func close() {
         state.withLock { state in
             state.snapshot = nil
@@ -73,19 +77,20 @@ final class PropertyListFile: Sendable {
         }
     }
 
-    /// Works on the changes of late.
+    /// Accesses the recent changes.
     func withRecentChanges<R>(_ work: (inout RecentChanges) -> R) -> R { state.withLock { work(&$0.recent) } }
 
     // MARK: Loading, on the lane
 
-    /// How long to wait between reads while another program rewrites the file in place: 195 ms in all.
+    /// The pauses between reads while another program rewrites the file: 195 ms in total.
     private static let pauses: [Duration] = [1, 2, 4, 8, 15, 25, 40, 50, 50].map(Duration.milliseconds)
 
-    /// The state of the file, read again if need be.
+    /// Returns the state of the file, and reads it again if necessary.
     ///
-    /// Foundation rewrites the file in place, so that it may be found empty, cut off or half old: damage is believed only when it lasts.
-    /// - Parameter rereading: Whether the bytes are read even if the file looks unchanged.
-    /// - Throws: ``BackendError`` when the file cannot be read, or is being rewritten without end.
+    /// Foundation rewrites the file in place, so a read may find it empty, cut off or partly old. Damage is therefore
+    /// reported only if it lasts.
+    /// - Parameter rereading: Whether to read the bytes even if the file looks unchanged.
+    /// - Throws: ``BackendError`` if the file cannot be read, or another program keeps rewriting it.
     func load(rereading: Bool, deadline: MonotonicInstant) throws(BackendError) -> PropertyListSnapshot {
         let known = lastSnapshot
         if !rereading, let known, known.isCurrent(try onFiles { (files) throws(FileError) in try files.status(path) }, at: clock.now) {
@@ -96,17 +101,17 @@ final class PropertyListFile: Sendable {
         while true {
             let before = try onFiles { (files) throws(FileError) in try files.status(path) }
             guard let contents = try onFiles({ (files) throws(FileError) in try files.read(path) }) else {
-                // Written in the meantime: read it again.
+                // The file was created in between: read it again.
                 guard try isProvenMissing() else { continue }
                 let missing = PropertyListSnapshot.missing(at: clock.now)
                 adopt(missing, isOurs: false)
                 return missing
             }
-            // The same status before and after: no process wrote while it was read.
+            // If the status is the same before and after, no process wrote during the read.
             let isStable = before == contents.status && contents.status.size == Int64(contents.bytes.count)
             if isStable, let known, known.status != nil, ByteOrder.areEqual(known.bytes, contents.bytes) {
                 let confirmed = known.confirmed(contents, at: clock.now)
-                // The bytes are unchanged: observers have nothing to hear.
+                // The bytes are unchanged, so do not notify the observers.
                 adopt(confirmed, isOurs: true)
                 return confirmed
             }
@@ -128,14 +133,14 @@ final class PropertyListFile: Sendable {
         }
     }
 
-    /// Checks that nobody but the user and root can change the file, its copies when it was damaged, and the lock that keeps writers apart.
+    /// Checks that only the user and root can change the file, the copies of damaged files, and the lock file.
     private func requireTrust() throws(BackendError) {
         try files.requireTrust(in: [path, quarantineDirectory, lockPath])
     }
 
-    /// Whether there is no file of this name. False if one was created meanwhile.
-    /// - Throws: ``BackendError`` when there is a symbolic link to a file that is not there, as on a disk that is not mounted: what it would hold
-    ///   is unknown, and the link must not be replaced.
+    /// Returns whether the file certainly does not exist. Returns false if it was created since the failed read.
+    /// - Throws: ``BackendError`` if the path is a symbolic link to a missing file, for example on a disk that is not
+    ///   mounted. Its content is unknown, and the link must not be replaced.
     private func isProvenMissing() throws(BackendError) -> Bool {
         let (path, name) = (path, lastComponent(of: path))
         let names = try onFiles { (files) throws(FileError) in try files.list(parentDirectory(of: path)) }
@@ -146,7 +151,7 @@ final class PropertyListFile: Sendable {
             "The property list \(path) is a symbolic link to a file that is not there. Mount or restore that file, or remove the link.")
     }
 
-    /// Whether bytes are the content of a property list, even of one that this library does not support.
+    /// Returns whether bytes are a property list, including one that this library does not support.
     static func isPropertyList(_ bytes: [UInt8]) -> Bool {
         if case .damaged = parse(bytes, path: "") { false } else { true }
     }
@@ -168,7 +173,8 @@ final class PropertyListFile: Sendable {
 
     // MARK: The lock
 
-    /// Works while it holds the lock between processes. Gives up a little before the deadline, so that its callers know for certain that nothing was done.
+    /// Runs work while it holds the lock between processes. Stops waiting for the lock slightly before the deadline,
+    /// so that the callers learn for certain that nothing was done.
     func locked<Result>(deadline: MonotonicInstant, _ work: () throws(BackendError) -> Result) throws(BackendError) -> Result {
         let isOver = patience(deadline)
         let lock = try onFiles { (files) throws(FileError) in
@@ -179,8 +185,8 @@ final class PropertyListFile: Sendable {
         return try work()
     }
 
-    /// Takes the lock of the list itself, which programs with another folder of locks take too; nil where it has no folder yet. It is of use
-    /// until the list is replaced.
+    /// Takes the lock of the property list itself. Programs that use another folder of lock files take it too. It is
+    /// effective until the list is replaced. Nil if the folder of the list does not exist yet.
     func lockContent(deadline: MonotonicInstant) throws(BackendError) -> (any FileLock)? {
         let isOver = patience(deadline)
         return try onFiles { (files) throws(FileError) in try files.lockContent(of: files.resolve(path), giveUp: isOver) }
@@ -191,7 +197,7 @@ final class PropertyListFile: Sendable {
         return { [clock] in clock.now >= latest }
     }
 
-    /// Works on files; a failure becomes the backend's error, with nothing changed.
+    /// Runs file operations. A failure becomes a backend error with the outcome `notApplied`.
     func onFiles<Result>(_ work: (any FileSystem) throws(FileError) -> Result) throws(BackendError) -> Result {
         do throws(FileError) { return try work(runtime.files) } catch { throw error.backendError() }
     }

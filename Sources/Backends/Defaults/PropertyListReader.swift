@@ -3,20 +3,22 @@ import Foundation
 
 /// The reason why bytes cannot be used as a property list.
 enum PropertyListFault: Error {
-    /// The bytes are damaged, or not a property list at all; the text describes the damage, without any content.
+    /// The bytes are damaged, or not a property list. The text describes the damage and contains nothing of the
+    /// content.
     case damaged(String)
-    /// The bytes are intact, but contain something that this version must not change.
+    /// The bytes are an intact property list, but this version cannot keep all of its content. It must not change the
+    /// list.
     case unsupported(String)
 }
 
-/// Reads the bytes of a property list, XML or binary, and distinguishes every kind of value.
+/// Reads the bytes of an XML or binary property list, and distinguishes every kind of value.
 ///
-/// XML goes through Foundation; binary lists do not (``BinaryPropertyListReader`` says why).
+/// Foundation parses XML. ``BinaryPropertyListReader`` parses binary lists, and says why Foundation does not.
 enum PropertyListReader {
-    /// The deepest nesting that is followed.
+    /// The maximum depth of nesting.
     static let maximumDepth = 256
 
-    /// The entries of the dictionary that the bytes hold.
+    /// Returns the entries of the dictionary in the bytes.
     static func read(_ bytes: [UInt8]) throws(PropertyListFault) -> [String: NativeValue] {
         if bytes.isEmpty { throw .damaged("the file is empty, which no property list is") }
         guard BinaryPropertyListReader.recognizes(bytes) else { return try readXML(bytes) }
@@ -33,15 +35,16 @@ enum PropertyListReader {
         do {
             root = try PropertyListSerialization.propertyList(from: Data(bytes), options: [], format: &format)
         } catch {
-            // Foundation's own text may quote the content, so it is not passed on.
+            // Drop Foundation's error text, because it may quote the content.
             throw .damaged("the file is not a whole property list")
         }
-        // The old NeXT format takes almost any text, blank files included, for a property list.
+        // Refuse the old NeXT format: almost any text, even a blank file, is a property list in it.
         guard format == .xml else { throw .damaged("the file is neither an XML nor a binary property list") }
         guard let dictionary = root as? [AnyHashable: Any] else { throw rootless }
         var names = 0
         let entries = try convert(dictionary, depth: 0, names: &names)
-        // Foundation keeps the last of several entries of one name (and of names that are canonically equivalent): a rewrite would lose the others.
+        // Foundation keeps only the last of several entries with one name, and treats canonically equivalent names as
+        // one. A rewrite would lose the other entries.
         if countNames(bytes) > names { throw .damaged("the property list names an entry twice") }
         return entries
     }
@@ -61,8 +64,8 @@ enum PropertyListReader {
 
     private static func convert(_ value: Any, depth: Int, names: inout Int) throws(PropertyListFault) -> NativeValue {
         guard depth < maximumDepth else { throw .unsupported("it is nested too deeply") }
-        // The order matters twice: an `NSNumber` answers to every number type, a truth value's included; and to ask a text whether it is an
-        // `NSNumber` takes ten times as long as all the rest.
+        // The order of the cases matters. An `NSNumber` converts to every number type, even if it is a truth value.
+        // And the check whether a text is an `NSNumber` takes ten times as long as all other checks.
         switch value {
         case let text as String: return .string(text)
         case let dictionary as [AnyHashable: Any]: return .dictionary(try convert(dictionary, depth: depth, names: &names))
@@ -94,7 +97,8 @@ enum PropertyListReader {
         }
     }
 
-    /// Refuses encodings in which the names of entries cannot be counted, because tags hide behind other bytes.
+    /// Refuses encodings in which tags do not have their ASCII bytes, because the names of entries cannot be counted
+    /// there.
     private static func checkEncoding(_ bytes: [UInt8]) throws(PropertyListFault) {
         let wide: [[UInt8]] = [
             [0xFF, 0xFE], [0xFE, 0xFF], [0x3C, 0x00], [0x00, 0x3C], [0x00, 0x00, 0x00, 0x3C], [0x00, 0x00, 0xFE, 0xFF],
@@ -111,7 +115,7 @@ enum PropertyListReader {
         guard isKnown else { throw .unsupported("it is not written in UTF-8") }
     }
 
-    /// The number of `<key>` elements, without those in comments and character data.
+    /// Returns the number of `<key>` elements, without those in comments and CDATA sections.
     private static func countNames(_ bytes: [UInt8]) -> Int {
         let (open, comment, commentEnd) = (Array("<key".utf8), Array("<!--".utf8), Array("-->".utf8))
         let (section, sectionEnd) = (Array("<![CDATA[".utf8), Array("]]>".utf8))
@@ -148,7 +152,8 @@ enum PropertyListReader {
 
     // MARK: The other way
 
-    /// The bytes of a binary property list: for values that XML cannot hold exactly, which only a binary list can have brought in.
+    /// Returns the bytes of a binary property list, for values that XML cannot represent exactly. Only another
+    /// program's binary list can have brought in such a value.
     static func binary(_ entries: [String: NativeValue]) throws(BackendError) -> [UInt8] {
         do {
             return [UInt8](

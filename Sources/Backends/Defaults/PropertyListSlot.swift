@@ -2,9 +2,9 @@ import BackendContract
 import Crypto
 import Synchronization
 
-/// One slot of the file: its value, its entry in the reserved dictionary, and what is derived from both.
+/// One slot of the file: its value, its entry in the reserved dictionary, and the results derived from both.
 ///
-/// Immutable except for two caches: the probe and the pieces of XML. An unchanged slot is passed on from one document to the next.
+/// Immutable except for two caches: the probe and the pieces of XML. The next document reuses an unchanged slot.
 final class PropertyListSlot: Sendable {
     private struct Derived {
         var probe: StorageProbe?
@@ -13,16 +13,17 @@ final class PropertyListSlot: Sendable {
 
     /// The XML of a slot.
     struct Pieces {
-        /// The value as an entry of the top-level dictionary, or value and metadata as an entry of their namespace.
+        /// The value as an entry of the top-level dictionary. In another namespace: value and metadata as an entry of
+        /// that namespace.
         var value: [UInt8] = []
-        /// The metadata as an entry of the reserved dictionary's `entries`.
+        /// The metadata as an entry of `entries` in the reserved dictionary. Empty in another namespace.
         var metadata: [UInt8] = []
-        /// Whether XML holds the slot exactly.
+        /// Whether XML can represent the slot exactly. If not, the pieces are empty.
         var isExact = true
     }
 
     let address: StorageAddress
-    /// The value in the file; nil where there is only an entry of the reserved dictionary.
+    /// The value in the file; nil if there is only an entry of the reserved dictionary.
     let value: NativeValue?
     /// The entry of the reserved dictionary, unchanged.
     let metadata: NativeValue?
@@ -66,7 +67,8 @@ final class PropertyListSlot: Sendable {
     /// The result of reading the slot.
     var probe: StorageProbe {
         if let known = derived.withLock({ $0.probe }) { return known }
-        // Outside the lock: a digest over a large value takes a while, and deriving it twice gives the same.
+        // Derive the probe outside the lock, because the digest of a large value takes time. Deriving it twice gives
+        // the same result.
         let probe = deriveProbe()
         derived.withLock { $0.probe = probe }
         return probe
@@ -93,7 +95,7 @@ final class PropertyListSlot: Sendable {
         return .value(StorageRecord(payload: .native(value), revision: derivedRevision(UInt8(ascii: "f")), isForeign: true))
     }
 
-    /// The payload of a value, or nil if the metadata does not belong to this value.
+    /// Returns the payload of a value; nil if the metadata does not belong to this value.
     private func payload(of value: NativeValue, _ subject: SlotMetadata.Subject) -> StoragePayload? {
         guard case .value(let digest, let form, let exact) = subject, digest == SlotMetadata.digest(value) else { return nil }
         switch (form, value) {
@@ -109,8 +111,9 @@ final class PropertyListSlot: Sendable {
         if case .record(let record) = RecordCodec.decode(bytes) { record.payload } else { nil }
     }
 
-    /// The revision of a state that was stored without one: a digest of its content and of stale metadata, so that a value which another program
-    /// writes again after a removal has another revision than the value before the removal.
+    /// Returns the revision of a state that was stored without one: a digest of the value and of the metadata entry,
+    /// even a stale one. If another program writes a removed value again, its revision therefore differs from the one
+    /// before the removal.
     private func derivedRevision(_ kind: UInt8) -> StorageRevision {
         var hash = SHA256()
         if let value { hash.update(data: value.canonicalBytes) }
@@ -120,7 +123,7 @@ final class PropertyListSlot: Sendable {
 
     // MARK: How it is written
 
-    /// The XML of the slot, encoded once.
+    /// The XML of the slot. It is encoded only once.
     var pieces: Pieces {
         if let known = derived.withLock({ $0.pieces }) { return known }
         var pieces = Pieces()

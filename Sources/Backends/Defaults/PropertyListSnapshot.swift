@@ -14,23 +14,25 @@ final class PropertyListSnapshot: Sendable {
         case unsupported(BackendError)
     }
 
-    /// The state of the file; nil where there was none.
+    /// The status of the file; nil if there was none.
     let status: FileStatus?
     let bytes: [UInt8]
     let content: Content
-    /// Keeps the file's number from being given to another file, so that the same number means the same file.
+    /// Keeps the file's inode number in use, so that the same number always means the same file.
     let hold: (any FileHold)?
-    /// When this state of the file was first read.
+    /// The time at which this state of the file was first read.
     let readAt: MonotonicInstant
-    /// Whether the file was read again late enough for any later change to show in its times.
+    /// Whether the file was read again late enough that its times reveal every later change.
     let isSettled: Bool
-    /// Whether the state certainly survives a power cut.
+    /// Whether the state certainly survives a power loss.
     let isDurable: Bool
-    /// What was read of it so far, so that reading it again needs no search.
+    /// The probes that were read from this snapshot, so that a slot is searched for only once.
     private let read = Mutex<[StorageAddress: StorageProbe]>([:])
 
-    /// File times move in ticks of up to 10 ms: a file that is rewritten in place within the tick of its last change, with as many bytes,
-    /// looks unchanged. A second read after this time finds the change.
+    /// The time after which a new snapshot must be confirmed by a second read.
+    ///
+    /// File times advance in ticks of up to 10 ms. A file looks unchanged if its bytes are overwritten within the
+    /// tick of its last change, and their number stays the same. The second read finds such a change.
     static let settlingTime = Duration.milliseconds(50)
 
     init(
@@ -46,14 +48,14 @@ final class PropertyListSnapshot: Sendable {
         self.isDurable = isDurable
     }
 
-    /// The snapshot of a file that is not there.
+    /// Returns the snapshot of a file that does not exist.
     static func missing(at instant: MonotonicInstant) -> PropertyListSnapshot {
         PropertyListSnapshot(
             status: nil, bytes: [], content: .document(PropertyListDocument()), hold: nil, readAt: instant, isSettled: true,
             isDurable: false)
     }
 
-    /// The same content, read again.
+    /// Returns the snapshot after a second read found the same content.
     func confirmed(_ contents: FileContents, at instant: MonotonicInstant) -> PropertyListSnapshot {
         let isSame = contents.status == status
         let isSettled = isSame && (isSettled || readAt.advanced(by: Self.settlingTime) <= instant)
@@ -62,18 +64,19 @@ final class PropertyListSnapshot: Sendable {
             isSettled: isSettled, isDurable: isSame && isDurable)
     }
 
-    /// The same state, certain to survive a power cut.
+    /// Returns a copy of the snapshot that is marked as durable.
     func durable() -> PropertyListSnapshot {
         PropertyListSnapshot(
             status: status, bytes: bytes, content: content, hold: hold, readAt: readAt, isSettled: isSettled, isDurable: true)
     }
 
-    /// Whether it can be served as it is, given the state of the file now.
+    /// Whether the snapshot can be served, given the current status of the file. Returns false if its second read is
+    /// due.
     func isCurrent(_ current: FileStatus?, at instant: @autoclosure () -> MonotonicInstant) -> Bool {
         current == status && (isSettled || instant() < readAt.advanced(by: Self.settlingTime))
     }
 
-    /// The same state, without keeping the file open.
+    /// Returns a copy of the snapshot that does not keep the file open.
     func withoutHold() -> PropertyListSnapshot {
         PropertyListSnapshot(
             status: status, bytes: bytes, content: content, hold: nil, readAt: readAt, isSettled: isSettled, isDurable: isDurable)
@@ -81,13 +84,13 @@ final class PropertyListSnapshot: Sendable {
 
     // MARK: Reading
 
-    /// The result of reading a slot.
+    /// Returns the result of reading a slot.
     func probe(_ address: StorageAddress) -> StorageProbe {
         if let known = read.withLock({ $0[address] }) { return known }
         switch content {
         case .document(let document):
             let probe = document.probe(address)
-            // There is no end of names that are absent.
+            // Do not cache absent slots, because any number of names may be absent.
             if probe != .absent { read.withLock { $0[address] = probe } }
             return probe
         case .damaged(let reason): return .corrupt(StorageCorruption(bytes: bytes, revision: nil, reason: reason))
@@ -95,7 +98,7 @@ final class PropertyListSnapshot: Sendable {
         }
     }
 
-    /// The slots that differ from an older snapshot; nil if they are unknown.
+    /// Returns the slots that differ from an older snapshot; nil if they cannot be determined.
     func differences(from older: PropertyListSnapshot) -> Set<StorageAddress>? {
         guard case .document(let new) = content, case .document(let old) = older.content else { return nil }
         return new.differences(from: old)

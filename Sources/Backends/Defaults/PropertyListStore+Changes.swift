@@ -1,11 +1,13 @@
 package import BackendContract
 import BackendRuntime
 
-/// Reports the changes of other programs while a stream is observed.
+/// Reports changes by other programs while a stream is observed.
 extension PropertyListStore {
-    /// The slots that another program changed; nil means any slot, as after damage. Changes by this store are not reported, changes by another
-    /// store of this process are. The directory is watched until the stream is released, also one that appears or is replaced meanwhile. If
-    /// directories cannot be watched, the stream ends.
+    /// Notifies of slots that another program changed. Nil means any slot, for example after damage.
+    ///
+    /// Changes by this store are not reported. Changes by another store of this process are reported. The directory
+    /// is watched until the stream is released, even if it is created or replaced later. The stream ends if
+    /// directories cannot be watched.
     package func foreignChanges() -> AsyncStream<Set<StorageAddress>?> {
         let (stream, continuation) = AsyncStream.makeStream(of: Set<StorageAddress>?.self, bufferingPolicy: .unbounded)
         let (stop, stopContinuation) = AsyncStream.makeStream(of: Never.self)
@@ -30,7 +32,8 @@ extension PropertyListStore {
         return stream
     }
 
-    /// Reads the file whenever its name is changed in its directory. Reading finds the changes and notifies the observers.
+    /// Reads the file after each change of it or of its directory entry. Reading finds the changed slots and notifies
+    /// the observers.
     private func watch() async {
         let file = file
         let target: String
@@ -40,13 +43,13 @@ extension PropertyListStore {
             return
         }
         let changes = file.files.changes(of: [lastComponent(of: target)], in: parentDirectory(of: target))
-        // This read finds changes from before the watch began; later ones are reported by the watch.
+        // This read finds changes from before the watch began. The watch reports later ones.
         await look()
         for await _ in changes { await look() }
     }
 
     private func look() async {
-        // A file that cannot be read now is read again at the next change or the next call.
+        // If the file cannot be read now, the next change or call reads it again.
         do throws(BackendError) { _ = try await load(rereading: true) } catch {}
     }
 }

@@ -3,12 +3,13 @@ package import BackendRuntime
 import Crypto
 import Foundation
 
-/// Which names can be used, for suites and for slots, and where a suite's files are.
+/// The valid names of suites and slots, and the paths of a suite's files.
 extension PropertyListStore {
-    /// The longest name of a suite, in bytes of UTF-8: with it, the names of temporary files still fit a directory entry of 255 bytes.
+    /// The maximum length of a suite's name in bytes of UTF-8. The names of temporary files then still fit a
+    /// directory entry of 255 bytes.
     package static let maximumSuiteNameLength = 200
 
-    /// Refuses the names of suites that could lead out of the directory, or that no file can have.
+    /// Refuses names of suites that could lead out of the directory, or that no file can have.
     /// - Throws: ``BackendError`` with the code `invalidName`.
     package static func validateSuiteName(_ name: String) throws(BackendError) {
         let advice = "Use a name such as \"com.example.app\"."
@@ -28,7 +29,8 @@ extension PropertyListStore {
         }
     }
 
-    /// The property list of a suite: `<directory>/<suite>.plist`, where Foundation's `UserDefaults` keeps it too.
+    /// Returns the path of a suite's property list: `<directory>/<suite>.plist`. Foundation's `UserDefaults` uses the
+    /// same path.
     /// - Parameters:
     ///   - suite: The name of the suite.
     ///   - directory: The configuration directory, `$XDG_CONFIG_HOME`.
@@ -38,11 +40,12 @@ extension PropertyListStore {
         return "\(directory)/\(suite).plist"
     }
 
-    /// The file whose lock excludes the other writers of a property list, named by the physical file: every path to it leads to one lock.
+    /// Returns the path of the lock file that excludes other writers of a property list. The name is derived from the
+    /// physical file, so every path to that file leads to one lock.
     /// - Parameters:
-    ///   - path: The property list.
-    ///   - directory: A directory of state that all writers of the property list share.
-    ///   - files: The file system, asked for symbolic links only.
+    ///   - path: The path of the property list.
+    ///   - directory: A directory for state that all writers of the property list share.
+    ///   - files: The file system, used only to resolve symbolic links.
     package static func lockPath(forPropertyListAt path: String, in directory: String, files: any FileSystem) -> String {
         let digest = SHA256.hash(data: Array(files.resolve(path).utf8))
         return "\(directory)/defaults-\(hexadecimalText(of: digest.prefix(16))).lock"
@@ -55,7 +58,7 @@ extension PropertyListStore {
 
     // MARK: Slots
 
-    /// Refuses the names that a slot cannot have here.
+    /// Refuses names that a slot in a property list cannot have.
     static func validate(_ address: StorageAddress) throws(BackendError) {
         try address.validate()
         try validateNormalization(of: address)
@@ -65,7 +68,8 @@ extension PropertyListStore {
         }
     }
 
-    /// Refuses names that are not in Unicode normal form C: Foundation would treat them as equal to their composed spelling.
+    /// Refuses names that are not in Unicode normal form C. Foundation would treat such a name as equal to its
+    /// composed spelling.
     static func validateNormalization(of address: StorageAddress) throws(BackendError) {
         for text in [address.namespace.name, address.name] {
             if text.utf8.allSatisfy({ $0 < 0x80 }) { continue }
@@ -78,7 +82,7 @@ extension PropertyListStore {
         }
     }
 
-    /// Refuses mutations that are invalid whatever the store contains.
+    /// Refuses mutations that are invalid regardless of the content of the store.
     static func validate(_ mutation: StorageMutation) throws(BackendError) {
         try mutation.address.validate()
         if mutation.address.namespace == .values, mutation.address.name == PropertyListDocument.reservedName {
@@ -96,7 +100,7 @@ extension PropertyListStore {
         }
     }
 
-    /// The deepest nesting of a native value.
+    /// The maximum depth of nesting of a native value.
     static let maximumDepth = 32
 }
 

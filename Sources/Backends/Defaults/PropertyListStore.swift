@@ -1,21 +1,26 @@
 package import BackendContract
 package import BackendRuntime
 
-/// The values of one suite, in one property list, at the path and in the format that Foundation's `UserDefaults` uses on Linux.
+/// The values of one suite in one property list. Its path and format are those of Foundation's `UserDefaults` on
+/// Linux.
 ///
-/// Other programs can read the values, and values that they wrote are read unchanged. The metadata of a value is kept in a reserved
-/// dictionary, and is used only while it matches the value. Every change is one durable replacement of the file under an advisory lock; changes
-/// that wait together share one. A read is served from memory after one `stat`, and goes to the store's lane only when the file has changed.
+/// Other programs can read the values. Values that they wrote are read unchanged. The metadata of a value is in a
+/// reserved dictionary, and is used only while it matches the value.
+///
+/// Every change replaces the file durably, under an advisory lock. Changes that wait at the same time share one
+/// replacement. A read is served from memory after one `stat`. It uses the store's lane only if the file may have
+/// changed.
 ///
 /// A damaged file is copied to the quarantine directory, reported, and never overwritten.
 package final class PropertyListStore: ObservableBackend, RecoverableBackend, ImmediateBackend {
-    /// The file, with every symbolic link resolved when the store was created.
+    /// The path of the file, with every symbolic link resolved when the store was created.
     package let identity: BackendIdentity
 
-    /// What the store promises: durable atomic batches, preconditions between processes, native values, and that others write too.
+    /// The guarantees of the store: durable atomic batches, preconditions that hold between processes, and native
+    /// values. Other programs may write the file too.
     package let capabilities: BackendCapabilities
 
-    /// The largest value, in bytes, metadata included.
+    /// The maximum size of a value in bytes, including its metadata.
     package static let maximumValueSize = 16 << 20
 
     let file: PropertyListFile
@@ -26,20 +31,22 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend, Im
     private let commits: GroupCommit<[StorageMutation], [MutationResult]>
     private let flushes: GroupCommit<Void, Void>
 
-    /// Whether bytes are the content of a property list, even of one that this library does not support.
+    /// Returns whether bytes are a property list, including one that this library does not support.
     package static func isPropertyList(_ bytes: [UInt8]) -> Bool { PropertyListFile.isPropertyList(bytes) }
 
-    /// Creates a store. Nothing is opened and nothing is created; that happens when it is first used.
+    /// Creates a store. The file is opened or created when the store is first used.
     /// - Parameters:
-    ///   - path: The property list.
-    ///   - lockPath: The file whose lock excludes other processes: the same for every process that writes this property list, in a directory of state
-    ///     (see ``lockPath(forPropertyListAt:in:files:)``). It is created when first needed, and never removed.
+    ///   - path: The path of the property list.
+    ///   - lockPath: The lock file that excludes other processes. Every process that writes this property list must
+    ///     use the same one, in a directory for state (see ``lockPath(forPropertyListAt:in:files:)``). It is created
+    ///     when first needed, and never removed.
     ///   - quarantineDirectory: The directory for copies of damaged files.
     ///   - deadline: How long a call may wait, and how long its work may show no progress.
-    ///   - runtime: The machine.
-    ///   - protection: How well the file is protected; plain, unless the layer above seals what it stores.
-    ///   - isPrivate: Whether the file is refused when another user can change it or a folder above it, which is checked when it is opened.
-    ///   - report: Is told of changes that another program has overwritten, on the store's lane.
+    ///   - runtime: The clock, the files and the lanes.
+    ///   - protection: The protection level of the file: plain, unless a layer above encrypts what it stores.
+    ///   - isPrivate: Whether to refuse the file if another user can change it or a folder above it. This is checked
+    ///     when the file is opened.
+    ///   - report: Called on the store's lane after another program has overwritten changes.
     package init(
         path: String, lockPath: String, quarantineDirectory: String, deadline: Duration, runtime: Runtime,
         protection: ProtectionLevel = .plain, isPrivate: Bool = false, report: @escaping @Sendable (OverwrittenChanges) -> Void = { _ in }
@@ -57,7 +64,7 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend, Im
         self.deadline = deadline
         self.runtime = runtime
         loads = GroupCommit(lane: lane, clock: runtime.clock) { requests, deadline, _ in
-            // One read of the file answers all requests that came before it.
+            // One read of the file answers all requests that arrived before it.
             let result = Result { () throws(BackendError) in try file.load(rereading: requests.contains(true), deadline: deadline) }
             return requests.map { _ in result }
         }
@@ -72,14 +79,16 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend, Im
 
     // MARK: Reading
 
-    /// Looks at slots. A validated look is served from memory after one `stat` while the file is unchanged; a fresh one reads the file again.
-    /// - Throws: ``BackendError`` with `timedOut` or `cancelled`; other problems of the file are reported in the probes.
+    /// Reads slots. A validated read is served from memory after one `stat` while the file is unchanged. A fresh read
+    /// reads the file again.
+    /// - Throws: ``BackendError`` with `timedOut` or `cancelled`. Other errors are reported in the probes.
     package func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
         do throws(BackendError) {
             let snapshot = try await snapshot(freshness)
             return addresses.map { address in
                 let probe = snapshot.probe(address)
-                // A name that cannot be used is not absent. One that another program uses is read all the same.
+                // Report an invalid name as an error, not as absent. If another program stored a value under such a
+                // name, the value is returned.
                 guard probe == .absent else { return probe }
                 do throws(BackendError) { try Self.validate(address) } catch { return .unavailable(error) }
                 return .absent
@@ -90,16 +99,16 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend, Im
         }
     }
 
-    /// What a slot holds, from memory after one `stat`; nil when the file was changed, or is due for its second look.
+    /// Returns the state of a slot from memory after one `stat`. Nil if the file was changed or its second read is
+    /// due (see ``PropertyListSnapshot/settlingTime``).
     package func immediateProbe(of address: StorageAddress) -> StorageProbe? {
         guard let probe = (try? unchangedSnapshot())?.probe(address) else { return nil }
-        // A name that cannot be used is not absent.
+        // An invalid name is not absent. Its error is reported by `read`.
         if case .absent = probe, (try? Self.validate(address)) == nil { return nil }
         return probe
     }
 
-    /// The slots that are not empty, including those of other programs.
-    /// - Throws: ``BackendError`` when the file is damaged or cannot be read.
+    /// Lists the slots that are not empty, including those of other programs.
     package func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
         let snapshot = try await snapshot(.validated)
         switch snapshot.content {
@@ -109,10 +118,10 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend, Im
         }
     }
 
-    /// Whether the file can be read, or does not exist yet: then the first change creates it.
+    /// Throws for an address that a property list cannot hold.
     package func validate(_ address: StorageAddress) throws(BackendError) { try Self.validate(address) }
 
-    /// Whether the file can be read.
+    /// Returns whether the file can be read. A missing file is ready: the first change creates it.
     package func status() async -> BackendStatus {
         do throws(BackendError) {
             switch try await snapshot(.validated).content {
@@ -125,17 +134,19 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend, Im
         }
     }
 
-    /// The state of the file: from memory where that is enough, after one `stat`; else from the lane.
+    /// Returns the state of the file. It comes from memory if one `stat` shows that it is current. Otherwise it is
+    /// read on the lane.
     private func snapshot(_ freshness: ReadFreshness) async throws(BackendError) -> PropertyListSnapshot {
         if freshness == .validated, let known = try unchangedSnapshot() { return known }
-        // A validated read comes here when the file has changed, or is due for its second look.
+        // The caller wants a fresh read, the file has changed, or its second read is due.
         return try await load(rereading: true)
     }
 
-    /// The snapshot in memory, if one `stat` shows that it is the file's state.
+    /// Returns the snapshot in memory if one `stat` shows that it is current.
     private func unchangedSnapshot() throws(BackendError) -> PropertyListSnapshot? {
         guard let known = file.lastSnapshot else { return nil }
-        // The snapshot first, the status second: the other way round, a status from before a write would be compared with the snapshot after it.
+        // Take the snapshot before the status. In the other order, a status from before a write could be compared
+        // with the snapshot after it.
         do throws(FileError) {
             return known.isCurrent(try runtime.files.status(file.path), at: runtime.clock.now) ? known : nil
         } catch {
@@ -147,17 +158,20 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend, Im
         let deadline = nextDeadline
         let snapshot = try await loads.submit(rereading, deadline: deadline, isMutation: false)
         guard file.withRecentChanges({ !$0.overwritten.isEmpty }) else { return snapshot }
-        // A call that changes nothing makes the overwritten changes again.
+        // Commit an empty call, because every commit writes overwritten changes again.
         _ = try await commits.submit([], deadline: deadline, isMutation: false)
         return try await loads.submit(false, deadline: deadline, isMutation: false)
     }
 
     // MARK: Writing
 
-    /// Changes slots, all together or not at all. When this returns, applied changes are in the file and survive a power cut.
+    /// Changes slots: either all of them or none. When this returns, applied changes are in the file and survive a
+    /// power loss.
     ///
-    /// Calls that wait at the same time share one lock, one rewrite and one flush; each stays a batch of its own.
-    /// - Throws: ``BackendError`` with `timedOut` or `cancelled`; its outcome says whether anything may have happened.
+    /// Calls that wait at the same time share one lock, one rewrite and one flush. Each call remains a separate
+    /// atomic batch.
+    /// - Throws: ``BackendError`` with `timedOut` or `cancelled`. Its outcome states whether the changes may have
+    ///   been applied.
     package func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
         guard !mutations.isEmpty else { return [] }
         try mutations.requireDistinctAddresses()
@@ -165,13 +179,14 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend, Im
         do throws(BackendError) {
             return try await commits.submit(mutations, deadline: nextDeadline, isMutation: true)
         } catch {
-            // A deadline ends the call; any other error is the result of each mutation.
+            // A passed deadline or a cancellation ends the call. Any other error is the result of each mutation.
             if error.code == .timedOut || error.code == .cancelled { throw error }
             return mutations.map { _ in .failed(error) }
         }
     }
 
-    /// The errors of a call that do not depend on the content of the store; checked before the lock is taken.
+    /// Returns the errors of a call that do not depend on the content of the store. They are checked before the lock
+    /// is taken.
     private func refusal(of mutations: [StorageMutation]) -> [MutationResult]? {
         mutations.refused { mutation in
             do throws(BackendError) {
@@ -184,16 +199,16 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend, Im
         }
     }
 
-    /// Flushes the file and its directory to the disk, under the lock. Calls that wait at the same time share one flush.
-    /// - Throws: ``BackendError``.
+    /// Flushes the file and its directory to disk, under the lock. Calls that wait at the same time share one flush.
+    /// - Throws: ``BackendError`` if the lock could not be taken or the flush failed.
     package func synchronize() async throws(BackendError) -> StorageDurability {
         try await flushes.submit((), deadline: nextDeadline, isMutation: false)
         return .durable
     }
 
-    /// Removes a damaged file, durably, after making a durable copy of it in the quarantine directory.
+    /// Removes a damaged file durably, after copying it durably to the quarantine directory.
     /// - Returns: The path of the copy.
-    /// - Throws: ``BackendError`` when the file is not damaged, or could not be copied or removed.
+    /// - Throws: ``BackendError`` if the file is not damaged, or could not be copied or removed.
     package func setAsideDamagedStore() async throws(BackendError) -> String {
         let file = file
         return try await onLane(isMutation: true) { (deadline) throws(BackendError) in
@@ -201,7 +216,7 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend, Im
         }
     }
 
-    /// Closes the file and drops what was read of it; the next call reads it again.
+    /// Closes the file and drops its content from memory. The next call reads the file again.
     package func close() async { file.close() }
 
     // MARK: The lane

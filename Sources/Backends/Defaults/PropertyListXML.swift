@@ -1,9 +1,10 @@
 import BackendContract
 import Foundation
 
-/// Writes values as the XML of a property list, piece by piece: pieces that did not change are joined again without being encoded again.
+/// Writes values as the XML of a property list, in separate pieces. Unchanged pieces are joined again without being
+/// encoded again.
 ///
-/// What it writes reads back, through Foundation's parser, as exactly the same value wherever ``represents(_:_:)`` says so.
+/// If ``represents(_:_:)`` returns true for a value, Foundation's parser reads exactly the same value back.
 enum PropertyListXML {
     static let header = Array(
         """
@@ -22,7 +23,7 @@ enum PropertyListXML {
         case anyone
     }
 
-    /// Whether a value, written as XML, reads back as exactly the same value.
+    /// Whether a parser reads exactly the same value back from the XML of a value.
     static func represents(_ value: NativeValue, _ reader: Reader) -> Bool {
         switch value {
         case .string(let text): representsText(text, reader)
@@ -36,7 +37,8 @@ enum PropertyListXML {
     }
 
     static func representsText(_ text: String, _ reader: Reader) -> Bool {
-        // Foundation leaves out a byte order mark at the beginning of a text, also one that is written as a reference.
+        // Foundation drops a byte order mark at the start of a text, even one that is written as a character
+        // reference.
         if text.unicodeScalars.first == "\u{FEFF}" { return false }
         return text.unicodeScalars.allSatisfy { scalar in
             switch scalar.value {
@@ -50,13 +52,14 @@ enum PropertyListXML {
 
     private static func representsDate(_ seconds: Double, _ reader: Reader) -> Bool {
         guard seconds.isFinite, seconds == seconds.rounded(.down), !(seconds == 0 && seconds.sign == .minus) else { return false }
-        // The years -999 to 9999, or 1 to 9999: beyond them the width of the year is no longer four characters.
+        // The years -999 to 9999, or 1 to 9999 for every parser. The number of any other year does not have exactly
+        // four characters.
         return (reader == .anyone ? -63_113_904_000 : -94_670_726_400)..<252_423_993_600 ~= seconds
     }
 
     // MARK: Pieces
 
-    /// A name and its value, each on lines of their own.
+    /// Appends a name and its value, each on separate lines.
     static func appendEntry(_ name: String, _ value: NativeValue, indent: Int, to bytes: inout [UInt8]) {
         appendKey(name, indent: indent, to: &bytes)
         append(value, indent: indent, to: &bytes)
@@ -66,7 +69,7 @@ enum PropertyListXML {
         appendElement("key", name, indent: indent, to: &bytes)
     }
 
-    /// The line that opens or closes an element.
+    /// Appends the line that opens or closes an element.
     static func appendTag(_ tag: StaticString, indent: Int, to bytes: inout [UInt8]) {
         bytes.append(contentsOf: repeatElement(UInt8(ascii: "\t"), count: indent))
         tag.withUTF8Buffer { bytes.append(contentsOf: $0) }
@@ -130,15 +133,15 @@ enum PropertyListXML {
         bytes.append(contentsOf: "</data>\n".utf8)
     }
 
-    /// The shortest decimal text that reads back as the same number.
+    /// Returns the shortest decimal text that reads back as the same number.
     private static func text(of number: Double) -> String {
         if number.isNaN { return "nan" }
         if number.isInfinite { return number < 0 ? "-infinity" : "+infinity" }
         return "\(number)"
     }
 
-    /// The text of a date in the proleptic Gregorian calendar; the arithmetic of days is that of Howard Hinnant's
-    /// "chrono-Compatible Low-Level Date Algorithms" (`civil_from_days`).
+    /// Returns the text of a date in the proleptic Gregorian calendar. The calculation is `civil_from_days` from
+    /// Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms".
     private static func dateText(_ secondsSince2001: Double) -> String {
         let total = Int64(secondsSince2001) + 978_307_200
         let day = total.quotientFloor(86_400)
@@ -164,7 +167,7 @@ enum PropertyListXML {
 }
 
 extension Int64 {
-    /// The quotient, rounded towards minus infinity.
+    /// Returns the quotient, rounded towards minus infinity.
     fileprivate func quotientFloor(_ divisor: Int64) -> Int64 {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? quotient - 1 : quotient

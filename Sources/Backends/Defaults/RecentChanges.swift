@@ -1,51 +1,53 @@
 package import BackendContract
 import BackendRuntime
 
-/// Changes that another program has overwritten with an older copy of the list.
+/// Changes that another program has overwritten with an older copy of the property list.
 package struct OverwrittenChanges: Hashable, Sendable {
-    /// The property list.
+    /// The path of the property list.
     package let path: String
-    /// The values whose changes were made again.
+    /// The values whose changes were written again.
     package let repeated: Set<StorageAddress>
-    /// The values whose changes are lost: an older copy of the list took the place of the file, or overwrote changes that are older than a minute. A person
-    /// may have put that copy there on purpose.
+    /// The values whose changes are lost. Either an older copy of the list replaced the file, or the overwritten
+    /// changes were older than a minute. A person may have restored that copy on purpose.
     package let lost: Set<StorageAddress>
 }
 
-/// What this store has written of late, to notice a program that writes an older copy of the whole list, as Foundation's `UserDefaults` does.
+/// The recent changes of this store. They reveal a program that overwrites the whole list with an older copy, as
+/// Foundation's `UserDefaults` does.
 ///
-/// Such a program rewrites the file in place, and with it both the value and its entry in the reserved dictionary go back to what they were. Programs
-/// that use LocalData replace the file by another one, so that what they change is never taken for it. A program that sets or removes a value on
-/// purpose leaves the value's entry as it is.
+/// Such a program rewrites the file in place, so both the value and its entry in the reserved dictionary return to an
+/// older state. A program that uses LocalData replaces the file with a new one, so its changes are never mistaken for
+/// such a rewrite. A program that sets or removes a value on purpose does not change the value's entry in the
+/// reserved dictionary.
 struct RecentChanges: Sendable {
-    /// A file, and a hold on it, so that no other file gets its number.
+    /// A file, and a hold that keeps other files from getting its inode number.
     struct File: Sendable {
         let status: FileStatus
         let hold: any FileHold
     }
 
     private struct Change {
-        /// What was written; nil for a removal without a trace.
+        /// The slot that was written; nil if it was deleted without a tombstone.
         var slot: PropertyListSlot?
-        /// What was there before, as revisions; nil where there was nothing.
+        /// The earlier revisions of the slot, oldest first; nil for an empty slot.
         var earlier: [StorageRevision?]
         var at: MonotonicInstant
     }
 
     private var changes: [StorageAddress: Change] = [:]
-    /// The file in which the changes were last seen or written.
+    /// The file in which the changes were last found or written.
     private var file: File?
-    /// The changes that have to be made again.
+    /// The changes that must be written again.
     private(set) var overwritten: Set<StorageAddress> = []
-    /// The changes that an older copy in another file has replaced, until they are reported.
+    /// The changes that an older copy in a new file has undone, until they are reported.
     private var replaced: Set<StorageAddress> = []
 
-    /// For how long a change is made again. Foundation reads and rewrites within milliseconds.
+    /// How old a change may be to be written again. Foundation reads and rewrites within milliseconds.
     static let patience = Duration.seconds(60)
-    /// How many values are remembered, and how many earlier states of each.
+    /// The maximum number of values, and of earlier revisions of each, that are remembered.
     static let (maximumCount, maximumEarlier) = (4_096, 8)
 
-    /// Notes what was written.
+    /// Records a change of a slot.
     mutating func note(_ address: StorageAddress, from old: PropertyListSlot?, to new: PropertyListSlot?, at instant: MonotonicInstant) {
         guard old !== new else { return }
         let earlier = (changes[address]?.earlier ?? []) + [old?.probe.revision]
@@ -53,7 +55,7 @@ struct RecentChanges: Sendable {
         overwritten.remove(address)
     }
 
-    /// Notes the file that was written; nil where it has lost its name by now.
+    /// Records the file that was written; nil if it was not found again. Drops old changes if there are too many.
     mutating func note(_ file: File?, at instant: MonotonicInstant) {
         self.file = file
         guard changes.count > Self.maximumCount else { return }
@@ -63,7 +65,7 @@ struct RecentChanges: Sendable {
         changes = Dictionary(uniqueKeysWithValues: kept.map { ($0.key, $0.value) })
     }
 
-    /// Finds the changes that are gone from a list that was read.
+    /// Finds changes that are missing in a list that was read.
     mutating func compare(with snapshot: PropertyListSnapshot) {
         guard case .document(let document) = snapshot.content, !changes.isEmpty else { return }
         let found = snapshot.status.flatMap { status in snapshot.hold.map { File(status: status, hold: $0) } }
@@ -76,14 +78,15 @@ struct RecentChanges: Sendable {
             if isRewritten, !document.removedByOthers.contains(address), change.earlier.contains(where: { $0 == revision }) {
                 overwritten.insert(address)
             } else {
-                // No program writes a revision twice: an earlier one is there because a copy of it was put back.
+                // No program writes a revision twice. An earlier revision is in the list only because an older copy
+                // was restored.
                 if let revision, !document.removedByOthers.contains(address), change.earlier.contains(revision) { replaced.insert(address) }
                 forget(address)
             }
         }
     }
 
-    /// The changes that an older copy has replaced since the last call.
+    /// Returns the changes that an older copy has undone since the last call.
     mutating func takeReplaced() -> Set<StorageAddress> {
         defer { replaced = [] }
         return replaced
@@ -94,7 +97,7 @@ struct RecentChanges: Sendable {
         overwritten.remove(address)
     }
 
-    /// The changes that have to be made again, and those that are too old for it.
+    /// Returns the changes to write again, and those that are too old for it.
     mutating func takeOverwritten(at instant: MonotonicInstant) -> (again: [StorageAddress: PropertyListSlot?], lost: Set<StorageAddress>) {
         var again: [StorageAddress: PropertyListSlot?] = [:]
         var lost: Set<StorageAddress> = []
@@ -110,7 +113,7 @@ struct RecentChanges: Sendable {
         return (again, lost)
     }
 
-    /// Notes that changes were made again.
+    /// Records that changes were written again.
     mutating func settle(_ addresses: Set<StorageAddress>, at instant: MonotonicInstant) {
         overwritten.subtract(addresses)
         for address in addresses { changes[address]?.at = instant }
@@ -118,8 +121,8 @@ struct RecentChanges: Sendable {
 }
 
 extension PropertyListFile {
-    /// Makes changes again that another program has overwritten with an older copy of the list.
-    /// - Returns: The values.
+    /// Writes changes again that another program has overwritten with an older copy of the list.
+    /// - Returns: The addresses of the changes.
     func repeatOverwritten(in document: inout PropertyListDocument) -> Set<StorageAddress> {
         let (again, lost) = withRecentChanges { $0.takeOverwritten(at: clock.now) }
         for (address, slot) in again {
@@ -129,10 +132,10 @@ extension PropertyListFile {
         return Set(again.keys)
     }
 
-    /// Remembers what a commit has written.
+    /// Records the changes of a commit, and reports the changes that it wrote again.
     /// - Parameters:
-    ///   - repeated: What was written again.
-    ///   - file: The file that was written.
+    ///   - repeated: The addresses of the changes that were written again.
+    ///   - file: The file that was written; nil if it was not found again.
     func note(
         _ calls: [[StorageMutation]], from snapshot: PropertyListSnapshot, to document: PropertyListDocument,
         _ repeated: Set<StorageAddress>, _ file: RecentChanges.File?

@@ -1,18 +1,18 @@
 import BackendContract
 import Crypto
 
-/// The entry of the reserved dictionary for one slot, in a form that a person can read.
+/// The metadata of one slot: its entry in the reserved dictionary, in a form that a person can read.
 ///
 /// ```
 /// revision    text     32 hexadecimal digits
-/// tombstone   true     only for a removal; then there is no digest and no form
+/// tombstone   true     only for a tombstone, which has no digest and no form
 /// digest      text     the first 16 bytes of SHA-256 over the canonical bytes of the value in the file, in hexadecimal
-/// form        text     the meaning of the value: see ``Form``; left out for "native"
+/// form        text     the meaning of the value in the file: see ``Form``; left out for "native"
 /// exact       data     only for the form "exact": the payload as record format 1
 /// serializer, typeTag, sealing: text · schemaVersion: integer · origin: data
 /// createdAt, modifiedAt, expiresAt: real, seconds since 1970-01-01T00:00:00Z · attributes: dictionary of texts
-/// indexesAttributes false  only where attributes have no labels
-/// record      data     the fields of the last three lines as record format 1, if XML cannot hold them exactly
+/// indexesAttributes false  only if stores must not index the attributes
+/// record      data     replaces the three lines above if XML cannot represent them exactly: their fields as record format 1
 /// ```
 struct SlotMetadata {
     /// The meaning of the value in the file.
@@ -21,13 +21,13 @@ struct SlotMetadata {
         case native
         /// Data that is the payload's bytes.
         case bytes
-        /// Data that is the payload as record format 1: a native value that XML cannot hold.
+        /// Data that is the payload as record format 1, for a native value that XML cannot represent.
         case record
-        /// An approximation for others to read; the payload is kept in the metadata.
+        /// An approximation that other programs can read. The metadata contains the exact payload.
         case exact
     }
 
-    /// What the metadata belongs to.
+    /// The state that the metadata describes: a value or a removal.
     enum Subject {
         case value(digest: String, form: Form, exact: [UInt8]?)
         case tombstone
@@ -37,7 +37,8 @@ struct SlotMetadata {
     var revision: StorageRevision
     var metadata: StorageMetadata
 
-    /// The digest that ties metadata to the value it was written with.
+    /// Returns the digest that ties metadata to a value. It no longer matches once another program has changed the
+    /// value.
     static func digest(_ value: NativeValue) -> String { hexadecimalText(of: SHA256.hash(data: value.canonicalBytes).prefix(16)) }
 
     // MARK: Writing
@@ -77,7 +78,7 @@ struct SlotMetadata {
 
     // MARK: Reading
 
-    /// Reads an entry of the reserved dictionary; nil when it is not one.
+    /// Reads an entry of the reserved dictionary; nil if it is not valid metadata.
     init?(_ encoded: NativeValue) {
         guard case .dictionary(let entries) = encoded, case .string(let digits)? = entries["revision"],
             let revision = bytes(ofHexadecimal: digits), !revision.isEmpty

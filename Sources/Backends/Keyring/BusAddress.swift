@@ -3,11 +3,11 @@
     import BackendRuntime
     import Glibc
 
-    /// Finds the session bus, without ever starting one, and refuses surroundings in which libsecret would hang.
+    /// Finds the session bus without starting one. Refuses an environment in which libsecret would hang.
     ///
-    /// The real environment is read at the time of the call, since that is what libsecret and GIO read.
+    /// The environment is read at the time of the call, because libsecret and GIO read it then.
     enum BusAddress {
-        /// The bus for libsecret.
+        /// Returns the address of the bus for requests through libsecret.
         static func current() throws(KeyringFault) -> String {
             if let backend = systemEnvironmentVariable("SECRET_BACKEND"), backend != "service" {
                 throw KeyringFault(
@@ -18,7 +18,7 @@
             return try session()
         }
 
-        /// The bus, where libsecret is not used.
+        /// Returns the address of the bus for requests without libsecret.
         static func session() throws(KeyringFault) -> String {
             if let address = systemEnvironmentVariable("DBUS_SESSION_BUS_ADDRESS") {
                 for entry in address.split(separator: ";") where !entry.hasPrefix("unix:") {
@@ -41,9 +41,12 @@
                     + "Start the program in a desktop session, or with dbus-run-session.")
         }
 
-        /// Checks, before a connection is made, that no other user could be the bus, or load code into this process: the sockets of the address
-        /// belong to the user or to root, nobody else can write to the folders above them, and the same holds for the folders of modules
-        /// that GIO is told to load.
+        /// Checks, before connecting, that no other user could act as the bus or load code into this process.
+        ///
+        /// The socket files of the address must belong to the user or root. No other user may be able to write to the
+        /// folders above them. An entry without a path, such as an abstract socket, is not checked. The folders of
+        /// GIO modules in `GIO_MODULE_DIR` and `GIO_EXTRA_MODULES` are checked in the same way.
+        /// - Throws: ``KeyringFault`` with `untrusted`.
         static func requireTrust(in address: String, _ files: any FileSystem) throws(KeyringFault) {
             do throws(BackendError) {
                 for entry in address.split(separator: ";") {
@@ -66,14 +69,14 @@
             do throws(FileError) { return try files.status(path) } catch { throw error.backendError() }
         }
 
-        /// The path of an entry's socket; nil for one without a file.
+        /// Returns the path of an entry's socket; nil for an entry without a file.
         private static func path(in entry: Substring) -> String? {
             let values = entry.dropFirst("unix:".count).split(separator: ",")
             guard let value = values.first(where: { $0.hasPrefix("path=") }) else { return nil }
             return unescape(value.dropFirst("path=".count))
         }
 
-        /// The opposite of ``escape(_:)``.
+        /// Reverses ``escape(_:)``.
         private static func unescape(_ text: Substring) -> String {
             var bytes: [UInt8] = []
             var rest = text.utf8[...]
@@ -88,7 +91,8 @@
             return String(decoding: bytes, as: UTF8.self)
         }
 
-        /// D-Bus specification, "Server Addresses": every byte but these is written as % and two hexadecimal digits.
+        /// Escapes a path for an address. Source: D-Bus specification, "Server Addresses". Every byte that is not
+        /// listed here becomes % and two hexadecimal digits.
         private static func escape(_ path: String) -> String {
             var text: [UInt8] = []
             for byte in path.utf8 {

@@ -3,15 +3,16 @@
     import BackendRuntime
     import CLibSecret
 
-    /// What every request of one caller shares: its deadline, the means to stop waiting when the caller leaves, and what its store allows.
+    /// The context that all requests of one caller share: the deadline, a signal that the caller has left, and the
+    /// settings of the store.
     final class BusCall: Sendable {
         private let clock: any RuntimeClock
         let deadline: MonotonicInstant
-        /// Whether secrets may be sent over the bus as they are.
+        /// Whether secrets may be sent over the bus unencrypted.
         let allowsPlainTransport: Bool
         let stop = StopSignal()
 
-        /// A call on a lane, stopped when its caller leaves.
+        /// Creates the context of a call on a lane. It is stopped when the caller leaves.
         init<Response>(_ call: LaneCall<Response>, clock: any RuntimeClock, allowsPlainTransport: Bool) {
             self.clock = clock
             self.deadline = call.deadline
@@ -23,7 +24,8 @@
             (self.clock, self.deadline, self.allowsPlainTransport) = (clock, deadline, allowsPlainTransport)
         }
 
-        /// A call of its own for one more request, also when this one is over. It has five seconds, and no caller who could leave.
+        /// Returns a context for one more request, even if this call is over. It has five seconds, and no caller that
+        /// could leave.
         func afterwards() -> BusCall {
             BusCall(clock: clock, deadline: clock.now.advanced(by: .seconds(5)), allowsPlainTransport: allowsPlainTransport)
         }
@@ -31,15 +33,15 @@
         /// Whether the deadline passed or the caller left.
         var isOver: Bool { stop.isRaised || clock.now >= deadline }
 
-        /// Whether so little time is left that nothing more should be waited for: the caller is then told for certain that nothing happened,
-        /// where a moment later it would have left not knowing.
+        /// Whether so little time is left that the call should not wait for anything more. The caller then learns for
+        /// certain that nothing happened. A moment later it would leave with an unknown outcome.
         var isNearlyOver: Bool { stop.isRaised || clock.now.duration(to: deadline) < .milliseconds(25) }
 
-        /// Lets a moment pass.
+        /// Blocks the thread for a moment.
         func pause() { clock.pause(.milliseconds(5)) }
 
-        /// The time left, in whole milliseconds, plus a number of seconds.
-        /// - Throws: ``KeyringFault`` when none is left.
+        /// Returns the time left in whole milliseconds, plus a number of seconds.
+        /// - Throws: ``KeyringFault`` if no time is left or the caller has left.
         func milliseconds(plusSeconds extra: Int64 = 0) throws(KeyringFault) -> Int32 {
             if stop.isRaised { throw KeyringFault(.cancelled, "cancelled") }
             let left = clock.now.duration(to: deadline).wholeNanoseconds / 1_000_000
@@ -48,9 +50,8 @@
         }
     }
 
-    /// Ends waiting requests from another thread.
-    ///
-    /// `@unchecked Sendable`: the pointer is never replaced, and `g_cancellable_cancel` may be called from any thread (GIO's documentation).
+    /// `@unchecked Sendable`: the pointer is never replaced, and `g_cancellable_cancel` may be called on any thread
+    /// (documentation of GIO).
     final class StopSignal: @unchecked Sendable {
         let pointer = g_cancellable_new()
 

@@ -1,22 +1,24 @@
 import BackendContract
 
-/// The attributes of the items of one service in one style: which are written, which are searched for, and which items belong to a slot.
+/// The attributes of the items of one service in one style. They determine what is written, what is searched for, and
+/// which items belong to a slot.
 ///
-/// An item belongs to a slot only if it has the slot's attributes *and no others* but those that the style ignores: gnome-keyring finds
-/// every item that has at least the attributes searched for, and an item with more attributes belongs to another program.
+/// An item belongs to a slot only if it has the slot's attributes *and no others*, except those that the style
+/// ignores. gnome-keyring finds every item that has at least the searched attributes. An item with more attributes
+/// belongs to another program.
 struct ItemLayout: Sendable {
     let service: String
     let style: KeyringStyle
 
-    /// The attribute that carries the name of the slot.
+    /// The attribute that contains the name of the slot.
     let nameAttribute: String
-    /// The attributes that all items of the store share and are found by; the namespace comes on top.
+    /// The attributes of all items of the store, which every search uses. A search also uses the namespace.
     private let shared: [String: String]
-    /// Attributes that are written too, but not used to find an item.
+    /// Attributes that are written, but not searched for.
     private let extra: [String: String]
-    /// Attributes that an item of the slot may have besides.
+    /// Further attributes that an item of the slot may have.
     private let ignored: Set<String>
-    /// An attribute that an item of the slot may have besides if it has this value.
+    /// A further attribute that an item of the slot may have, but only with this value.
     private var optional: [String: String] = [:]
 
     init(service: String, style: KeyringStyle) {
@@ -49,7 +51,7 @@ struct ItemLayout: Sendable {
             nameAttribute = "username"
             var all = ["service": service]
             all["target"] = target
-            // Versions 2.0 to 3.6 of keyring-rs write this target where none was given, later ones none.
+            // keyring-rs 2.0 to 3.6 writes this target if none was given. Later versions write none.
             if target == nil { optional = ["target": "default"] }
             shared = all
             extra = [:]
@@ -57,7 +59,7 @@ struct ItemLayout: Sendable {
         }
     }
 
-    /// The name of the schema that house items carry.
+    /// The schema name of items in LocalData's format.
     static let schema = "org.localdata.Record"
 
     /// A text that is equal for two layouts exactly if they find the same items.
@@ -72,7 +74,7 @@ struct ItemLayout: Sendable {
         String(text.unicodeScalars.flatMap { "\\;=".unicodeScalars.contains($0) ? ["\\", $0] : [$0] }.map(Character.init))
     }
 
-    /// Refuses the names that cannot be attributes of an item of this style.
+    /// Refuses names that cannot be attributes of an item in this style.
     /// - Throws: ``BackendError`` with `invalidName` or `unsupported`.
     func validate(_ address: StorageAddress) throws(BackendError) {
         try address.validate()
@@ -97,24 +99,24 @@ struct ItemLayout: Sendable {
         }
     }
 
-    /// The attributes to search for all items of the store, of every namespace.
+    /// The attributes to search for all items of the store, in every namespace.
     var search: [String: String] { shared }
 
-    /// The attributes to search for all items of a namespace.
+    /// Returns the attributes to search for all items of a namespace.
     func search(_ namespace: StorageNamespace) -> [String: String] {
         guard !style.isInterop else { return shared }
         return shared.merging(["namespace": Self.attribute(of: namespace)]) { $1 }
     }
 
-    /// The attributes to search for one slot.
+    /// Returns the attributes to search for one slot.
     func search(_ address: StorageAddress) -> [String: String] {
         search(address.namespace).merging([nameAttribute: address.name]) { $1 }
     }
 
-    /// The attributes that a new item of a slot is written with.
+    /// Returns the attributes of a new item for a slot.
     func written(_ address: StorageAddress) -> [String: String] { search(address).merging(extra) { $1 } }
 
-    /// The slot that an item belongs to, or nil when it is not one of this namespace's.
+    /// Returns the slot that an item belongs to; nil if it belongs to no slot of this namespace.
     func address(of attributes: [String: String], in namespace: StorageNamespace) -> StorageAddress? {
         guard let name = attributes[nameAttribute] else { return nil }
         let expected = search(namespace)
@@ -129,10 +131,10 @@ struct ItemLayout: Sendable {
         return isAnothers ? nil : StorageAddress(name, in: namespace)
     }
 
-    /// The attributes that KeePassXC gives every item, whoever made it.
+    /// The attributes that KeePassXC adds to every item, regardless of the program that created it.
     private static let keePassXC: Set = ["Title", "URL", "UserName", "Uuid", "Path", "Notes"]
 
-    /// The label that people see in their keyring program.
+    /// Returns the label that a keyring program shows to the user.
     func label(_ address: StorageAddress) -> String {
         switch style.layout {
         case .localData: "LocalData: \(service)/\(address)"
@@ -142,7 +144,7 @@ struct ItemLayout: Sendable {
         }
     }
 
-    /// The attribute of a namespace: no two namespaces share one, and none is empty.
+    /// Returns the attribute value for a namespace. It is different for each namespace, and never empty.
     private static func attribute(of namespace: StorageNamespace) -> String {
         namespace == .values ? "values" : "n:\(namespace.name)"
     }

@@ -3,7 +3,7 @@
     package import BackendRuntime
     import Synchronization
 
-    /// Copying a service's items, and putting them back exactly as they were.
+    /// Copies the items of a service, and restores them with exactly the same bytes.
     extension SecretServiceStore: BackupItemStore {
         package var backupLock: String? { lockFile }
 
@@ -18,7 +18,7 @@
             }
         }
 
-        /// Every item of the service, in the order of the names.
+        /// Returns every item of the service, sorted by namespace and name.
         private func items(_ client: SecretServiceClient) throws(KeyringFault) -> [BackupItem] {
             let found = try client.search(layout.searchAll)
             guard found.locked.isEmpty else { throw KeyringFault(.locked, "locked items") }
@@ -127,7 +127,7 @@
             return all
         }
 
-        /// The slot of any namespace that an item belongs to.
+        /// Returns the slot that an item belongs to, in any namespace; nil if it belongs to none.
         fileprivate func address(of attributes: [String: String]) -> StorageAddress? {
             guard !style.isInterop else { return address(of: attributes, in: .values) }
             switch attributes["namespace"] {

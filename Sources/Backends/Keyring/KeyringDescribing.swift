@@ -6,7 +6,7 @@
         package func describeKeyring() async throws(BackendError) -> KeyringDescription {
             try await onLane { [self] call throws(BackendError) in
                 try conversing(call) { client throws(KeyringFault) in
-                    // The session first: it starts a program that the bus knows how to start.
+                    // Open the session first: the bus then starts the daemon if it can.
                     let algorithm = try client.link.algorithm(call)
                     let collection: String? =
                         switch try client.defaultCollection() {
@@ -21,7 +21,7 @@
             }
         }
 
-        /// The names of this store's values that a collection without a password loses.
+        /// Returns the names of this store's values that a collection without a password loses.
         private func valuesAtRisk(_ client: SecretServiceClient) throws(KeyringFault) -> [String] {
             var names: [String: String] = [:]
             for path in try client.search(layout.search(.values)).unlocked {
@@ -32,20 +32,20 @@
             return secrets.filter { KeyringPayload.whyLost($0.value) != nil }.compactMap { names[$0.key] }.sorted()
         }
 
-        /// The name of the program that a process runs; nil where `/proc` does not tell.
+        /// Returns the name of the program that a process runs; nil if `/proc` does not contain it.
         private func programName(_ process: UInt64?) -> String? {
             guard let process else { return nil }
             let link = "/proc/\(process)/exe"
             let path = runtime.files.resolve(link)
             if path != link, !path.hasPrefix("/proc/") { return lastComponent(of: path) }
-            // The first fifteen bytes of the name, also of another user's process.
+            // `comm` has the first fifteen bytes of the name, even for another user's process.
             guard let bytes = try? runtime.files.read("/proc/\(process)/comm")?.bytes else { return nil }
             return String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
         }
     }
 
     extension SecretServiceClient {
-        /// The process of the program that keeps the secrets; nil where the bus does not tell.
+        /// Returns the process ID of the daemon; nil if the bus does not report it.
         fileprivate func processID() throws(KeyringFault) -> UInt64? {
             let reply = try link.request(
                 "/org/freedesktop/DBus", "org.freedesktop.DBus", "GetConnectionUnixProcessID",

@@ -14,21 +14,22 @@
             case untrusted
             /// No program on the bus offers the Secret Service.
             case noService
-            /// The session cannot be used: the daemon does not know it, for it was started again, or has another key for it than we do.
+            /// The session cannot be used. Either the daemon was restarted and does not know it, or the daemon has
+            /// another key for it.
             case noSession
-            /// The daemon takes and gives secrets only as they are, and this is not allowed.
+            /// The daemon sends and accepts secrets only unencrypted, and the call does not allow this.
             case unencrypted
-            /// The daemon keeps other bytes than it was given.
+            /// The daemon stored other bytes than it was given, or a portal gave bytes that are not a secret.
             case garbled
             /// The connection is closed.
             case disconnected
-            /// The daemon left without a reply.
+            /// The daemon ended without a reply.
             case noReply
             /// The deadline passed.
             case timedOut
             /// The caller left.
             case cancelled
-            /// The person closed the prompt.
+            /// The user closed the prompt.
             case dismissed
             /// No program can show a prompt.
             case noPrompter
@@ -39,9 +40,9 @@
         }
 
         let kind: Kind
-        /// The name of the error, or a text of the library; no part of any value.
+        /// The name of the error, or an error text of the library. Contains no part of any value.
         let detail: String
-        /// Whether the request had been handed to the bus.
+        /// Whether the request was handed to the bus.
         var wasSent = false
 
         init(_ kind: Kind, _ detail: String) {
@@ -49,7 +50,7 @@
             self.detail = detail
         }
 
-        /// Whether the link is unusable, so that a read may be retried once over a new one.
+        /// Whether the link is unusable, so that a read may be retried once over a new link.
         var isStale: Bool {
             switch kind {
             case .noService, .noSession, .garbled, .disconnected, .noReply: true
@@ -57,7 +58,7 @@
             }
         }
 
-        /// Whether a request that met this fault was certainly not carried out.
+        /// Whether the request that failed with this fault was certainly not performed.
         var isCertainlyNotDone: Bool {
             guard wasSent else { return true }
             return switch kind {
@@ -66,7 +67,7 @@
             }
         }
 
-        /// The corresponding backend error.
+        /// Returns the corresponding backend error.
         func backendError(outcome: MutationOutcome = .notApplied) -> BackendError {
             switch kind {
             case .locked:

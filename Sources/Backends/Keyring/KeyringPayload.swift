@@ -1,21 +1,22 @@
 import BackendContract
 import BackendRuntime
 
-/// The content of an item's secret: `LD1:` and record format 1 in base64, on one line; or the bare text of another program.
+/// The content of an item's secret. It is one line with `LD1:` and record format 1 in base64, or the bare text of
+/// another program.
 ///
-/// One line, because gnome-keyring's password-less format makes a whole collection unreadable over one newline; text, because KWallet keeps
-/// nothing else.
+/// It is one line because a single line break makes a whole collection of gnome-keyring without a password
+/// unreadable. It is text because KWallet stores nothing else.
 enum KeyringPayload {
     private static let prefix = Array("LD1:".utf8)
 
-    /// The line of a record, which the caller wipes: there is no other copy.
+    /// Returns the line of a record. There is no other copy of it, and the caller wipes it.
     static func line(_ record: StorageRecord) -> [UInt8] {
         var bytes = RecordCodec.encode(record)
         defer { wipe(&bytes) }
         return line(bytes)
     }
 
-    /// The line of a tombstone.
+    /// Returns the line of a tombstone.
     static func line(_ tombstone: StorageTombstone) -> [UInt8] { line(RecordCodec.encode(tombstone)) }
 
     private static func line(_ bytes: [UInt8]) -> [UInt8] {
@@ -28,11 +29,11 @@ enum KeyringPayload {
         }
     }
 
-    /// What a secret holds.
+    /// Decodes a secret.
     /// - Parameters:
     ///   - secret: The bytes of the secret.
-    ///   - isInterop: Whether the store's style keeps bare text only.
-    ///   - revision: The revision of a state that carries none itself.
+    ///   - isInterop: Whether the store's style stores only bare text.
+    ///   - revision: The revision for a state that contains none.
     static func probe(_ secret: [UInt8], isInterop: Bool, revision: StorageRevision) -> StorageProbe {
         guard !isInterop, secret.starts(with: prefix) else { return .value(foreign(secret, revision)) }
         guard var bytes = Base64.decode(secret[prefix.count...]) else {
@@ -58,8 +59,9 @@ enum KeyringPayload {
         return StorageRecord(payload: .native(text.map(NativeValue.string) ?? .data(secret)), revision: revision, isForeign: true)
     }
 
-    /// The bare text that a payload is in an interop style.
-    /// - Throws: ``BackendError`` with `unsupported` when the payload is not text, or one that a keyring loses.
+    /// Returns the bare text of a payload in an interop style.
+    /// - Throws: ``BackendError`` with `unsupported` if the payload is not text, is empty, or is a text that a
+    ///   keyring may lose.
     static func text(_ payload: StoragePayload) throws(BackendError) -> [UInt8] {
         var text = try bareText(payload)
         let reason: String
@@ -74,10 +76,11 @@ enum KeyringPayload {
         throw BackendError(.unsupported, "\(reason), so this style does not keep such a text. Use .localData, which keeps any.")
     }
 
-    /// Why a keyring may lose a text; nil for a text that every keyring keeps.
+    /// Returns why a keyring may lose a text; nil for a text that every keyring keeps.
     ///
-    /// gnome-keyring writes a collection without a password as a GKeyFile without escapes, and reads it with escapes. At its next start, `\n` in a text becomes a line break. After
-    /// the next change and another start, the collection is unreadable.
+    /// gnome-keyring writes a collection without a password as a GKeyFile without escapes, and reads it with escapes.
+    /// At its next start, `\n` in a text becomes a line break. After the next change and another start, the
+    /// collection is unreadable.
     static func whyLost(_ text: [UInt8]) -> String? {
         if text.contains(where: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }) {
             "A line break in one text makes a keyring without a password unreadable"
@@ -109,9 +112,11 @@ enum KeyringPayload {
         }
     }
 
-    /// A revision for a state that carries none: derived in memory, different in every process, and never stored.
+    /// Returns a revision for a state that contains none. It is derived in memory, differs in every process, and is
+    /// never stored.
     ///
-    /// Two keyed hashes of the path, the time of the last change and the content: neither reveals anything about the content.
+    /// It consists of two keyed hashes of the path, the modification time and the content. They reveal nothing about
+    /// the content.
     static func revision(path: String, modified: UInt64, secret: [UInt8]) -> StorageRevision {
         var bytes: [UInt8] = []
         for round in 0..<2 as Range<UInt8> {

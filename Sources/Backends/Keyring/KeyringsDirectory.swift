@@ -4,26 +4,28 @@
 
     /// The folder of gnome-keyring's collections, if its path is known. Flushing it is the last step to durability.
     ///
-    /// The daemon flushes a collection's file and renames it before it replies, but does not flush the folder. Whether the folder that was
-    /// named is really the daemon's own is judged from the collection's file: it must be there, and a change must have replaced it.
+    /// gnome-keyring flushes and renames a collection's file before it replies, but does not flush the folder. The
+    /// given folder may not be the daemon's folder. It counts as the daemon's only if it has the collection's file,
+    /// and if a change has replaced that file.
     struct KeyringsDirectory: Sendable {
         let path: String?
         let files: any FileSystem
 
-        /// The state of a collection's file; nil where there is none.
+        /// Returns the status of a collection's file; nil if there is none.
         func file(of collection: String?) -> FileStatus? {
             guard let path, let name = collection.flatMap(Self.fileName(ofObject:)) else { return nil }
             return (try? files.status(path + "/" + name)) ?? nil
         }
 
         /// Makes a change durable, if the collection's file shows it.
-        /// - Parameter before: The state of the file before the change.
+        /// - Parameter before: The status of the file before the change.
         func flush(changed collection: String?, since before: FileStatus?) -> StorageDurability {
             guard let now = file(of: collection), now != before else { return .untilPowerLoss }
             return flush(collection)
         }
 
-        /// Makes what the collection's file shows durable.
+        /// Makes the current content of the collection's file durable. Returns `untilPowerLoss` if there is no such
+        /// file.
         func flush(_ collection: String?) -> StorageDurability {
             guard let path, file(of: collection) != nil else { return .untilPowerLoss }
             do throws(FileError) {
@@ -34,9 +36,11 @@
             }
         }
 
-        /// How well the default collection is protected, by its file: gnome-keyring writes a collection without a password as plain text, which begins with `[keyring]`.
+        /// The protection level of the default collection, judged by its file. gnome-keyring writes a collection
+        /// without a password as plain text, which begins with `[keyring]`.
         ///
-        /// The bus does not say whether a collection has a password. Without the file, or with one of another program, it counts as protected.
+        /// The bus does not report whether a collection has a password. Without the file, or with the file of another
+        /// program, the collection counts as protected.
         var protection: ProtectionLevel {
             guard let path, let file = try? files.read("\(path)/\(defaultFile)") else { return .keychain }
             var bytes = file.bytes
@@ -44,7 +48,8 @@
             return bytes.starts(with: Array("[keyring]".utf8)) ? .plain : .keychain
         }
 
-        /// Why there is no default collection, and what to do: where its file is there, the daemon cannot read it.
+        /// The reason why there is no default collection, and the remedy. If its file exists, the daemon cannot read
+        /// the file.
         var noCollection: String {
             guard let path, let file = try? files.read("\(path)/\(defaultFile)") else {
                 return
@@ -57,24 +62,26 @@
                 "The keyring's program does not offer the collection in \(path)/\(defaultFile): the file is probably damaged. Do not create another keyring, which takes its place. Keep a copy of the file, restore it from a backup, restart the program, and try again."
         }
 
-        /// The name of the file that keeps the default collection.
+        /// The file name of the default collection.
         var defaultFile: String { "\(defaultName).keyring" }
 
-        /// The collection that the file `default` names, or else the one that the daemon makes for a login.
+        /// The name of the collection that the file `default` contains. Without it, the collection that the daemon
+        /// creates for a login.
         private var defaultName: String {
             let named = path.flatMap { try? files.read($0 + "/default") }.map { String(decoding: $0.bytes, as: UTF8.self) }
             let name = named.map { String($0.prefix { $0 != "\n" && $0 != "/" }) } ?? ""
             return name.isEmpty ? "login" : name
         }
 
-        /// The file of an item's or a collection's object path: `…/collection/Default_5fkeyring/7` is kept in `Default_keyring.keyring`.
+        /// Returns the file name for the object path of an item or a collection. `…/collection/Default_5fkeyring/7`
+        /// is stored in `Default_keyring.keyring`.
         static func fileName(ofObject path: String) -> String? {
             let parts = path.split(separator: "/")
             guard let folder = parts.firstIndex(of: "collection"), folder + 1 < parts.endIndex else { return nil }
             var name: [UInt8] = []
             var rest = parts[folder + 1].utf8[...]
             while let byte = rest.popFirst() {
-                // libsecret's and gnome-keyring's escaping of object paths: _ and two hexadecimal digits.
+                // libsecret and gnome-keyring escape a byte in object paths as _ and two hexadecimal digits.
                 if byte == UInt8(ascii: "_"), let escaped = bytes(ofHexadecimal: String(decoding: rest.prefix(2), as: UTF8.self))?.first {
                     name.append(escaped)
                     rest = rest.dropFirst(2)

@@ -4,26 +4,29 @@
     import CLibSecret
     import Synchronization
 
-    /// A connection of our own to one session bus, to one daemon on it, and libsecret's session with that one.
+    /// A separate connection to one session bus and one daemon on it, with a session of libsecret.
     ///
-    /// Not the connection that `g_bus_get` shares with the whole process: that one cannot be replaced when the bus dies or a reply is too
-    /// large for it, and it would end the process with the bus. Every request here has a time limit of its own, and none opens a prompt.
+    /// The connection that `g_bus_get` shares with the whole process is not used. It cannot be replaced when the bus
+    /// dies or a reply is too large for it, and it would end the process with the bus. Every request has a time
+    /// limit. Only ``unlock(_:_:)`` and ``perform(_:_:staysOpen:)`` open prompts.
     ///
-    /// `@unchecked Sendable`: the connection may be used from any thread (GDBusConnection's documentation) and is never replaced. libsecret's
-    /// service object is made once, guarded by `session`; afterwards coding and decoding only read its session.
+    /// `@unchecked Sendable`: the connection may be used on any thread (documentation of GDBusConnection) and is
+    /// never replaced. libsecret's service object is created once, guarded by `session`. After that, encoding and
+    /// decoding only read its session.
     final class SecretLink: @unchecked Sendable {
         let address: String
         let connection: OpaquePointer
         private let keeper = Mutex<String?>(nil)
         private let session = Mutex<SessionBox?>(nil)
-        /// Whether an unlocking without a prompt was tried, and a prompt was needed.
+        /// Whether an unlock without a prompt was tried, and the daemon required a prompt.
         let needsPrompt = Mutex(false)
 
-        /// `@unchecked Sendable`: the service object is made once and only read afterwards; see the class.
+        /// `@unchecked Sendable`: the service object is created once and only read afterwards; see ``SecretLink``.
         private struct SessionBox: @unchecked Sendable {
             let service: UnsafeMutablePointer<SecretService>
             let isGnomeKeyring: Bool
-            /// How secrets are encrypted on their way, by the name of the Secret Service specification; `plain` for not at all.
+            /// The algorithm that encrypts secrets in transit, by its name in the Secret Service specification.
+            /// `plain` means unencrypted.
             let algorithm: String
         }
 
@@ -46,7 +49,7 @@
 
         deinit {
             session.withLock { session in if let service = session?.service { g_object_unref(service) } }
-            // Without waiting: a stopped bus must not hold the lane.
+            // Close without waiting, because a stopped bus must not block the lane.
             g_dbus_connection_close(connection, nil, nil, nil)
             g_object_unref(UnsafeMutableRawPointer(connection))
         }
@@ -55,10 +58,11 @@
 
         /// Sends a request and waits for its reply.
         /// - Parameters:
-        ///   - other: Whom to ask; nil for ``keeper(_:)``.
-        ///   - arguments: A floating tuple, which the request takes over.
-        ///   - finishingWithin: For a request that changes something: the seconds it is waited for beyond the deadline, whether or not the
-        ///     caller has left. The store's lock is held meanwhile, so that no later change can overtake this one.
+        ///   - other: The bus name of the receiver; nil for ``keeper(_:)``.
+        ///   - arguments: A floating tuple. The request takes ownership of it.
+        ///   - finishingWithin: For a request that changes something: how many seconds to wait beyond the deadline,
+        ///     even if the caller has left. The store's lock is held during that time, so no later change can
+        ///     overtake this one.
         /// - Throws: ``KeyringFault``.
         func request(
             _ path: String, _ interface: String, _ method: String, _ arguments: OpaquePointer?, to other: String? = nil,
@@ -88,9 +92,11 @@
             return Variant(owning: answer)
         }
 
-        /// The daemon that this link is to, by its unique name on the bus, which no other program ever has: an item's path belongs to the daemon
-        /// that gave it, and may be another item's after a restart (KWallet numbers its items anew). Started if it is not there and the bus knows
-        /// how.
+        /// Returns the unique bus name of the daemon that this link is to. No other program ever gets this name. If
+        /// the daemon is not running, the bus starts it if it can.
+        ///
+        /// An item's path belongs to the daemon that returned it. After a restart it may be the path of another item,
+        /// because KWallet numbers its items again.
         func keeper(_ call: BusCall) throws(KeyringFault) -> String {
             if let known = keeper.withLock(\.self) { return known }
             var found = try owner(of: Self.daemon, call)
@@ -107,7 +113,7 @@
             }
         }
 
-        /// Whether another program keeps the secrets than the one that this link is to, or none.
+        /// Returns whether the daemon of this link has ended or was replaced by another one.
         func isSuperseded(_ call: BusCall) throws(KeyringFault) -> Bool {
             guard let known = keeper.withLock(\.self) else { return false }
             return try owner(of: Self.daemon, call) != known
@@ -118,7 +124,7 @@
 
         // MARK: libsecret's session
 
-        /// A secret as the daemon is given it: coded for our session. Floating.
+        /// Encodes a secret for the session with the daemon. Returns a floating reference.
         func encode(_ secret: [UInt8], _ call: BusCall) throws(KeyringFault) -> OpaquePointer {
             let service = try openSession(call).service
             let value = secret.withUnsafeBufferPointer { bytes in
@@ -131,7 +137,7 @@
             return coded
         }
 
-        /// A secret as the daemon gave it.
+        /// Decodes a secret that the daemon sent.
         func decode(_ coded: Variant, _ call: BusCall) throws(KeyringFault) -> [UInt8] {
             let service = try openSession(call).service
             guard coded.signature == "(oayays)", let value = secret_service_decode_dbus_secret(service, coded.pointer) else {
@@ -145,7 +151,7 @@
             }
         }
 
-        /// The object path of our session.
+        /// Returns the object path of the session.
         func sessionPath(_ call: BusCall) throws(KeyringFault) -> String {
             guard let path = secret_service_get_session_dbus_path(try openSession(call).service) else {
                 throw KeyringFault(.noSession, "the session has no path")
@@ -153,11 +159,12 @@
             return String(cString: path)
         }
 
-        /// Whether the session is with gnome-keyring: ``isKeptByGnome(_:)`` when it was opened.
+        /// Returns whether the daemon was gnome-keyring when the session was opened (``isKeptByGnome(_:)``).
         func isGnomeKeyring(_ call: BusCall) throws(KeyringFault) -> Bool { try openSession(call).isGnomeKeyring }
 
-        /// The session for secrets, opened when it is first needed.
-        /// - Throws: ``KeyringFault`` with `unencrypted` where libsecret fell back to a session without encryption and the call does not allow it.
+        /// Returns the session for secrets, and opens it when it is first needed.
+        /// - Throws: ``KeyringFault`` with `unencrypted` if libsecret fell back to a session without encryption and
+        ///   the call does not allow it.
         private func openSession(_ call: BusCall) throws(KeyringFault) -> SessionBox {
             let opened = try anySession(call)
             guard opened.algorithm != Self.unencrypted || call.allowsPlainTransport else {
@@ -168,7 +175,8 @@
 
         private static let unencrypted = "plain"
 
-        /// How secrets are encrypted on their way, by the name of the Secret Service specification, whether or not the call allows it.
+        /// Returns the algorithm that encrypts secrets in transit, by its name in the Secret Service specification.
+        /// Does not check whether the call allows it.
         func algorithm(_ call: BusCall) throws(KeyringFault) -> String { try anySession(call).algorithm }
 
         private func anySession(_ call: BusCall) throws(KeyringFault) -> SessionBox {
@@ -180,7 +188,8 @@
             guard secret_service_ensure_session_sync(service, call.stop.pointer, &error) != 0 else {
                 g_object_unref(service)
                 let fault = Self.fault(error)
-                // KWallet 5.103 refuses one public key in 256, which begins with a zero.
+                // KWallet 5.103 refuses a public key that begins with a zero byte, which is one in 256. The next
+                // session has another key.
                 throw fault.kind == .refused ? KeyringFault(.noSession, "no session was opened: \(fault.detail)") : fault
             }
             let isGnomeKeyring: Bool
@@ -190,7 +199,7 @@
                 g_object_unref(service)
                 throw error
             }
-            // Another lane may have been faster; two sessions do no harm, but one is enough.
+            // Another lane may open a session at the same time. Two sessions do no harm, but one is enough.
             let algorithm = secret_service_get_session_algorithms(service).map { String(cString: $0) } ?? Self.unencrypted
             let opened = SessionBox(service: service, isGnomeKeyring: isGnomeKeyring, algorithm: algorithm)
             let kept = session.withLock { session in
@@ -203,7 +212,8 @@
 
         // MARK: Faults
 
-        /// The fault of a GLib error; the error is freed. No error at all is a fault too: it is how libsecret reports bad arguments.
+        /// Converts a GLib error to a fault and frees the error. A missing error is a fault too: libsecret reports
+        /// invalid arguments that way.
         static func fault(_ error: UnsafeMutablePointer<GError>?) -> KeyringFault {
             guard let error else { return KeyringFault(.refused, "no reason was given") }
             defer { g_error_free(error) }
@@ -211,7 +221,7 @@
             if let name = g_dbus_error_get_remote_error(error) {
                 defer { g_free(name) }
                 let name = String(cString: name)
-                // KWallet says this under two names, also of a session whose key it derived wrongly.
+                // KWallet uses this text under two error names, also for a session whose key it derived wrongly.
                 return KeyringFault(message.contains("Can't find session") ? .noSession : kind(ofRemote: name), name)
             }
             guard error.pointee.domain == g_io_error_quark() else { return KeyringFault(.refused, message) }

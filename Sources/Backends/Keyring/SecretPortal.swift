@@ -4,31 +4,36 @@
     import CLibSecret
     import Glibc
 
-    /// The portal that gives a program in a sandbox (Flatpak, Snap) a secret of its own: `org.freedesktop.portal.Secret`, version 1, of
-    /// xdg-desktop-portal.
+    /// A client of the portal that gives a sandboxed program (Flatpak, Snap) its secret. The interface is
+    /// `org.freedesktop.portal.Secret`, version 1, of xdg-desktop-portal.
     ///
-    /// The secret belongs to the application, as the portal knows it, and comes over a pipe. The portal keeps it in the person's keyring, makes it
-    /// when it is first asked for, and may open a prompt to unlock the keyring. Whether there was a secret before, it does not say.
+    /// The secret belongs to the application that the portal identifies, and is sent over a pipe. The portal stores
+    /// it in the user's keyring, and creates it at the first request. It may open a prompt to unlock the keyring. It
+    /// does not report whether the secret existed before.
     ///
-    /// Each request has a connection of its own and a lane that no other store uses; the caller returns on time, whatever portal and bus do.
+    /// Each request has a separate connection, on a lane that no other store uses. The caller returns on time even if
+    /// the portal or the bus does not respond.
     package final class SecretPortal: Sendable {
         private let lane: any Lane
         private let runtime: Runtime
 
-        /// The number of bytes of a secret that is taken: portals give 64. A shorter one can be guessed, and a longer one is not what was asked for.
+        /// The accepted sizes of a secret in bytes. Portals give 64 bytes. A shorter secret can be guessed, and a
+        /// longer one is not what was requested.
         package static let sizes = 16...4_096
 
-        /// Creates the portal's client; nothing is opened.
-        /// - Parameter runtime: Time, randomness, and the lane.
+        /// Creates the client; nothing is opened.
+        /// - Parameter runtime: The clock, the randomness and the lane.
         package init(runtime: Runtime = .live) {
             self.runtime = runtime
             lane = runtime.makeLane("secret-portal")
         }
 
-        /// Asks the portal for the secret, and lends it to a closure, which runs on the portal's lane. It is overwritten afterwards.
-        /// - Parameter limit: How long the call may take, waiting in line included.
-        /// - Throws: ``BackendError``: `unavailable` without a bus or a portal, or when the portal ended; `promptDismissed`, `accessDenied`, `untrusted`,
-        ///   `timedOut`, `cancelled`; `failed` for an answer that is no secret.
+        /// Requests the secret and passes it to a closure, which runs on the portal's lane. The secret is overwritten
+        /// afterwards.
+        /// - Parameter limit: How long the call may take, including the time in the queue.
+        /// - Throws: ``BackendError``. The code is `unavailable` if there is no bus or portal, or if the portal
+        ///   ended. It is `failed` if the response is not a secret. Other codes are `promptDismissed`,
+        ///   `accessDenied`, `untrusted`, `timedOut` and `cancelled`.
         package func withSecret<R: Sendable>(
             within limit: Duration, _ body: @escaping @Sendable (UnsafeRawBufferPointer) -> R
         ) async throws(BackendError) -> R {
@@ -86,26 +91,27 @@
         }
     }
 
-    /// What a secret comes over, and the memory that it is read into. Used on one thread.
+    /// The pipe for a secret, and the memory that it is read into. Used on one thread.
     private final class SecretPipe {
         private let memory: UnsafeMutableRawBufferPointer
         private let limit: Int
         private let reading: Int32
         private var writing: Int32
         private(set) var count = 0
-        /// Whether everybody has closed the writing end.
+        /// Whether all processes have closed the writing end.
         private(set) var isAtEnd = false
 
         init(atMost limit: Int) throws(KeyringFault) {
             var ends: [Int32] = [-1, -1]
-            // A pair of sockets, as a pipe cannot be made so that a program which is started meanwhile gets no copy of the writing end.
+            // Use a pair of sockets, which gets close-on-exec when it is created. With `pipe` it is set later, so a
+            // program that starts in between would inherit the writing end.
             let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
             guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw KeyringFault(.refused, "no pipe could be made") }
-            // The end that is given away stays as other programs expect it: it blocks.
+            // Set only the reading end to non-blocking. Other programs expect a writing end that blocks.
             _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
             (reading, writing) = (ends[0], ends[1])
             self.limit = limit
-            // One byte more, which tells that there is too much.
+            // Allocate one byte more than the limit, to detect a secret that is too long.
             memory = .allocate(byteCount: limit + 1, alignment: 8)
         }
 
@@ -116,7 +122,8 @@
             if writing >= 0 { close(writing) }
         }
 
-        /// Lends the writing end, and closes it: the end of the secret is seen once the portal has closed its own.
+        /// Passes the writing end to a closure and closes it afterwards. The reader sees the end of the secret only
+        /// when the portal has closed its copy too.
         func withWritingEnd<R>(_ body: (Int32) throws(KeyringFault) -> R) throws(KeyringFault) -> R {
             defer {
                 close(writing)
@@ -125,7 +132,7 @@
             return try body(writing)
         }
 
-        /// Reads what has come, without waiting.
+        /// Reads the available bytes without waiting.
         /// - Throws: ``KeyringFault`` with `garbled` for more than the limit.
         func readOn() throws(KeyringFault) {
             while !isAtEnd {
@@ -145,7 +152,7 @@
         }
     }
 
-    /// The signals `Response` of portals that came in. Used on the thread that waits for one alone.
+    /// The received `Response` signals of portals. Used only on the thread that waits for one.
     private final class PortalResponses {
         struct Response {
             let sender: String
@@ -157,15 +164,16 @@
     }
 
     extension SecretLink {
-        /// Has the portal write the secret into a pipe, and waits until it has.
+        /// Requests that the portal writes the secret into a pipe, and waits until it has.
         /// - Parameter token: The last part of the request's path.
-        /// - Throws: ``KeyringFault``, also when the portal ends meanwhile.
+        /// - Throws: ``KeyringFault``, also if the portal ends during the wait.
         fileprivate func retrieveSecret(into pipe: SecretPipe, named token: String, _ call: BusCall) throws(KeyringFault) {
-            // Signals are told to the thread that subscribes, while it runs this context.
+            // GDBus delivers signals on the thread that subscribed, while it runs this context.
             let context = g_main_context_new()
             g_main_context_push_thread_default(context)
             let responses = PortalResponses()
-            // From any sender: who is the portal is looked up afterwards, since the bus may start it for this request.
+            // Subscribe to every sender, because the bus may start the portal only for this request. The sender is
+            // checked below.
             let subscription = g_dbus_connection_signal_subscribe(
                 connection, nil, Self.requestInterface, "Response", nil, nil, G_DBUS_SIGNAL_FLAGS_NONE,
                 { _, sender, path, _, _, parameters, responses in
@@ -176,7 +184,7 @@
                 }, Unmanaged.passUnretained(responses).toOpaque(), nil)
             defer {
                 g_dbus_connection_signal_unsubscribe(connection, subscription)
-                // What still waits to be told refers to the responses.
+                // Deliver the pending signals now, because they refer to `responses`.
                 withExtendedLifetime(responses) { while g_main_context_iteration(context, 0) != 0 {} }
                 g_main_context_pop_thread_default(context)
                 g_main_context_unref(context)
@@ -189,7 +197,7 @@
                 while !(isGiven && pipe.isAtEnd) {
                     try pipe.readOn()
                     if g_main_context_iteration(context, 0) != 0 {
-                        // Another program's answer counts for nothing.
+                        // Ignore the response of another program or to another request.
                         if let response = responses.all.first(where: { $0.sender == portal && $0.request == request }) {
                             try requireSuccess(response)
                             isGiven = true
@@ -205,18 +213,18 @@
                     call.pause()
                 }
             } catch {
-                // Takes the request back, and with it a prompt, without waiting for anything.
+                // Cancel the request, and with it a prompt, without waiting for the reply.
                 g_dbus_connection_call(
                     connection, portal, request, Self.requestInterface, "Close", nil, nil, G_DBUS_CALL_FLAGS_NO_AUTO_START, 1_000, nil, nil,
                     nil)
-                // The connection ends with the call, and takes with it what was not sent.
+                // The connection is closed after this call. Without a flush, the message would be lost.
                 g_dbus_connection_flush_sync(connection, nil, nil)
                 throw error
             }
         }
 
         /// Sends the request.
-        /// - Returns: Its path, which the response comes from.
+        /// - Returns: The path of the request object, which sends the response.
         private func requestSecret(over descriptor: Int32, named token: String, _ call: BusCall) throws(KeyringFault) -> String {
             let limit = try call.milliseconds()
             let type = g_variant_type_new("(o)")
@@ -231,7 +239,8 @@
             return request
         }
 
-        /// Source of the numbers: the documentation of org.freedesktop.portal.Request.
+        /// Throws unless the response reports success. Source of the numbers: the documentation of
+        /// org.freedesktop.portal.Request.
         private func requireSuccess(_ response: PortalResponses.Response) throws(KeyringFault) {
             switch response.code {
             case 0: return

@@ -1,20 +1,21 @@
 #if Keyring && os(Linux)
     import CLibSecret
 
-    /// The end of a prompt, as its signal `Completed` tells it. Used on the thread that waits for it alone.
+    /// The end of a prompt, as its signal `Completed` reports it. Used only on the thread that waits for it.
     private final class PromptEnd {
         var isOver = false
         var isDismissed = false
-        /// What the prompt came to.
+        /// The result of the prompt.
         var result: Variant?
     }
 
     extension SecretLink {
-        /// Unlocks collections, or those that items are in: shows the daemon's prompt, if it asks for one, and waits for its end, or that of
-        /// the daemon or the bus. Whether something is unlocked then has to be looked up.
+        /// Unlocks collections, or the collections of items. If the daemon requires a prompt, shows it and waits
+        /// until the prompt, the daemon or the bus ends. The caller must then check whether the collections are
+        /// unlocked.
         ///
-        /// A prompt that is open is never taken back, also when its caller has left: gnome-keyring 42 aborts when an open unlock prompt is
-        /// dismissed (an assertion in perform_next_unlock). The person may still answer it.
+        /// An open prompt is never dismissed, even if its caller has left. gnome-keyring 42 aborts when an open
+        /// unlock prompt is dismissed (an assertion in perform_next_unlock). The user may still answer it.
         func unlock(_ paths: [String], _ call: BusCall) throws(KeyringFault) {
             let reply = try request(
                 SecretServiceClient.root, SecretServiceClient.service, "Unlock", Outgoing.tuple(Outgoing.paths(paths)), reply: "(aoo)", call
@@ -27,14 +28,17 @@
             }
         }
 
-        /// Performs a prompt, and waits until it has ended by itself, a person has answered it, or the deadline has passed: then it is dismissed.
+        /// Performs a prompt and waits until the daemon completes it or the user answers it. At the deadline it is
+        /// dismissed.
         ///
-        /// With requests of our own instead of libsecret's call, which never returns when daemon or bus end while the prompt is open.
-        /// - Parameter staysOpen: Whether it is waited for after the deadline too, and not dismissed.
-        /// - Returns: What the prompt came to.
-        /// - Throws: ``KeyringFault``: `locked` when it was dismissed; after others, the change that the prompt is for may have happened.
+        /// The requests are sent directly, because libsecret's function never returns if the daemon or the bus ends
+        /// while the prompt is open.
+        /// - Parameter staysOpen: Whether to wait beyond the deadline and never dismiss the prompt.
+        /// - Returns: The result of the prompt.
+        /// - Throws: ``KeyringFault`` with `locked` if the prompt was dismissed. After any other fault, the change
+        ///   that the prompt is for may have happened.
         func perform(_ prompt: String, _ call: BusCall, staysOpen: Bool = false) throws(KeyringFault) -> Variant? {
-            // Signals are told to the thread that subscribes, while it runs this context.
+            // GDBus delivers signals on the thread that subscribed, while it runs this context.
             let context = g_main_context_new()
             g_main_context_push_thread_default(context)
             let end = PromptEnd()
@@ -51,7 +55,7 @@
                 }, Unmanaged.passUnretained(end).toOpaque(), nil)
             defer {
                 g_dbus_connection_signal_unsubscribe(connection, subscription)
-                // What still waits to be told refers to the end.
+                // Deliver the pending signals now, because they refer to `end`.
                 withExtendedLifetime(end) { while g_main_context_iteration(context, 0) != 0 {} }
                 g_main_context_pop_thread_default(context)
                 g_main_context_unref(context)
@@ -62,7 +66,7 @@
                 while !end.isOver {
                     if g_main_context_iteration(context, 0) != 0 { continue }
                     if isClosed { throw KeyringFault(.disconnected, "the connection was closed while a prompt was open") }
-                    // A daemon that has ended ends no prompt.
+                    // A daemon that has ended never completes its prompt.
                     round += 1
                     if round % 40 == 0, try hasKeeperEnded(staysOpen ? call.afterwards() : call) {
                         throw KeyringFault(.noReply, "the daemon ended")
@@ -80,7 +84,7 @@
             return end.result
         }
 
-        /// Whether the program that keeps the secrets has ended. A bus that does not answer in time does not tell.
+        /// Returns whether the daemon has ended. Returns false if the bus does not answer in time.
         private func hasKeeperEnded(_ call: BusCall) throws(KeyringFault) -> Bool {
             do throws(KeyringFault) {
                 return try isSuperseded(call)
@@ -90,14 +94,14 @@
             }
         }
 
-        /// Takes a prompt back, without waiting for anything.
+        /// Dismisses a prompt without waiting for the reply.
         private func dismiss(_ prompt: String, _ call: BusCall) {
             guard let keeper = try? keeper(call) else { return }
             g_dbus_connection_call(
                 connection, keeper, prompt, Self.promptInterface, "Dismiss", nil, nil, G_DBUS_CALL_FLAGS_NONE, 1_000, nil, nil, nil)
         }
 
-        /// The program, by its unique name on the bus, that has a name; nil where there is none.
+        /// Returns the unique bus name of the program that owns a name; nil if no program owns it.
         func owner(of name: String, _ call: BusCall) throws(KeyringFault) -> String? {
             do throws(KeyringFault) {
                 let reply = try request(
@@ -110,7 +114,7 @@
             }
         }
 
-        /// Whether the program that keeps the secrets is gnome-keyring.
+        /// Returns whether the daemon is gnome-keyring.
         func isKeptByGnome(_ call: BusCall) throws(KeyringFault) -> Bool {
             try owner(of: "org.gnome.keyring", call) == keeper(call)
         }

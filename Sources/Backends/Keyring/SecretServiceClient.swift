@@ -4,14 +4,17 @@
     import Synchronization
     import CLibSecret
 
-    /// The requests of the Secret Service that a store needs, in Swift's terms. None of them opens a prompt: where the daemon offers one, it
-    /// is dismissed and the answer is `locked`.
+    /// The requests of the Secret Service that a store needs, with Swift types. Source of the interfaces: Secret
+    /// Service specification 0.2 (freedesktop.org).
     ///
-    /// The interfaces are those of the Secret Service specification 0.2 (freedesktop.org).
+    /// Reading opens no prompt. A prompt of gnome-keyring for a change is dismissed, and the fault is `locked`. A
+    /// prompt of another daemon for a change is performed: KeePassXC creates and deletes items that way.
+    /// ``unlock(_:)`` opens the prompt that the daemon requires.
     struct SecretServiceClient {
         let link: SecretLink
         let call: BusCall
-        /// Whether a secret that is no text is a reason to open another session, where the keeper is not gnome-keyring.
+        /// Whether a secret that is not text causes a fault, so that the caller opens another session. This does not
+        /// apply to gnome-keyring.
         var suspectsBinarySecrets = false
 
         /// The result of a search.
@@ -41,14 +44,14 @@
         private static let item = "org.freedesktop.Secret.Item"
         private static let properties = "org.freedesktop.DBus.Properties"
         static let nothing = "/"
-        /// How long to wait for a change that was sent beyond its caller's deadline, in seconds.
+        /// How many seconds beyond the caller's deadline to wait for a change that was sent.
         private static let finishing: Int64 = 25
 
         // MARK: Reading
 
-        /// The items that have at least these attributes, in every collection, whatever their schema.
-        /// - Throws: ``KeyringFault`` with `locked` where a search would open a prompt: KeePassXC asks for the password of a locked database then, and
-        ///   answers only when a person has.
+        /// Returns the items that have at least these attributes, in every collection and with any schema.
+        /// - Throws: ``KeyringFault`` with `locked` if a search would open a prompt. KeePassXC asks for the password
+        ///   of a locked database during a search, and replies only after the user has answered.
         func search(_ attributes: [String: String]) throws(KeyringFault) -> Found {
             if try !link.isKeptByGnome(call), case .locked = try defaultCollection() {
                 throw KeyringFault(.locked, "the default collection")
@@ -64,7 +67,7 @@
             return Found(unlocked: reply[0]?.texts ?? [], locked: reply[1]?.texts ?? [])
         }
 
-        /// The default collection, and whether it is locked.
+        /// Returns the default collection, and whether it is locked.
         func defaultCollection() throws(KeyringFault) -> DefaultCollection {
             let reply = try link.request(
                 Self.root, Self.service, "ReadAlias", Outgoing.tuple(Outgoing.text("default")), reply: "(o)", call)
@@ -77,7 +80,7 @@
             return try unlockSilently([path]) ? .unlocked(path) : .locked(path)
         }
 
-        /// An item's attributes, time of change and lock state.
+        /// Returns an item's attributes, modification time and lock state.
         func describe(_ path: String) throws(KeyringFault) -> Item {
             let reply = try link.request(path, Self.properties, "GetAll", Outgoing.tuple(Outgoing.text(Self.item)), reply: "(a{sv})", call)
             let properties = reply[0]?.properties ?? [:]
@@ -87,10 +90,10 @@
             return Item(path: path, attributes: attributes, modified: properties["Modified"]?.number ?? 0, isLocked: isLocked)
         }
 
-        /// The secrets of unlocked items; those that cannot be read are left out.
+        /// Returns the secrets of unlocked items. Secrets that cannot be read are left out.
         func secrets(_ paths: [String]) throws(KeyringFault) -> [String: [UInt8]] {
             var secrets: [String: [UInt8]] = [:]
-            // In portions, so that a reply stays far below the 64 MiB that GIO takes for an array.
+            // Request the secrets in portions, so that a reply stays far below GIO's limit of 64 MiB for an array.
             for start in stride(from: 0, to: paths.count, by: 16) {
                 let portion = Array(paths[start..<min(start + 16, paths.count)])
                 let arguments = Outgoing.tuple(Outgoing.paths(portion), Outgoing.path(try link.sessionPath(call)))
@@ -109,7 +112,7 @@
 
         // MARK: Changing
 
-        /// Creates a new item, never replacing one.
+        /// Creates a new item. Never replaces an existing one.
         func create(_ secret: [UInt8], attributes: [String: String], label: String, in collection: String) throws(KeyringFault) -> String {
             let properties = Outgoing.properties([
                 ("\(Self.item).Label", Outgoing.text(label)), ("\(Self.item).Attributes", Outgoing.dictionary(attributes)),
@@ -128,10 +131,13 @@
             _ = try link.request(path, Self.item, "SetSecret", arguments, reply: "()", finishingWithin: Self.finishing, call)
         }
 
-        /// Reads back what an item was given, unless the keeper is gnome-keyring: KWallet 5.103 has another key than ours in about one
-        /// session of a hundred. As a rule it cannot decode what it is given then, and says so; once in 256 times it keeps other bytes.
-        /// - Throws: ``KeyringFault`` with `garbled`, or `refused` where the daemon cannot give back what it acknowledged (pass_secret_service without
-        ///   the key of GnuPG). An item that is out of reach now, locked meanwhile for instance, counts as kept.
+        /// Reads a new secret back and throws if the daemon stored other bytes. gnome-keyring is not checked.
+        ///
+        /// In about one session of a hundred, KWallet 5.103 derives another session key than this program. It then
+        /// usually cannot decode a secret, and reports that. Once in 256 times it stores other bytes.
+        /// - Throws: ``KeyringFault`` with `garbled`. The kind is `refused` if the daemon cannot return what it
+        ///   acknowledged (pass_secret_service without the key of GnuPG). An item that is unreachable now, for
+        ///   example because it was locked, counts as stored.
         func requireKept(_ secret: [UInt8], in path: String) throws(KeyringFault) {
             var fault = KeyringFault(.garbled, "it keeps other bytes than it was given")
             do throws(KeyringFault) {
@@ -156,10 +162,12 @@
             _ = try resultOfPrompt(reply[0]?.text)
         }
 
-        /// What the prompt that a change is to be made by came to; nil where there is none.
+        /// Performs the prompt that a daemon returned for a change, and returns the prompt's result; nil if there is
+        /// no prompt.
         ///
-        /// KeePassXC makes every change so, and ends the prompt by itself unless its settings ask the person. gnome-keyring has one only for a collection that was
-        /// locked meanwhile: that is not unlocked here.
+        /// KeePassXC returns a prompt whenever an item is created or deleted. It completes the prompt without the
+        /// user unless its settings require the user's consent. gnome-keyring returns one only if the collection was
+        /// locked in the meantime. That prompt is dismissed, because only ``unlock(_:)`` unlocks collections.
         private func resultOfPrompt(_ path: String?) throws(KeyringFault) -> Variant? {
             guard let path, path != Self.nothing else { return nil }
             if try link.isKeptByGnome(call) {
@@ -171,12 +179,13 @@
 
         // MARK: Unlocking
 
-        /// Unlocks a collection with a blank password, which gnome-keyring opens without a prompt. Automatic login makes such a collection, and it is locked at each start of the
-        /// daemon.
+        /// Unlocks collections with a blank password, which gnome-keyring opens without a prompt. Automatic login
+        /// creates such a collection, and each start of the daemon locks it.
         ///
-        /// A prompt that is needed is never performed, so it shows no dialog. It is not dismissed either: gnome-keyring 42.1 crashes if another prompt is open. The daemon keeps
-        /// the prompt until this program's link ends, so the program tries once for each link.
-        /// - Returns: Whether it is unlocked.
+        /// If the daemon requires a prompt, it is never performed, so no dialog appears. It is not dismissed either:
+        /// gnome-keyring 42.1 crashes if another prompt is open. The daemon keeps the prompt until this program's
+        /// link ends, so there is only one attempt for each link.
+        /// - Returns: Whether the collections are unlocked.
         private func unlockSilently(_ paths: [String]) throws(KeyringFault) -> Bool {
             guard !link.needsPrompt.withLock(\.self), try link.isKeptByGnome(call) else { return false }
             let reply = try link.request(Self.root, Self.service, "Unlock", Outgoing.tuple(Outgoing.paths(paths)), reply: "(aoo)", call)
@@ -185,11 +194,11 @@
             return false
         }
 
-        /// Unlocks collections, or the collections that items are in, opening a prompt if the daemon asks for one, and waits until it is
-        /// answered.
+        /// Unlocks collections, or the collections of items. If the daemon requires a prompt, opens it and waits
+        /// until it is answered.
         func unlock(_ paths: [String]) throws(KeyringFault) { try link.unlock(paths, call) }
 
-        /// Whether the daemon is gnome-keyring and no program can show its prompts.
+        /// Returns whether the daemon is gnome-keyring and no program can show its prompts.
         func lacksPrompter() throws(KeyringFault) -> Bool {
             guard try link.isKeptByGnome(call), try link.owner(of: Self.prompter, call) == nil else { return false }
             let reply = try link.request(

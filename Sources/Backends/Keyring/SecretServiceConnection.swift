@@ -3,38 +3,42 @@
     package import BackendRuntime
     import Synchronization
 
-    /// The connection to the keyring that all stores of a process share: one link, opened when it is first needed and anew after the daemon or
-    /// the bus died, and the lane that reads run on. Each store changes slots on a lane of its own, where waiting for another process's lock
+    /// The connection to the keyring that all stores of a process share.
+    ///
+    /// It has one link, which is opened at the first use, and opened again after the daemon or the bus died. It also
+    /// has the lane for reads. Each store makes changes on a separate lane, so waiting for another process's lock
     /// delays no reads.
     package final class SecretServiceConnection: Sendable {
         /// The connection of the whole process.
         package static let shared = SecretServiceConnection(runtime: .live)
 
         let lane: any Lane
-        /// Prompts wait for people: they have a lane of their own, so that reading goes on meanwhile.
+        /// A separate lane for prompts, because a prompt waits for the user and must not delay reads.
         let promptLane: any Lane
-        /// What the stores of the process are told of changes by others.
+        /// Notifies the stores of the process of changes in the keyring.
         let watch = SecretWatch()
         private let current = Mutex<SecretLink?>(nil)
         private let files: any FileSystem
 
         /// Creates a connection; nothing is opened.
-        /// - Parameter runtime: Makes the lanes.
+        /// - Parameter runtime: The files and the lanes.
         package init(runtime: Runtime) {
             files = runtime.files
             lane = runtime.makeLane("keyring")
             promptLane = runtime.makeLane("keyring-prompt")
         }
 
-        /// Carries out a conversation that may be repeated, because it changes nothing or finds what it has changed; once more over a new link
-        /// when the first one turns out to be dead.
+        /// Runs a conversation that may be repeated, because it changes nothing or detects its earlier changes. If
+        /// the link turns out to be dead, it runs once more over a new link.
         func repeatably<Answer>(
             _ call: BusCall, _ body: (SecretServiceClient) throws(KeyringFault) -> Answer
         ) throws(KeyringFault) -> Answer {
             do throws(KeyringFault) {
                 return try conversing(call) { client throws(KeyringFault) in
                     var client = client
-                    // A session with a wrong key decodes a secret to noise, once in 256 times; every session decodes one that is not text.
+                    // A session with a wrong key decodes a secret to garbage once in 256 times. The first attempt
+                    // therefore refuses a secret that is not text. The second attempt, over another session, accepts
+                    // it.
                     client.suspectsBinarySecrets = true
                     return try body(client)
                 }
@@ -44,7 +48,7 @@
             }
         }
 
-        /// Carries out a conversation once. A fault that says the link is dead makes the next conversation open a new one.
+        /// Runs a conversation once. After a fault that means a dead link, the next conversation opens a new link.
         func conversing<Answer>(
             _ call: BusCall, _ body: (SecretServiceClient) throws(KeyringFault) -> Answer
         ) throws(KeyringFault) -> Answer {
@@ -57,7 +61,7 @@
             }
         }
 
-        /// Begins to listen for changes. Those who listen are told once that they may have missed something.
+        /// Begins to listen for changes. Notifies the listeners once, because they may have missed a change.
         func listen(_ call: BusCall) throws(KeyringFault) {
             let address = try BusAddress.current()
             try BusAddress.requireTrust(in: address, files)

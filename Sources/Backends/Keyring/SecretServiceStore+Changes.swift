@@ -2,18 +2,21 @@
     package import BackendContract
     import BackendRuntime
 
-    /// Noticing what other programs change.
+    /// Notifies of changes in the keyring.
     extension SecretServiceStore: ObservableBackend {
-        /// Reports that something in the keyring may have changed, by whomever, this store included; which slots is not known, for a deleted item
-        /// has no attributes any more. It reports once when watching begins, and while the keyring is locked not before it is unlocked. If the
-        /// keyring cannot be reached, the stream ends; if the bus ends later, the next call that reaches a bus watches that one.
+        /// Notifies that any slot may have changed, by any program including this store. The elements are always nil:
+        /// a deleted item has no attributes that could identify its slot.
         ///
-        /// The daemon's signals tell of changes, and the file of the default collection where its folder is known: gnome-keyring sends no signal
-        /// when an item gets another secret.
+        /// The first notification comes when the watch begins. While the keyring is locked, nothing is reported
+        /// before it is unlocked. The stream ends if the keyring cannot be reached. If the bus ends later, the next
+        /// call that reaches a bus continues the watch there.
+        ///
+        /// The daemon's signals report changes. If the daemon's folder is known, the file of the default collection
+        /// is watched too: gnome-keyring sends no signal when an item gets another secret.
         package func foreignChanges() -> AsyncStream<Set<StorageAddress>?> {
             let (stream, continuation) = AsyncStream.makeStream(of: Set<StorageAddress>?.self, bufferingPolicy: .bufferingNewest(1))
             let (stop, stopContinuation) = AsyncStream.makeStream(of: Never.self)
-            // Every signal says the same, so one that waits is enough.
+            // All signals are equal, so a buffer of one is enough.
             let (signals, signalContinuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
             let watch = connection.watch
             let number = watch.add { signalContinuation.yield() }
@@ -40,9 +43,8 @@
             return stream
         }
 
-        /// Begins to watch, which tells once that there may have been a change: one between the caller's own read and this moment is not noticed
-        /// otherwise.
-        /// - Returns: The name of the default collection's file; nil where the keyring cannot be reached.
+        /// Begins to watch and notifies once. That covers a change between the caller's read and this moment.
+        /// - Returns: The file name of the default collection; nil if the keyring cannot be reached.
         private func beginWatching() async -> String? {
             try? await onLane { [connection, directory] call throws(BackendError) in
                 do throws(KeyringFault) { try connection.listen(call) } catch { throw error.backendError() }

@@ -2,16 +2,23 @@
     package import BackendContract
     package import BackendRuntime
 
-    /// The keyring: items of the Secret Service (gnome-keyring, KWallet, KeePassXC) in the session's default collection.
+    /// The keyring: items of the Secret Service (gnome-keyring, KWallet, KeePassXC) in the session's default
+    /// collection.
     ///
-    /// Reading and writing never open a prompt; only ``unlock()`` may. Queueing and execution both count against the deadline of a call, and the
-    /// caller returns on time, whatever the daemon or the bus do. A slot with several matching items is neither read nor written (`ambiguous`).
+    /// Reading and writing open no prompt of gnome-keyring; only ``unlock()`` does. KeePassXC creates and deletes
+    /// items through a prompt. It completes the prompt without the user unless its settings require the user's
+    /// consent.
     ///
-    /// Preconditions hold between all processes that use the same lock file. Writers outside LocalData are detected, not excluded.
+    /// The deadline of a call covers queueing and execution. The caller returns on time even if the daemon or the bus
+    /// does not respond. A slot with several matching items is neither read nor written (`ambiguous`).
+    ///
+    /// Preconditions hold between all processes that use the same lock file. Writers outside LocalData are detected,
+    /// not excluded.
     package final class SecretServiceStore: LockableBackend {
-        /// The service and the attributes that lead to its items: two stores over the same items have the same identity.
+        /// The service and the attributes that identify its items. Two stores over the same items have the same
+        /// identity.
         package let identity: BackendIdentity
-        /// What the store promises in its style; durable only where the daemon's folder was named.
+        /// The guarantees of the store in its style. Changes are durable only if the daemon's folder was given.
         package let capabilities: BackendCapabilities
 
         let layout: ItemLayout
@@ -24,21 +31,25 @@
         private let promptDeadline: Duration
         private let allowsPlainTransport: Bool
 
-        /// The largest value, in bytes, metadata included: what fits into the daemon's messages and memory many times over.
+        /// The maximum size of a value in bytes, including its metadata. The daemon's messages and memory can hold
+        /// many such values.
         package static let maximumValueSize = 1 << 20
 
-        /// Creates a store; nothing is opened, and nothing can fail.
+        /// Creates a store. No connection is opened, and nothing can fail. The default collection's file is read to
+        /// find out its protection level.
         /// - Parameters:
         ///   - service: The service that the items belong to.
-        ///   - style: How items are laid out.
-        ///   - lockFile: The path of the file that processes lock while they write; made when needed, never removed. The same for all
-        ///     processes that share the service.
-        ///   - deadline: How long a call may take, waiting in line included.
-        ///   - promptDeadline: How long ``unlock()`` may wait for a person.
-        ///   - keyringsDirectory: The folder in which the daemon keeps its files (`$XDG_DATA_HOME/keyrings`), flushed after a change. If it is nil
-        ///     or not the daemon's, changes last only until a power cut, and their results say so.
-        ///   - allowsPlainTransport: Whether secrets may be sent over the bus as they are, where the daemon knows no encryption.
-        ///   - runtime: Time, randomness, files, and the lane for changes.
+        ///   - style: The layout of the items.
+        ///   - lockFile: The path of the file that processes lock while they write. All processes that share the
+        ///     service must use the same file. It is created when needed, and never removed.
+        ///   - deadline: How long a call may take, including the time in the queue.
+        ///   - promptDeadline: How long ``unlock()`` may wait for the user.
+        ///   - keyringsDirectory: The folder of the daemon's files (`$XDG_DATA_HOME/keyrings`), which is flushed
+        ///     after a change. If it is nil or not the daemon's folder, a power loss may undo changes, and their
+        ///     results say so.
+        ///   - allowsPlainTransport: Whether secrets may be sent over the bus unencrypted if the daemon supports no
+        ///     encryption.
+        ///   - runtime: The clock, the randomness, the files, and the lane for changes.
         ///   - connection: The connection that the stores of the process share.
         package init(
             service: String, style: KeyringStyle = .localData, lockFile: String, deadline: Duration = .seconds(10),
@@ -64,8 +75,8 @@
 
         // MARK: Reading
 
-        /// Reads slots: one search for each, or one for all of them if that is cheaper.
-        /// - Throws: ``BackendError`` with `timedOut` or `cancelled` when the caller left first.
+        /// Reads slots with one search for each, or with one search for all of them if that is cheaper.
+        /// - Throws: ``BackendError`` with `timedOut` or `cancelled` if the caller left first.
         package func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
             try await onLane { [self] call throws(BackendError) in
                 var probes: [StorageProbe?] = addresses.map { address in
@@ -82,7 +93,7 @@
             }
         }
 
-        /// The slots of a namespace that hold anything, other programs' items included.
+        /// Lists the slots of a namespace that are not empty, including items of other programs.
         /// - Throws: ``BackendError`` with `locked`, `unavailable`, `timedOut` or `cancelled`.
         package func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
             try await onLane { [self] call throws(BackendError) in
@@ -93,10 +104,10 @@
             }
         }
 
-        /// Refuses an address that the keyring cannot hold.
+        /// Throws for an address that the keyring cannot hold.
         package func validate(_ address: StorageAddress) throws(BackendError) { try layout.validate(address) }
 
-        /// Whether the default collection can be used, and secrets can be sent.
+        /// Returns whether the default collection can be used and secrets can be sent.
         package func status() async -> BackendStatus {
             do throws(BackendError) {
                 return try await onLane { [self] call throws(BackendError) in
@@ -117,7 +128,7 @@
         }
 
         /// Flushes the daemon's folder, if its path was given.
-        /// - Throws: ``BackendError`` when the daemon could not be asked where it keeps the collection.
+        /// - Throws: ``BackendError`` if the daemon could not be asked for its default collection.
         package func synchronize() async throws(BackendError) -> StorageDurability {
             try await onLane { [self] call throws(BackendError) in
                 switch try conversing(call, { client throws(KeyringFault) in try client.defaultCollection() }) {
@@ -144,9 +155,11 @@
 
         // MARK: Writing
 
-        /// Changes slots one after the other, under the lock file. *Applied* means that the daemon has written and flushed its file; *durable* means that the
-        /// folder was flushed too.
-        /// - Throws: ``BackendError`` with `timedOut` or `cancelled` when the caller left first, or when the lock could not be taken.
+        /// Changes slots one after the other, under the lock file. *Applied* means that the daemon has acknowledged
+        /// the change; gnome-keyring writes and flushes its file before that. *Durable* means that its folder was
+        /// flushed too.
+        /// - Throws: ``BackendError`` with `timedOut` or `cancelled` if the caller left first, or if the lock could
+        ///   not be taken.
         package func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
             try await onLane(writeLane, isMutation: true) { [self] call throws(BackendError) in
                 try SlotWriter(store: self, call: call).apply(mutations)
@@ -155,18 +168,23 @@
 
         // MARK: Unlocking
 
-        /// Unlocks the default collection and those that the store's items are in, opening the daemon's prompt if one is locked. A prompt whose
-        /// caller has left stays open: answering it still unlocks the collection, and later calls wait for it instead of opening another.
-        /// - Throws: ``BackendError`` with `promptDismissed`, `locked` (no program can show a prompt), `timedOut` or `unavailable`.
+        /// Unlocks the default collection and the collections of the store's items. Opens the daemon's prompt if one
+        /// of them is locked.
+        ///
+        /// If the caller leaves, the prompt stays open, and answering it still unlocks the collection. Later calls
+        /// wait for that prompt instead of opening another one.
+        /// - Throws: ``BackendError`` with `promptDismissed`, `locked` (no program can show a prompt), `timedOut` or
+        ///   `unavailable`.
         package func unlock() async throws(BackendError) {
             try await onLane(connection.promptLane, within: promptDeadline, isMutation: true) { call throws(BackendError) in
                 do throws(KeyringFault) {
-                    // A link of its own: the prompt may stay open for minutes.
+                    // Use a separate link, because the prompt may stay open for minutes.
                     let client = SecretServiceClient(link: try SecretLink(address: try BusAddress.current(), call), call: call)
                     let layout = self.layout
                     func locked() throws(KeyringFault) -> [String] {
                         let collection = try client.defaultCollection()
-                        // A search could open a prompt of its own; what else is locked is found once this is not.
+                        // A search could open another prompt in this daemon. Other locked items are found once the
+                        // default collection is unlocked.
                         if case .locked(let path) = collection, try !client.link.isKeptByGnome(call) { return [path] }
                         let items = try client.search(layout.search).locked
                         return switch collection {

@@ -3,9 +3,10 @@
     import CLibSecret
     import Synchronization
 
-    /// Listens to the keyring for the stores of a process: one connection to the bus, as long as anybody listens.
+    /// Listens to the keyring for the stores of a process. It has one connection to the bus while there are
+    /// listeners.
     ///
-    /// What is told says only that something may have changed, no more.
+    /// A notification only means that something may have changed.
     final class SecretWatch: Sendable {
         private struct State {
             var listeners: [Int: @Sendable () -> Void] = [:]
@@ -15,8 +16,8 @@
 
         private let state = Mutex(State())
 
-        /// Adds a listener, which is called in a thread of GDBus's for each change. Opens no connection.
-        /// - Returns: The number to remove the listener by.
+        /// Adds a listener, which is called for each change on a thread of GDBus. Opens no connection.
+        /// - Returns: The number for removing the listener.
         func add(_ listener: @escaping @Sendable () -> Void) -> Int {
             state.withLock { state in
                 state.added += 1
@@ -25,7 +26,7 @@
             }
         }
 
-        /// Removes a listener, and closes the connection with the last one.
+        /// Removes a listener. Closes the connection after the last one.
         func remove(_ number: Int) {
             let unused = state.withLock { state -> SecretLink? in
                 state.listeners[number] = nil
@@ -36,7 +37,7 @@
             withExtendedLifetime(unused) {}
         }
 
-        /// Whether there are listeners, and the connection that tells them has ended or is to another bus.
+        /// Whether there are listeners, and their connection has ended or is to another bus.
         func isDeaf(at address: String) -> Bool {
             state.withLock { state in
                 guard !state.listeners.isEmpty, let link = state.link else { return false }
@@ -44,8 +45,9 @@
             }
         }
 
-        /// Opens the connection, unless it is open already, and tells the listeners that they may have missed something.
-        /// - Throws: ``KeyringFault`` when the bus cannot be reached.
+        /// Opens the connection unless it is already open. Notifies the listeners, because they may have missed a
+        /// change.
+        /// - Throws: ``KeyringFault`` if the bus cannot be reached.
         func listen(at address: String, _ call: BusCall) throws(KeyringFault) {
             let isListening = state.withLock { $0.link.map { !$0.isClosed && $0.address == address } ?? false }
             if !isListening {
@@ -61,16 +63,16 @@
         }
     }
 
-    /// What a connection does with each signal, for C.
+    /// The handler for the signals of a connection, as an object that a C pointer can refer to.
     private final class SignalHandler {
         let handle: @Sendable () -> Void
         init(_ handle: @escaping @Sendable () -> Void) { self.handle = handle }
     }
 
     extension SecretLink {
-        /// Has the bus send the signals of items that are made, changed and deleted, and of collections that are locked and unlocked, whichever
-        /// program keeps the secrets then.
-        /// - Parameter handle: Called for each signal, in GDBus's own thread, until the connection ends.
+        /// Subscribes to signals for items that are created, changed and deleted, and for collections that are locked
+        /// and unlocked. They come from any program that provides the Secret Service at that time.
+        /// - Parameter handle: Called for each signal on a thread of GDBus, until the connection ends.
         func subscribe(_ call: BusCall, _ handle: @escaping @Sendable () -> Void) throws(KeyringFault) {
             let filter: GDBusMessageFilterFunction = { _, message, incoming, handler in
                 guard incoming != 0, let message, let handler, g_dbus_message_get_message_type(message) == G_DBUS_MESSAGE_TYPE_SIGNAL,

@@ -2,33 +2,33 @@
     import BackendContract
     import BackendRuntime
 
-    /// The content of a slot and the item that holds it.
+    /// The content of a slot, and the item that contains it.
     struct SlotView {
         var probe: StorageProbe
-        /// The one item of the slot.
+        /// The path of the slot's only item; nil if it has no item or several.
         var item: String?
-        /// The unlocked default collection, where an absent slot's item is to be made.
+        /// The unlocked default collection, in which the item of an absent slot is created.
         var collection: String?
-        /// The daemon that these paths belong to, by its unique name; nil where the slot was not read.
+        /// The unique bus name of the daemon that these paths belong to; nil if the slot was not read.
         var keeper: String?
 
-        /// Whether the slot's item was made and never got its content.
+        /// Whether the slot's item was created but never received its content.
         var isTorn: Bool { if case .corrupt(let corruption) = probe { corruption.bytes.isEmpty } else { false } }
     }
 
-    /// Reads slots without a prompt, and reports *absent* only if that is proven.
+    /// Reads slots without a prompt, and reports *absent* only with proof.
     ///
-    /// Proof of absence: a search found nothing, then the default collection was seen to be there and unlocked, then a second search found
-    /// nothing. A keyring that is locked, missing or out of reach gives another answer.
+    /// The proof has three steps. A search finds nothing, then the default collection exists and is unlocked, then a
+    /// second search finds nothing. A keyring that is locked, missing or unreachable gives another result.
     struct SlotReader {
         let client: SecretServiceClient
         let layout: ItemLayout
         let directory: KeyringsDirectory
 
-        /// How often to start again because the keyring changed meanwhile.
+        /// The maximum number of attempts if the keyring changes during a read.
         private static let attempts = 4
 
-        /// Reads slots whose addresses are valid; one view each, in order.
+        /// Reads slots with valid addresses. Returns one view for each, in order.
         func look(at addresses: [StorageAddress]) throws(KeyringFault) -> [SlotView] {
             var views: [StorageAddress: SlotView] = [:]
             for (namespace, group) in Dictionary(grouping: Set(addresses), by: \.namespace) {
@@ -41,7 +41,7 @@
             }
         }
 
-        /// The slots of a namespace that are not empty.
+        /// Lists the slots of a namespace that are not empty.
         func addresses(in namespace: StorageNamespace) throws(KeyringFault) -> [StorageAddress] {
             try untilUnchanged { () throws(KeyringFault) in
                 let found = try client.search(layout.search(namespace))
@@ -66,7 +66,8 @@
         private func look(at group: [StorageAddress], in namespace: StorageNamespace) throws(KeyringFault) -> [StorageAddress: SlotView] {
             if group.count > 1 {
                 let found = try client.search(layout.search(namespace))
-                // One search for all of them pays unless most of what it finds is not asked for. Attributes of locked items may not be known.
+                // One search for the whole namespace is cheaper, unless most of the items that it finds were not
+                // requested. The attributes of locked items may be unknown.
                 if found.locked.isEmpty, found.unlocked.count <= 2 * group.count + 2 {
                     return try untilUnchanged { () throws(KeyringFault) in
                         try self.views(of: Set(group), searching: layout.search(namespace), in: namespace)
@@ -83,7 +84,7 @@
             return views
         }
 
-        /// One reading of the slots that one search covers.
+        /// Makes one attempt to read the slots that one search covers.
         private func views(
             of wanted: Set<StorageAddress>, searching attributes: [String: String], in namespace: StorageNamespace
         ) throws(KeyringFault) -> [StorageAddress: SlotView] {
@@ -109,7 +110,7 @@
             return views
         }
 
-        /// The views of slots that have items.
+        /// Returns the views of slots that have items.
         private func values(_ items: [StorageAddress: [SecretServiceClient.Item]]) throws(KeyringFault) -> [StorageAddress: SlotView] {
             let single = items.compactMapValues { $0.count == 1 ? $0.first : nil }
             var secrets = try client.secrets(single.values.map(\.path))
@@ -122,8 +123,9 @@
                 }
                 guard let secret = secrets[item.path] else { throw KeyringFault(.vanished, "an item without a readable secret") }
                 let revision = KeyringPayload.revision(path: item.path, modified: item.modified, secret: secret)
-                // gnome-keyring saves a new item twice, first without its secret: an item without a secret, left by a crash in between, is not a value. In the
-                // house format, only an item of our own schema is ours.
+                // gnome-keyring saves a new item twice, first without its secret. After a crash in between, the item
+                // has no secret, and this is not a value. In LocalData's format, only an item with LocalData's schema
+                // is judged so.
                 let isTorn = secret.isEmpty && (layout.style.isInterop || item.attributes["xdg:schema"] == ItemLayout.schema)
                 let probe: StorageProbe =
                     isTorn
@@ -134,7 +136,7 @@
             return views
         }
 
-        /// The view of a slot for which a search found no item: absent only with proof.
+        /// Returns the view of a slot for which a search found no item. It is absent only with proof.
         private func emptyView(confirming found: SecretServiceClient.Found, _ attributes: [String: String]) throws(KeyringFault) -> SlotView
         {
             switch try client.defaultCollection() {
@@ -157,7 +159,7 @@
             )
         }
 
-        /// Starts again while the keyring changes during the search.
+        /// Repeats a read while the keyring changes during it.
         private func untilUnchanged<Answer>(_ look: () throws(KeyringFault) -> Answer) throws(KeyringFault) -> Answer {
             var attempt = 1
             while true {

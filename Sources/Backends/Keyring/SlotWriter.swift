@@ -2,10 +2,11 @@
     import BackendContract
     import BackendRuntime
 
-    /// Changes slots one after the other under the store's lock, which is held from the look at a slot to the daemon's reply.
+    /// Changes slots one after the other. The store's lock is held from the read of a slot until the daemon's reply.
     ///
-    /// An item that exists is changed by its own path, and a new one is made without replacing: the daemon's matching of attributes, which
-    /// also finds items with more attributes, never decides which item is overwritten.
+    /// An existing item is changed by its path, and a new item is created without replacing another. The daemon's
+    /// attribute matching therefore never decides which item is overwritten. It would also find items with more
+    /// attributes.
     struct SlotWriter {
         let store: SecretServiceStore
         let call: BusCall
@@ -32,7 +33,7 @@
             }
         }
 
-        /// The errors that can be found without asking the keyring.
+        /// Returns the errors that can be found without the keyring.
         private func refusalBeforeLooking(_ mutation: StorageMutation) -> BackendError? {
             do throws(BackendError) {
                 try layout.validate(mutation.address)
@@ -62,7 +63,8 @@
                 byteCount, in: "the keyring", remedy: "Keep it in an encrypted database, .encryptedSQLite.")
         }
 
-        /// Changes a slot that was looked at, and once more where the first request certainly changed no value.
+        /// Changes a slot that was read. Retries once if the first request certainly changed no value, or if the
+        /// daemon stored other bytes than it was given.
         private func apply(_ mutation: StorageMutation, on view: SlotView) -> MutationResult {
             if let refusal = view.probe.refusal(of: mutation) { return refusal }
             do throws(KeyringFault) {
@@ -76,15 +78,15 @@
             }
         }
 
-        /// What a request that met a fault did to a slot. KWallet makes an item before it looks for the session, and leaves it empty; where
-        /// it has another key for the session, it may keep noise.
+        /// Returns the outcome of a failed request. KWallet creates an item before it checks the session, and leaves
+        /// it empty if the check fails. If it has another key for the session, it may store garbage in the item.
         private func outcome(of fault: KeyringFault, on view: SlotView) -> MutationOutcome {
             let mayLeaveAnEmptyItem = fault.kind == .noSession && fault.wasSent && view.item == nil
             return fault.isCertainlyNotDone && !mayLeaveAnEmptyItem ? .notApplied : .unknown
         }
 
-        /// Looks at a slot again and changes it. What the first request left in it is overwritten; the precondition is about what the slot
-        /// held before.
+        /// Re-reads a slot and changes it. Content that the first request left in the slot is overwritten. The
+        /// precondition is checked against the content from before the first request.
         private func applyAgain(
             _ mutation: StorageMutation, on first: SlotView, after fault: KeyringFault, _ outcome: MutationOutcome
         ) -> MutationResult {
@@ -117,7 +119,7 @@
         private func carryOut(
             _ mutation: StorageMutation, on view: SlotView, _ client: SecretServiceClient
         ) throws(KeyringFault) -> MutationResult {
-            // The same path may be another item's with another daemon.
+            // A restarted daemon may use the same path for another item.
             guard try client.link.keeper(call) == view.keeper else { throw KeyringFault(.vanished, "the daemon was started anew") }
             let collection = view.item ?? view.collection
             let before = store.directory.file(of: collection)
@@ -159,7 +161,8 @@
             return item
         }
 
-        /// The new revision of an item that stores none: it depends on the modification time that the daemon recorded.
+        /// Returns the result of a write to an item that stores no revision. Its revision is derived from the
+        /// modification time that the daemon recorded.
         private func stateAfterPut(
             _ item: String, _ secret: [UInt8], _ durability: StorageDurability, _ client: SecretServiceClient
         ) -> MutationResult {

@@ -12,7 +12,7 @@
 
         var count: Int { Int(g_variant_n_children(pointer)) }
 
-        /// A part of a container.
+        /// A child of a container; nil if there is none.
         subscript(index: Int) -> Variant? {
             guard g_variant_is_container(pointer) != 0, index < count else { return nil }
             return g_variant_get_child_value(pointer, gsize(index)).map(Variant.init(owning:))
@@ -20,12 +20,12 @@
 
         var children: [Variant] { (0..<count).compactMap { self[$0] } }
 
-        /// The content of a `v`.
+        /// The content of a value of type `v`.
         var inner: Variant? { signature == "v" ? g_variant_get_variant(pointer).map(Variant.init(owning:)) : nil }
 
         var signature: String { g_variant_get_type_string(pointer).map { String(cString: $0) } ?? "" }
 
-        /// A text, an object path or a signature.
+        /// The text of a string, an object path or a signature.
         var text: String? {
             guard ["s", "o", "g"].contains(signature) else { return nil }
             return g_variant_get_string(pointer, nil).map { String(cString: $0) }
@@ -33,7 +33,7 @@
 
         var flag: Bool? { signature == "b" ? g_variant_get_boolean(pointer) != 0 : nil }
 
-        /// A number without a sign, of 32 or 64 bits.
+        /// An unsigned number of 32 or 64 bits.
         var number: UInt64? {
             switch signature {
             case "t": UInt64(g_variant_get_uint64(pointer))
@@ -42,17 +42,17 @@
             }
         }
 
-        /// The texts of an `as` or `ao`.
+        /// The texts of a value of type `as` or `ao`.
         var texts: [String] { children.compactMap(\.text) }
 
-        /// The entries of an `a{ss}`.
+        /// The entries of a value of type `a{ss}`.
         var dictionary: [String: String] {
             Dictionary(children.compactMap { entry in entry[0]?.text.flatMap { key in entry[1]?.text.map { (key, $0) } } }) { first, _ in
                 first
             }
         }
 
-        /// The entries of an `a{sv}`.
+        /// The entries of a value of type `a{sv}`.
         var properties: [String: Variant] {
             Dictionary(children.compactMap { entry in entry[0]?.text.flatMap { key in entry[1]?.inner.map { (key, $0) } } }) { first, _ in
                 first
@@ -60,7 +60,8 @@
         }
     }
 
-    /// D-Bus values to be sent, as GLib's floating references: each goes into exactly one container or one request, which takes it over.
+    /// Creates D-Bus values to send, as GLib's floating references. Pass each value to exactly one container or
+    /// request, which takes ownership of it.
     enum Outgoing {
         static func text(_ text: String) -> OpaquePointer? { g_variant_new_string(text) }
         static func path(_ path: String) -> OpaquePointer? { g_variant_new_object_path(path) }

@@ -1,7 +1,7 @@
 package import BackendContract
 import Synchronization
 
-/// A file that a backup copies into memory: a property list, a small file beside the data.
+/// A file that a backup copies into memory, for example a property list or a small file beside the data.
 package struct BackupFile: BackupStore {
     private let path: String
     private let lane: any Lane
@@ -9,8 +9,8 @@ package struct BackupFile: BackupStore {
     package let backupLock: String?
     private let isDamage: @Sendable ([UInt8]) -> Bool
 
-    /// Names the file; nothing is opened.
-    /// - Parameter isDamage: Whether a content is damaged. The backup contains it unchanged.
+    /// Creates a description of the file; nothing is opened.
+    /// - Parameter isDamage: Returns whether content is damaged. A backup contains damaged content unchanged.
     package init(path: String, lock: String?, runtime: Runtime, isDamage: @escaping @Sendable ([UInt8]) -> Bool = { _ in false }) {
         (self.path, backupLock, self.runtime, self.isDamage) = (path, lock, runtime, isDamage)
         lane = runtime.makeLane("backup.\(lastComponent(of: path))")
@@ -21,7 +21,7 @@ package struct BackupFile: BackupStore {
         return Copy(file: self, bytes: bytes)
     }
 
-    /// The content at one moment. A program that ignores the lock may be writing: then the file is read again.
+    /// Reads the content at one moment. The file is re-read while a program that ignores the lock writes to it.
     private func read(_ deadline: MonotonicInstant) async throws(BackendError) -> [UInt8]? {
         let (path, runtime) = (path, runtime)
         return try await lane.run(clock: runtime.clock, deadline: deadline, isMutation: false) { (call) throws(BackendError) in
@@ -69,14 +69,15 @@ package struct BackupFile: BackupStore {
     }
 }
 
-/// Writes the parts of a file beside the place that it is restored to.
+/// Writes a restored file, part by part, to a temporary path beside its target.
 package struct FileDraft: RestoreDraft {
     private let path: String
     private let lane: any Lane
     private let runtime: Runtime
     private let deadline: Duration
 
-    /// Begins a new file (0600) at a path; what an earlier attempt left there is removed.
+    /// Creates an empty file (0600) at a path, and its folder if necessary. A file that an earlier attempt left at
+    /// the path is removed.
     package init(path: String, deadline: Duration, runtime: Runtime) async throws(BackendError) {
         (self.path, self.deadline, self.runtime) = (path, deadline, runtime)
         lane = runtime.makeLane("restore.\(lastComponent(of: path))")

@@ -1,17 +1,20 @@
 package import BackendContract
 
-/// A store, or a file, that a backup copies while programs use it.
+/// A store or file that a backup copies while programs use it.
 package protocol BackupStore: Sendable {
-    /// The path of the store's lock file, which a backup holds while it copies; nil for files that are replaced whole, without a lock.
+    /// The path of the store's lock file, which a backup holds while it copies. Nil for a file without a lock that is
+    /// always replaced as a whole.
     var backupLock: String? { get }
 
-    /// The path of the lock file beside the store, which programs with another folder of locks take too; nil where there is none.
+    /// The path of a second lock file, beside the store. Programs that use another lock folder take it too. Nil if
+    /// the store has none.
     var neighborLock: String? { get }
 
-    /// Holds on to the present state. Called while the lock is held.
-    /// - Parameter deadline: When to give up.
-    /// - Returns: Nil where there is nothing.
-    /// - Throws: ``BackendError``: `locked`, `unavailable`, `corrupted` and others; then there is no backup.
+    /// Captures the current state of the store. The caller holds the lock.
+    /// - Parameter deadline: The time at which the call gives up.
+    /// - Returns: Nil if the store does not exist.
+    /// - Throws: ``BackendError`` with `locked`, `unavailable`, `corrupted` or another code. The store cannot be
+    ///   copied then.
     func copyForBackup(deadline: MonotonicInstant) async throws(BackendError) -> (any BackupCopy)?
 }
 
@@ -19,63 +22,66 @@ extension BackupStore {
     package var neighborLock: String? { nil }
 }
 
-/// One state of a store, which stays the same while the store changes. Called by one caller at a time.
+/// One captured state of a store. It stays the same while the store changes. Calls must not overlap.
 package protocol BackupCopy: Sendable {
-    /// The next part of the content; nil after the last one. A part has at most ``BackupPart/maximum`` bytes.
+    /// Returns the next part of the content; nil after the last part. A part has at most ``BackupPart/maximum``
+    /// bytes.
     func nextPart() async throws(BackendError) -> [UInt8]?
 
-    /// Whether the store is another one by now than it was when it was copied.
+    /// Returns whether the store has changed since its state was captured.
     func hasChanged() async throws(BackendError) -> Bool
 
-    /// Whether the store still is as it was copied, to the last change. Nothing is read from the copy afterwards.
+    /// Returns whether the store still has exactly the captured state, up to the last commit. No part may be read
+    /// afterwards.
     func isPresent() async throws(BackendError) -> Bool
 
-    /// Whether the store is damaged, so that its file is copied as it is: known after the last part.
+    /// Returns whether the store is damaged, so that its file is copied unchanged. Call this after the last part.
     func isDamaged() async -> Bool
 
-    /// Lets go of the state.
+    /// Releases the captured state.
     func close() async
 }
 
 extension BackupCopy {
     package func isPresent() async throws(BackendError) -> Bool { try await !hasChanged() }
 
-    /// No: a store that is copied as it is in any case.
+    /// Returns false: the default for a store that is always copied unchanged.
     package func isDamaged() async -> Bool { false }
 }
 
-/// The parts that a store's content is divided into.
+/// The sizes of the parts into which a store's content is divided.
 package enum BackupPart {
-    /// The most bytes that a part has: more than the largest row of a database, and the largest item of a keyring.
+    /// The maximum number of bytes of a part. It is larger than the largest row of a database and the largest item of
+    /// a keyring.
     package static let maximum = 32 << 20
-    /// The bytes of a part of a file.
+    /// The number of bytes of a part of a file.
     package static let size = 64 << 10
 }
 
-/// Takes the parts of a store's content, in order. Called by one caller at a time.
+/// Receives the parts of a store's content, in order, during a restore. Calls must not overlap.
 package protocol RestoreDraft: Sendable {
-    /// Takes the next part.
+    /// Receives the next part.
     func take(_ part: [UInt8]) async throws(BackendError)
 
-    /// Ends the content; what was made of it is durable when this returns.
+    /// Finishes the content. It is durable when this returns.
     func finish() async throws(BackendError)
 }
 
-/// An entry of a store of secrets, as it is stored.
+/// An item of a store of secrets, with the bytes that are stored.
 package struct BackupItem: Hashable, Sendable {
-    /// The namespace; empty for that of values.
+    /// The namespace; empty for the namespace of values.
     package var namespace: String
-    /// The slot's name.
+    /// The name of the slot.
     package var name: String
     /// The stored bytes.
     package var content: [UInt8]
 
-    /// Creates an entry.
+    /// Creates an item.
     package init(namespace: String, name: String, content: [UInt8]) {
         (self.namespace, self.name, self.content) = (namespace, name, content)
     }
 
-    /// Counted namespace, counted name, counted content.
+    /// The item as one part of a backup: namespace, name and content, each with a length prefix.
     package var part: [UInt8] {
         var writer = ByteWriter()
         writer.bytes.reserveCapacity(12 + namespace.utf8.count + name.utf8.count + content.count)
@@ -85,7 +91,7 @@ package struct BackupItem: Hashable, Sendable {
         return writer.bytes
     }
 
-    /// Reads ``part``.
+    /// Decodes ``part``.
     package init(part: [UInt8]) throws(RecordDamage) {
         var reader = ByteReader(part[...])
         namespace = try reader.text()
@@ -95,18 +101,19 @@ package struct BackupItem: Hashable, Sendable {
     }
 }
 
-/// A store of secrets whose entries are restored one by one, exactly as they were stored.
+/// A store of secrets whose items are restored one by one, with exactly the bytes that were stored.
 package protocol BackupItemStore: BackupStore {
-    /// Everything that the store holds.
+    /// Returns all items of the store.
     func items(deadline: MonotonicInstant) async throws(BackendError) -> [BackupItem]
 
-    /// What sealed an entry that a key of the program sealed; nil for any other.
+    /// Returns the name of the key that sealed an item's value; nil if the value is not sealed.
     func sealing(of item: BackupItem) -> String?
 
-    /// Puts an entry in its place, durably as far as the store is. An entry that is there already stays. Called while the lock is held.
-    /// - Parameter kept: The namespace for another entry that is there; it is put there first.
+    /// Writes an item to its slot, with the durability of the store. Does nothing if the slot already has this
+    /// content. The caller holds the lock.
+    /// - Parameter kept: The namespace to which a different item of the slot is moved first.
     func restore(_ item: BackupItem, keeping kept: String, deadline: MonotonicInstant) async throws(BackendError)
 
-    /// Moves an entry into another namespace. Called while the lock is held.
+    /// Moves an item to another namespace. The caller holds the lock.
     func move(_ item: BackupItem, to kept: String, deadline: MonotonicInstant) async throws(BackendError)
 }

@@ -1,12 +1,14 @@
 import BackendContract
 
-/// How long calls of stores may take for a caller that would rather go without than wait, whatever the stores' own deadlines are.
+/// A time limit for the store calls of a task that prefers a failure to a long wait. It shortens the stores'
+/// deadlines, and never extends them.
 package enum CallPatience {
-    /// The limit for what the current task calls; nil for the stores' own.
+    /// The limit for the current task; nil if only the stores' deadlines apply.
     @TaskLocal package static var limit: Duration?
 }
 
 extension Runtime {
-    /// When a call ends that a store gives so much time.
+    /// Returns the deadline of a call for which a store allows some time. ``CallPatience/limit`` can shorten that
+    /// time.
     package func deadline(after time: Duration) -> MonotonicInstant { clock.now.advanced(by: min(time, CallPatience.limit ?? time)) }
 }

@@ -8,31 +8,32 @@
         import Musl
     #endif
 
-    /// Watches names in a directory (inotify), whichever directory its path leads to: if it, or one above it, is moved away or removed, what
-    /// is at the path next is watched.
+    /// Watches names in the directory at a path, with inotify. If the directory or one above it is moved or removed,
+    /// the next directory at the path is watched.
     final class DirectoryWatch: Sendable {
         private let directory: String
         private let names: Set<String>
-        /// The descriptor of inotify.
+        /// The inotify descriptor.
         private let descriptor: Int32
         private let announce: @Sendable () -> Void
         private let watches = Mutex(Watches())
 
-        /// The numbers of what is watched now. The kernel does not give a number again.
+        /// The inotify numbers of the current watches. The kernel does not reuse a number.
         private struct Watches {
-            /// The directory; nil while there is none.
+            /// The watch of the directory; nil if it does not exist.
             var directory: Int32?
-            /// Those above it.
+            /// The watches of the directories above it.
             var above: Set<Int32> = []
         }
 
-        /// What a read of the descriptor found.
+        /// The kinds of events that a read of the descriptor returned.
         private struct News {
             var isOfNames = false
             var isOfPath = false
         }
 
-        /// - Returns: Nil where nothing can be watched.
+        /// Creates a watch and attaches it to the path.
+        /// - Returns: Nil if the path cannot be watched.
         private init?(_ names: Set<String>, in directory: String, announce: @escaping @Sendable () -> Void) {
             descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
             (self.directory, self.names, self.announce) = (directory, names, announce)
@@ -43,9 +44,10 @@
             }
         }
 
-        /// Something for each change of one of the names, and whenever it is not known whether there was one. Ends where nothing can be watched.
+        /// Notifies of each change of one of the names, and whenever a change may have been missed. The stream ends
+        /// if the path cannot be watched.
         static func changes(of names: Set<String>, in directory: String) -> AsyncStream<Void> {
-            // Every element says the same, so one that waits is enough.
+            // All elements are equal, so a buffer of one is enough.
             AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
                 guard let watch = DirectoryWatch(names, in: directory, announce: { continuation.yield() }) else {
                     return continuation.finish()
@@ -66,8 +68,9 @@
         private static let contents = UInt32(IN_CREATE | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_MODIFY)
         private static let itself = UInt32(IN_MOVE_SELF | IN_DELETE_SELF) | UInt32(IN_ONLYDIR)
 
-        /// Watches what is at the path now: the directory, or the one where its name, or that of one above it, is going to appear.
-        /// - Returns: Whether that can be watched.
+        /// Watches the directory and those above it. If the directory does not exist, watches for new names in the
+        /// nearest directory above it that exists.
+        /// - Returns: Whether the path can be watched.
         private func attach() -> Bool {
             watches.withLock { watches in
                 for _ in 0..<Self.attempts {
@@ -75,7 +78,7 @@
                     watches = Watches()
                     add(Self.contents, directory, to: &watches)
                     if watches.directory != nil { return true }
-                    // It may have appeared before the watch that would tell.
+                    // The directory may have been created before its parent was watched: try again.
                     guard access(directory, F_OK) != 0 else { continue }
                     return (errno == ENOENT || errno == ENOTDIR) && !watches.above.isEmpty
                 }
@@ -93,7 +96,7 @@
             } else if number >= 0 {
                 watches.above.insert(number)
             }
-            // Names are waited for in the first directory that exists.
+            // Watch for new names only in the nearest directory that exists.
             if watches.directory == nil, watches.above.isEmpty { mask = UInt32(IN_CREATE | IN_MOVED_TO) }
             let parent = parentDirectory(of: path)
             if parent != path, parent != "." { add(mask, parent, to: &watches) }
@@ -101,7 +104,8 @@
 
         // MARK: Events
 
-        /// - Returns: Whether there is anything to watch still.
+        /// Reads the waiting events and notifies of changes. Attaches again if a watched directory changed.
+        /// - Returns: Whether the path is still watched.
         private func handle() -> Bool {
             let news = read()
             var isAttached = true
@@ -129,7 +133,7 @@
                         offset += 16 + length
                         let isOfItself = mask & UInt32(IN_MOVE_SELF | IN_DELETE_SELF | IN_IGNORED | IN_UNMOUNT) != 0
                         if mask & UInt32(IN_Q_OVERFLOW) != 0 {
-                            // Any event may be lost.
+                            // The event queue overflowed, so any event may be lost.
                             news.isOfPath = true
                         } else if number == directory {
                             if isOfItself { news.isOfPath = true }
@@ -145,12 +149,13 @@
 
     private func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer, _ count: Int) -> Int { read(descriptor, buffer, count) }
 
-    /// `@unchecked Sendable`: the source is only cancelled through it, which may be done from any thread (libdispatch's contract).
+    /// `@unchecked Sendable`: the source is only cancelled through this reference. libdispatch allows that on any
+    /// thread.
     private struct UncheckedSource: @unchecked Sendable {
         let source: any DispatchSourceRead
     }
 #else
-    /// Elsewhere nothing is watched, and the next read finds the change.
+    /// Does not watch on other systems. The next read finds a change.
     enum DirectoryWatch {
         static func changes(of names: Set<String>, in directory: String) -> AsyncStream<Void> { AsyncStream { $0.finish() } }
     }

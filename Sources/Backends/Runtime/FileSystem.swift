@@ -1,10 +1,10 @@
 package import BackendContract
 
-/// A failed operation on a file.
+/// A file operation that failed.
 package struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The system's error number.
     package let number: Int32
-    /// What was attempted: "open", "write", "fsync".
+    /// The operation that failed: "open", "write", "fsync".
     package let operation: String
     /// The path.
     package let path: String
@@ -22,10 +22,10 @@ package struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Whether the operation failed because the file or a folder of its path does not exist.
     package var isNotFound: Bool { isNumberOfMissingName(number) }
 
-    /// Whether the operation failed because the name is in use.
+    /// Whether the operation failed because the name already exists.
     package var isNameTaken: Bool { isNumberOfTakenName(number) }
 
-    /// The corresponding backend error.
+    /// Returns the corresponding backend error.
     package func backendError(outcome: MutationOutcome = .notApplied) -> BackendError {
         switch FileErrorKind(number) {
         case .accessDenied:
@@ -43,30 +43,30 @@ package struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The status of a file: enough to notice that it was replaced or changed.
+/// The status of a file. Two statuses show whether the file was replaced or changed in between.
 package struct FileStatus: Hashable, Sendable {
-    /// The device and number of the file.
+    /// The number of the device that contains the file.
     package var device: UInt64
-    /// The file's number on its device.
+    /// The file's number on its device (inode number).
     package var inode: UInt64
     /// The size in bytes.
     package var size: Int64
-    /// The last change of the content, in nanoseconds since 1970.
+    /// The time of the last change of the content, in nanoseconds since 1970.
     package var modified: Int64
-    /// The last change of the content or the attributes, in nanoseconds since 1970.
+    /// The time of the last change of the content or the attributes, in nanoseconds since 1970.
     package var changed: Int64
     /// The permission bits.
     package var permissions: UInt32
-    /// The owner's number.
+    /// The user ID of the owner.
     package var owner: UInt32
-    /// The group's number.
+    /// The group ID.
     package var group: UInt32
     /// Whether it is a regular file.
     package var isRegular: Bool
     /// Whether it is a directory.
     package var isDirectory: Bool
 
-    /// Whether both are of one file, whatever it held.
+    /// Whether both statuses are of the same file, even if its content has changed.
     package func isSameFile(as other: FileStatus) -> Bool { device == other.device && inode == other.inode }
 
     /// Creates a status.
@@ -87,13 +87,14 @@ package struct FileStatus: Hashable, Sendable {
     }
 }
 
-/// A file's content, its state when it was read, and a hold on it: while the hold lives, no other file gets the same number.
+/// The content of a file, its status, and a hold that keeps the file open. While the hold exists, no other file gets
+/// the same inode number.
 package struct FileContents: Sendable {
     /// The bytes.
     package var bytes: [UInt8]
-    /// The state at the end of reading.
+    /// The status at the end of the read.
     package var status: FileStatus
-    /// Keeps the file's number in use.
+    /// Keeps the inode number in use.
     package var hold: any FileHold
 
     /// Creates contents.
@@ -104,49 +105,53 @@ package struct FileContents: Sendable {
     }
 }
 
-/// Keeps a file open, so that its number is not given to another file.
+/// Keeps a file open, so that no other file gets its inode number.
 package protocol FileHold: AnyObject, Sendable {}
 
-/// A lock between processes, held until it is released or its process ends.
+/// A lock between processes. It is held until it is released or its process ends.
 package protocol FileLock: Sendable {
     /// Releases the lock; a second call does nothing.
     func release()
 }
 
-/// The file system operations that stores need. Every operation may block: call it on a lane.
+/// The file system operations that stores need. Every operation may block, so call it on a lane.
 ///
-/// An operation is durable only where it says so. The real one is ``PosixFileSystem``; a simulation implements the same operations over
-/// a volatile and a durable view.
+/// An operation is durable only if its documentation says so. ``PosixFileSystem`` is the real implementation. A
+/// simulation implements the operations with one view of volatile content and one of durable content.
 package protocol FileSystem: Sendable {
-    /// The state of the file at a path, following links, or nil when there is none. Short enough to be called off a lane.
+    /// Returns the status of the file at a path; nil if there is none. Follows symbolic links. It is fast enough to
+    /// be called outside a lane.
     func status(_ path: String) throws(FileError) -> FileStatus?
 
-    /// The owners whose files and folders this process trusts, now: a service may give up root's rights after its start.
+    /// The owners whose files and folders this process currently trusts. They can change: a service may give up the
+    /// rights of root after its start.
     var trustedOwners: TrustedOwners { get }
 
-    /// The content of a regular file, or nil when there is none at the path.
+    /// Reads a regular file; nil if there is none at the path.
     func read(_ path: String) throws(FileError) -> FileContents?
 
-    /// Creates a new file with permissions 0600 and writes bytes into it: not durable yet. Fails with EEXIST if there is one.
+    /// Creates a new file with permissions 0600 and writes bytes into it. It is not durable yet. Fails with EEXIST if
+    /// the path exists.
     func create(_ path: String, _ bytes: [UInt8]) throws(FileError)
 
-    /// Writes bytes at the end of a file: not durable yet. Fails if there is no file.
+    /// Appends bytes to a file. They are not durable yet. Fails if there is no file.
     func append(_ path: String, _ bytes: [UInt8]) throws(FileError)
 
-    /// A part of a regular file, shorter where the file ends; nil when there is no file.
+    /// Reads a part of a regular file; nil if there is no file. The result is shorter if the file ends earlier.
     func read(_ path: String, from offset: Int64, count: Int) throws(FileError) -> [UInt8]?
 
     /// Makes a file's content durable (fsync).
     func synchronizeFile(_ path: String) throws(FileError)
 
-    /// Gives a file another name, replacing what has that name. Atomic; durable once the directory is synchronized.
+    /// Renames a file and replaces a file with the new name. Atomic; durable once the directory is synchronized.
     func rename(_ path: String, to newPath: String) throws(FileError)
 
-    /// Gives a file a second name that must be free: fails with EEXIST otherwise. Atomic; durable once the directory is synchronized.
+    /// Gives a file a second name. Fails with EEXIST if that name exists. Atomic; durable once the directory is
+    /// synchronized.
     func link(_ path: String, to newPath: String) throws(FileError)
 
-    /// Gives the file that is going to replace another one its owner and permissions.
-    /// - Throws: ``FileError`` where the other one belongs to a user whom the replacement would lock out.
+    /// Gives a replacement file the owner and permissions of the file that it will replace.
+    /// - Throws: ``FileError`` if the replacement would lock out the owner of the old file.
     func keepOwner(of path: String, for newPath: String) throws(FileError)
 
     /// Removes a file; a missing one is not an error. Durable once the directory is synchronized.
@@ -155,54 +160,64 @@ package protocol FileSystem: Sendable {
     /// Makes the names in a directory durable (fsync of the directory).
     func synchronizeDirectory(_ path: String) throws(FileError)
 
-    /// Creates a directory and those above it with permissions 0700, durably. One that exists is left as it is.
+    /// Creates a directory and the missing ones above it with permissions 0700, durably. An existing directory is
+    /// left unchanged.
     func createDirectory(_ path: String) throws(FileError)
 
-    /// The names in a directory, or nil when there is no such directory.
+    /// Lists the names in a directory; nil if there is no such directory.
     func list(_ path: String) throws(FileError) -> [String]?
 
-    /// The path with every symbolic link resolved, also where its last parts do not exist yet.
+    /// Returns the path with every symbolic link resolved. The last parts of the path need not exist.
     func resolve(_ path: String) -> String
 
-    /// Takes the exclusive lock of a lock file, creating the file (0600) if necessary. The file is never removed.
+    /// Takes the exclusive lock of a lock file. Creates the file (0600) if necessary, and never removes it.
     ///
-    /// Who waits first gets it next: a process that releases the lock and takes it again does so after those that wait for it.
+    /// Waiting processes get the lock in the order of their arrival. A process that releases the lock and takes it
+    /// again waits behind them.
     /// - Parameters:
-    ///   - path: The file.
-    ///   - giveUp: Asked again and again while the caller waits; true ends the waiting with ETIMEDOUT.
+    ///   - path: The lock file.
+    ///   - giveUp: Called repeatedly during the wait. If it returns true, the wait ends with ETIMEDOUT.
     func lock(_ path: String, giveUp: @Sendable () -> Bool) throws(FileError) -> any FileLock
 
-    /// Takes the exclusive lock of a file itself; where there is no such file yet, that of its folder.
+    /// Takes an exclusive lock on a file itself, or on its folder if the file does not exist yet.
     ///
-    /// A lock file keeps apart the programs that were configured with it. This lock keeps apart all programs that replace the file, whatever
-    /// their configuration. It ends in effect when the file is made or replaced: from then on others can lock the new one.
+    /// A lock file excludes only programs that are configured with it. This lock excludes all programs that replace
+    /// the file. It loses its effect when the file is created or replaced, because other processes can then lock the
+    /// new file.
     /// - Parameters:
     ///   - path: The file. A symbolic link is followed.
-    ///   - giveUp: Asked again and again while the caller waits; true ends the waiting with ETIMEDOUT.
-    /// - Returns: The lock; nil where there is no folder either.
+    ///   - giveUp: Called repeatedly during the wait. If it returns true, the wait ends with ETIMEDOUT.
+    /// - Returns: The lock; nil if the folder does not exist either.
     func lockContent(of path: String, giveUp: @Sendable () -> Bool) throws(FileError) -> (any FileLock)?
 
-    /// Something for each time that one of some names in a directory may have been created, changed, renamed or removed, by anyone; several
-    /// times may be told as one. A directory that does not exist is watched once it does, and one that was moved away or removed is watched again
-    /// when there is another one at its path. Ends where directories cannot be watched.
+    /// Notifies when some names in a directory may have been created, changed, renamed or removed by any process. One
+    /// element may report several changes.
+    ///
+    /// A directory that does not exist is watched once it is created. If it is moved or removed, the next directory
+    /// at its path is watched. The stream ends if directories cannot be watched.
     func changes(of names: Set<String>, in directory: String) -> AsyncStream<Void>
 }
 
 extension FileSystem {
-    /// Does nothing: files have no owners here.
+    /// Does nothing: the default for a file system without owners.
     package func keepOwner(of path: String, for newPath: String) throws(FileError) {}
 
-    /// Replaces a file's content, durably and in one step: a new file beside it (0600, or with owner and permissions of the old one), flushed,
-    /// renamed over it, and the directory flushed.
+    /// Replaces the content of a file durably and atomically.
     ///
-    /// When it returns the new content is durable. When it throws an error, ``DurableReplaceError/mayBeReplaced`` says whether readers may see
-    /// the new content already (then it may or may not survive a power cut); otherwise the old content is unchanged.
+    /// First, the content is written to a new file beside the old one (0600, or with the old owner and permissions).
+    /// The new file is flushed and renamed over the old one. Finally the directory is flushed.
+    ///
+    /// When this returns, the new content is durable. If it throws, ``DurableReplaceError/mayBeReplaced`` states
+    /// whether readers may already see the new content. Such content may or may not survive a power loss. Otherwise
+    /// the old content is unchanged.
     /// - Parameters:
     ///   - path: The file.
-    ///   - bytes: Its new content.
-    ///   - temporaryName: The name of the file beside it; it must not be in use.
-    ///   - stillWanted: Asked when the new content is on the disk, right before it takes the old one's place.
-    /// - Returns: The new file, as it was just before it took the old one's place; nil if it was no longer wanted, and nothing changed.
+    ///   - bytes: The new content.
+    ///   - temporaryName: The name of the new file until it is renamed. It must not be in use.
+    ///   - stillWanted: Called when the new content is on disk, right before the rename. If it returns false, the new
+    ///     file is removed.
+    /// - Returns: The status of the new file right before the rename; nil if `stillWanted` returned false and nothing
+    ///   was changed.
     @discardableResult
     package func replaceDurably(
         _ path: String, with bytes: [UInt8], temporaryName: String,
@@ -232,7 +247,7 @@ extension FileSystem {
             new = try status(temporary)
             try rename(temporary, to: path)
         } catch {
-            // A rename that reports an error may have happened.
+            // The rename may have happened even if it reports an error.
             let mayBeReplaced = new.map { mayBe($0, at: path) } ?? false
             do throws(FileError) { try remove(temporary) } catch {
                 // The next writer removes the temporary file.
@@ -247,7 +262,7 @@ extension FileSystem {
         return new
     }
 
-    /// Whether a file may have a name: false only where another file is proven to have it, or none.
+    /// Whether a path may lead to a file. False only if the path certainly has another file or none.
     private func mayBe(_ file: FileStatus, at path: String) -> Bool {
         do throws(FileError) {
             guard let there = try status(path) else { return false }
@@ -260,19 +275,19 @@ extension FileSystem {
 
 /// A durable replacement that failed.
 package struct DurableReplaceError: Error, Sendable {
-    /// What failed.
+    /// The error of the operation that failed.
     package let error: FileError
-    /// Whether the new content may have replaced the old.
+    /// Whether the new content may have replaced the old content.
     package let mayBeReplaced: Bool
 }
 
-/// The folder of a path.
+/// Returns the folder of a path.
 package func parentDirectory(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
 }
 
-/// The part of a path after its last slash.
+/// Returns the part of a path after its last slash.
 package func lastComponent(of path: String) -> String {
     path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
 }

@@ -1,13 +1,13 @@
 package import BackendContract
 import Synchronization
 
-/// Carries out requests together that wait for a lane at the same time: one lock, one write and one flush for all of them.
+/// Combines requests that wait for a lane at the same time. A group needs one lock, one write and one flush.
 ///
-/// A request never waits for others: it starts as soon as the lane is free and the lock is held. Requests that arrive until then join its
-/// group; those that arrive later form the next one.
+/// A request never waits for further requests: a group starts as soon as the lane is free and the lock is held.
+/// Requests that arrive before that join the group. Later requests form the next group.
 ///
-/// A request does not fail for another one. If a group fails as a whole, nothing was changed, and one of its requests may be the reason, its
-/// halves are carried out by themselves, down to that request.
+/// One request does not make another one fail. A group may fail as a whole without any change because of one of its
+/// requests. Its halves are then performed separately, and split again, until only that request fails.
 package final class GroupCommit<Request: Sendable, Response: Sendable>: Sendable {
     private struct Waiting {
         let request: Request
@@ -28,29 +28,30 @@ package final class GroupCommit<Request: Sendable, Response: Sendable>: Sendable
     private let hold: Hold
     private let perform: Perform
 
-    /// Does work while it holds what a group needs, such as a lock between processes. Throws, without doing the work, if that cannot be had
-    /// until the deadline.
+    /// Runs work while it holds the resources of a group, for example a lock between processes. Throws without
+    /// running the work if the resources are not available before the deadline.
     package typealias Hold = @Sendable (_ deadline: MonotonicInstant, _ work: () -> Void) throws(BackendError) -> Void
 
-    /// Carries out a group on the lane: one result a request, in order.
+    /// Performs a group on the lane. Returns one result for each request, in order.
     /// - Parameters:
     ///   - requests: The group.
-    ///   - deadline: The earliest of the group, until when it waits for others.
-    ///   - progressed: Called while the work goes on: then the callers stay although their deadline has passed.
+    ///   - deadline: The earliest deadline of the group. It limits waits for other processes.
+    ///   - progressed: Reports progress. The callers then stay although their deadline has passed.
     package typealias Perform =
         @Sendable (
             _ requests: [Request], _ deadline: MonotonicInstant, _ progressed: () -> Void
         ) -> [Result<Response, BackendError>]
 
-    /// Creates a queue of requests over a lane.
+    /// Creates a queue of requests on a lane.
     /// - Parameters:
-    ///   - lane: Where groups are carried out.
+    ///   - lane: The lane that performs the groups.
     ///   - clock: The clock of the deadlines.
-    ///   - maximumGroup: The most requests carried out together.
-    ///   - maximumWeight: The most that the requests of a group may weigh together. One that weighs more is carried out by itself.
-    ///   - weight: How much work a request is.
-    ///   - hold: Takes what a group needs; the group is formed once it is held. If that fails, so do the requests that waited when it began.
-    ///   - perform: Carries out a group.
+    ///   - maximumGroup: The maximum number of requests in a group.
+    ///   - maximumWeight: The maximum total weight of a group. A heavier request forms a group alone.
+    ///   - weight: Returns the weight of a request, which is the amount of its work.
+    ///   - hold: Takes the resources of a group. The group is formed once they are held. If that fails, the requests
+    ///     that waited at its start fail too.
+    ///   - perform: Performs a group.
     package init(
         lane: any Lane, clock: any RuntimeClock, maximumGroup: Int = 4_096, maximumWeight: Int = .max,
         weight: @escaping @Sendable (Request) -> Int = { _ in 1 },
@@ -65,8 +66,8 @@ package final class GroupCommit<Request: Sendable, Response: Sendable>: Sendable
         self.perform = perform
     }
 
-    /// Submits a request and waits until its group was carried out.
-    /// - Throws: What `perform` answered for this request; `timedOut` or `cancelled` when the caller left first.
+    /// Submits a request and waits until its group was performed.
+    /// - Throws: The error of `perform` for this request; `timedOut` or `cancelled` if the caller left first.
     package func submit(_ request: Request, deadline: MonotonicInstant, isMutation: Bool) async throws(BackendError) -> Response {
         let call = LaneCall<Response>(clock: clock, deadline: deadline, isMutation: isMutation)
         let mustSchedule = state.withLock { state in
@@ -82,7 +83,7 @@ package final class GroupCommit<Request: Sendable, Response: Sendable>: Sendable
         let (number, deadline) = state.withLock { state in
             (state.waiting.count, state.waiting.lazy.filter { !$0.call.isOver }.map(\.call.deadline).min())
         }
-        // Without a caller, nothing is needed.
+        // All callers have left, so drop their requests.
         guard let deadline else { return _ = take { $0.prefix(number) } }
         var group: ArraySlice<Waiting> = []
         var results: [Result<Response, BackendError>] = []
@@ -98,7 +99,7 @@ package final class GroupCommit<Request: Sendable, Response: Sendable>: Sendable
         for (waiting, result) in zip(group, results) { waiting.call.finish(result) }
     }
 
-    /// Takes requests from the beginning of the line, and goes on with the rest afterwards.
+    /// Removes requests from the start of the queue. Schedules another group if requests remain.
     private func take(_ choice: ([Waiting]) -> ArraySlice<Waiting>) -> ArraySlice<Waiting> {
         state.withLock { state in
             let group = choice(state.waiting)
@@ -109,7 +110,7 @@ package final class GroupCommit<Request: Sendable, Response: Sendable>: Sendable
         }
     }
 
-    /// The requests of the next group: as many as fit.
+    /// Returns the requests of the next group: as many as the limits allow.
     private func first(of waiting: [Waiting]) -> ArraySlice<Waiting> {
         var (count, sum) = (0, 0)
         for next in waiting.prefix(maximumGroup) {
@@ -129,7 +130,8 @@ package final class GroupCommit<Request: Sendable, Response: Sendable>: Sendable
         return carryOut(group[..<middle], progressed) + carryOut(group[middle...], progressed)
     }
 
-    /// Whether a request failed, changed nothing, and could succeed without the others: what concerns the whole store would be the same for each of them.
+    /// Whether a request failed, changed nothing, and might succeed without the others. Errors of the whole store are
+    /// excluded, because each request alone would fail with the same error.
     private static func mayBeAnothersFault(_ result: Result<Response, BackendError>) -> Bool {
         guard case .failure(let error) = result, error.outcome == .notApplied else { return false }
         return [.noSpace, .tooLarge, .corrupted, .failed].contains(error.code)

@@ -1,12 +1,12 @@
 internal import Dispatch
 
-/// A queue for blocking work, which runs one piece after the other, off the cooperative pool.
+/// A serial queue for blocking work. The work does not run on Swift's cooperative pool, which must not block.
 package protocol Lane: Sendable {
-    /// Appends work to the queue and returns at once. Work is run in the order of arrival, one piece at a time.
+    /// Appends work to the queue and returns at once. Work runs in the order of arrival, one piece at a time.
     func enqueue(_ work: @escaping @Sendable () -> Void)
 }
 
-/// A lane on a serial dispatch queue: blocking it blocks no other lane.
+/// A lane on a serial dispatch queue. Work that blocks one lane does not block other lanes.
 package struct DispatchLane: Lane {
     private let queue: DispatchQueue
 

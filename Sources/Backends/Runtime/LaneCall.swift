@@ -1,20 +1,21 @@
 package import BackendContract
 import Synchronization
 
-/// Why a caller stopped waiting for its call.
+/// Why a caller stopped waiting for a call.
 package enum AbandonReason: Hashable, Sendable {
-    /// Its deadline passed.
+    /// The deadline passed.
     case deadline
-    /// Its task was cancelled.
+    /// The calling task was cancelled.
     case cancellation
 }
 
-/// One call that waits for work on a lane: begun or not, finished or abandoned, and resumed exactly once.
+/// A call whose caller waits for work until a deadline. The caller is resumed exactly once.
 ///
-/// The deadline is for waiting, and not for work that goes on: a call whose work reports progress is left only once it has reported none for as long as the call may wait.
+/// The caller returns at its deadline even if the lane is stuck. Work that has not begun by that time never begins.
+/// Work that has begun continues. If it changes anything, its caller gets an error with the outcome `unknown`.
 ///
-/// The caller leaves on time even if the lane is stuck. A call that was abandoned before it began is never begun; one that was abandoned
-/// afterwards goes on, and its caller is told that the outcome is unknown.
+/// Work can report progress (``progressed()``), which moves the deadline. The caller leaves only if the work reported
+/// no progress for the whole waiting time.
 package final class LaneCall<Response: Sendable>: Sendable {
     private enum Phase {
         case waiting
@@ -24,17 +25,19 @@ package final class LaneCall<Response: Sendable>: Sendable {
 
     private struct State {
         var phase = Phase.waiting
-        /// Set to nil once the caller takes it: a timer keeps a reference to the call until it fires, and a result may be a secret.
+        /// The result, if the work ended before the caller began to wait. Set to nil once the caller took it: a timer
+        /// keeps a reference to the call until it fires, and a result may be a secret.
         var result: Result<Response, BackendError>?
         var continuation: CheckedContinuation<Result<Response, BackendError>, Never>?
         var timer: ScheduledAction?
         var whenAbandoned: (@Sendable (AbandonReason) -> Void)?
-        /// Why the caller left before the end.
+        /// The reason why the caller left; nil if it did not leave.
         var abandoned: AbandonReason?
-        /// When the caller leaves, if there is no further progress.
+        /// The time at which the caller leaves unless the work reports more progress.
         var deadline: MonotonicInstant
 
-        /// Ends the call, once. Returns what the caller of this method must resume and cancel outside the lock.
+        /// Ends the call, which must not have ended before. Returns the continuation to resume and the timer to
+        /// cancel after the lock is released.
         mutating func end(_ result: Result<Response, BackendError>) -> Ending {
             defer { (continuation, timer, whenAbandoned) = (nil, nil, nil) }
             phase = .over
@@ -57,9 +60,9 @@ package final class LaneCall<Response: Sendable>: Sendable {
     private let state: Mutex<State>
     private let clock: any RuntimeClock
 
-    /// When the caller leaves if the work does not report progress.
+    /// The time at which the caller leaves if the work reports no progress.
     package let deadline: MonotonicInstant
-    /// How long the call may wait, from its beginning and from each sign of progress.
+    /// How long the caller waits from the start of the call, and after each report of progress.
     private let patience: Duration
     private let isMutation: Bool
 
@@ -71,10 +74,10 @@ package final class LaneCall<Response: Sendable>: Sendable {
         self.isMutation = isMutation
     }
 
-    /// Whether no caller waits for the call any more.
+    /// Whether the call has ended: it has a result, or its caller has left.
     package var isOver: Bool { state.withLock { $0.phase == .over } }
 
-    /// Marks the call as begun. Returns false if its caller has left: then the work must not be done.
+    /// Marks the work as begun. Returns false if the call has already ended; the work must not run then.
     package func begin() -> Bool {
         state.withLock { state in
             guard state.phase == .waiting else { return false }
@@ -83,13 +86,14 @@ package final class LaneCall<Response: Sendable>: Sendable {
         }
     }
 
-    /// Reports that the work goes on: its caller stays for as long as it would have waited for it to begin.
+    /// Reports progress. From now on, the caller waits as long as it would have waited at the start.
     package func progressed() {
         let latest = clock.now.advanced(by: patience)
         state.withLock { $0.deadline = max($0.deadline, latest) }
     }
 
-    /// Sets the action to run if the caller leaves while the work runs. Runs it at once if the caller has already left.
+    /// Sets the action to run if the caller leaves before the work ends. If the caller has already left, the action
+    /// runs at once.
     package func whenAbandoned(_ action: @escaping @Sendable (AbandonReason) -> Void) {
         let left = state.withLock { state in
             if state.phase != .over { state.whenAbandoned = action }
@@ -98,13 +102,14 @@ package final class LaneCall<Response: Sendable>: Sendable {
         if let left { action(left) }
     }
 
-    /// Ends the call with its result, unless its caller has left.
+    /// Ends the call with a result. Does nothing if the caller has already left.
     package func finish(_ result: Result<Response, BackendError>) {
         state.withLock { state in state.phase == .over ? nil : state.end(result) }?.tell()
     }
 
     private func abandon(_ reason: AbandonReason) {
-        // Whether the work has begun is read in the same step that ends the call: a call that begins later finds it over.
+        // Read the phase and end the call under one lock. Otherwise the work could begin in between, and the outcome
+        // would be wrong.
         let (ending, action) = state.withLock { state -> (Ending?, (@Sendable (AbandonReason) -> Void)?) in
             guard state.phase != .over else { return (nil, nil) }
             let action = state.whenAbandoned
@@ -115,7 +120,7 @@ package final class LaneCall<Response: Sendable>: Sendable {
         action?(reason)
     }
 
-    /// The caller leaves, or waits on if there was progress.
+    /// Abandons the call at its deadline, or schedules another timer if the work reported progress.
     private func deadlineCame() {
         let later = state.withLock { state in state.phase == .begun && state.deadline > clock.now ? state.deadline : nil }
         guard let later else { return abandon(.deadline) }
@@ -136,7 +141,7 @@ package final class LaneCall<Response: Sendable>: Sendable {
         }
     }
 
-    /// Waits for the end: the result, the deadline or the cancellation of the calling task, whichever is first.
+    /// Waits for the result, the deadline or the cancellation of the calling task, whichever is first.
     func wait() async throws(BackendError) -> Response {
         let timer = clock.schedule(at: deadline) { self.deadlineCame() }
         let result = await withTaskCancellationHandler {
@@ -163,11 +168,12 @@ package final class LaneCall<Response: Sendable>: Sendable {
 }
 
 extension Runtime {
-    /// Runs work in a task, which may never answer, and waits for it until a deadline. It blocks no lane. The task is cancelled when the caller leaves.
+    /// Runs asynchronous work in a separate task and waits for it until a deadline. It blocks no lane, so even work
+    /// that never ends delays no other call. The task is cancelled if the caller leaves first.
     /// - Parameters:
-    ///   - deadline: When the caller leaves.
-    ///   - work: The work, in a task of its own.
-    /// - Throws: What the work threw; `timedOut` or `cancelled` when the caller left.
+    ///   - deadline: The time at which the caller leaves.
+    ///   - work: The work.
+    /// - Throws: The error of the work; `timedOut` or `cancelled` if the caller left first.
     package func run<Response: Sendable>(
         until deadline: MonotonicInstant, _ work: @escaping @Sendable () async throws(BackendError) -> Response
     ) async throws(BackendError) -> Response {
@@ -188,10 +194,11 @@ extension Lane {
     /// Runs blocking work on the lane and waits for it until a deadline.
     /// - Parameters:
     ///   - clock: The clock of the deadline.
-    ///   - deadline: When the caller leaves; counts the time in the line and the time of the work.
-    ///   - isMutation: Whether the work changes anything, so that leaving while it runs makes the outcome unknown.
-    ///   - work: The work. It is given its call, to learn the deadline and to hear of the caller's leaving.
-    /// - Throws: What the work threw; `timedOut` or `cancelled` when the caller left.
+    ///   - deadline: The time at which the caller leaves. It covers the time in the queue and the time of the work.
+    ///   - isMutation: Whether the work changes anything. If it does and the caller leaves while it runs, the outcome
+    ///     is unknown.
+    ///   - work: The work. Its argument is the call, which has the deadline and reports that the caller has left.
+    /// - Throws: The error of the work; `timedOut` or `cancelled` if the caller left first.
     package func run<Response: Sendable>(
         clock: any RuntimeClock, deadline: MonotonicInstant, isMutation: Bool,
         _ work: @escaping @Sendable (LaneCall<Response>) throws(BackendError) -> Response

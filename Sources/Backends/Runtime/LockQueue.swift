@@ -9,27 +9,30 @@ import Synchronization
     import Darwin
 #endif
 
-/// Takes the lock of a lock file, after those who came first.
+/// Takes the lock of a lock file, in the order in which processes began to wait.
 ///
-/// The lock is `flock`. A process first takes the *turn*, a record lock on the same open file, then waits for the lock, and gives the turn back once it has the lock. A process
-/// that releases the lock and wants it again has to wait for the turn, which the next process holds. So the lock is handed on to a waiting process. The kernel does the
-/// waiting; no process sleeps while the lock is free.
+/// The lock is `flock`. A process first takes the *turn*, a record lock on the same open file. It then waits for the
+/// lock, and releases the turn once it has the lock. A process that releases the lock and wants it again must wait
+/// for the turn, which the next process holds. The lock therefore passes to a waiting process. The kernel does the
+/// waiting, so no process sleeps while the lock is free.
 ///
-/// The turn only decides the order. Programs that take `flock` alone, such as earlier versions, are excluded, and exclude others, as before.
+/// The turn only decides the order. Programs that use `flock` alone, such as earlier versions, still exclude others
+/// and are excluded.
 struct LockQueue {
-    /// A file that this process has open for the lock.
+    /// The open lock file.
     let descriptor: Int32
 
-    /// Takes the lock. The descriptor is closed if that fails.
-    /// - Parameter giveUp: Asked while waiting; true ends it.
+    /// Takes the lock. Closes the descriptor on failure.
+    /// - Parameter giveUp: Called repeatedly during the wait. If it returns true, the wait ends.
     func take(giveUp: () -> Bool) throws(LockFailure) {
         try wait(giveUp, Self.takeTurn)
         try wait(giveUp) { flock($0, $1 ? LOCK_EX : LOCK_EX | LOCK_NB) }
         Self.giveTurnBack(descriptor)
     }
 
-    /// Takes the lock in no order, where the file need not be open for writing. The descriptor is closed if that fails. A file system that has
-    /// no such lock, or none for a file that is open for reading, has nothing to wait for.
+    /// Takes the lock without an order, so the file need not be open for writing. Closes the descriptor on failure.
+    ///
+    /// Succeeds without a lock if the file system has no such locks, or none for a file that is open for reading.
     func takeUnordered(giveUp: () -> Bool) throws(LockFailure) {
         try wait(giveUp) { descriptor, waits in
             let code = flock(descriptor, waits ? LOCK_EX : LOCK_EX | LOCK_NB)
@@ -37,31 +40,32 @@ struct LockQueue {
         }
     }
 
-    /// Gives the lock back and closes the descriptor.
+    /// Releases the lock and closes the descriptor.
     ///
-    /// The lock belongs to the open file, which a child process made by `fork` without `exec` has open too: closed here alone, it would stay
-    /// taken until the child ends.
+    /// The lock belongs to the open file. A child process that was made by `fork` without `exec` has the same file
+    /// open. If this process only closed the descriptor, the lock would be held until the child ends.
     static func release(_ descriptor: Int32) {
         _ = flock(descriptor, LOCK_UN)
         close(descriptor)
     }
 
-    /// The same where the caller may have the turn too.
+    /// Releases the turn and the lock, if they are held, and closes the descriptor.
     private static func leave(_ descriptor: Int32) {
         giveTurnBack(descriptor)
         release(descriptor)
     }
 
-    /// Why a lock was not taken, as the system's error number.
+    /// The system's error number for a lock that was not taken.
     struct LockFailure: Error {
         let number: Int32
     }
 
-    /// How often a waiting caller is asked whether it gives up.
+    /// How often the wait calls `giveUp`.
     private static let question = DispatchTimeInterval.milliseconds(5)
 
-    /// Makes a system call that takes a lock: at once if that can be done, else on a thread that waits.
-    /// - Parameter call: Makes the call; its argument says whether to wait. It returns 0, or -1 with an error number.
+    /// Takes a lock with a system call. If the lock is not free, another thread waits for it.
+    /// - Parameter call: Makes the system call; the second argument is whether to wait. Returns 0, or -1 with an
+    ///   error number.
     private func wait(_ giveUp: () -> Bool, _ call: @escaping @Sendable (Int32, _ waits: Bool) -> Int32) throws(LockFailure) {
         let descriptor = descriptor
         guard let number = Self.repeated({ call(descriptor, false) }) else { return }
@@ -76,12 +80,12 @@ struct LockQueue {
         let waiting = Waiting()
         DispatchLane(label: "lock").enqueue {
             let number = Self.repeated { call(descriptor, true) }
-            // Nobody waits any more: the lock goes on to the next one.
+            // The caller has left: release the lock for the next process.
             if !waiting.end(number) { Self.leave(descriptor) }
         }
         while true {
             if waiting.isOver(within: Self.question) { break }
-            // The thread has the file until its call returns; the kernel cannot be told to stop.
+            // The thread uses the descriptor until its system call returns, because the call cannot be cancelled.
             if giveUp(), waiting.leave() { throw LockFailure(number: ETIMEDOUT) }
         }
         if let number = waiting.failure {
@@ -90,7 +94,7 @@ struct LockQueue {
         }
     }
 
-    /// Repeats a call that a signal interrupts. Returns the number of its error; nil if it succeeded.
+    /// Repeats a system call while signals interrupt it. Returns its error number; nil if it succeeded.
     private static func repeated(_ call: () -> Int32) -> Int32? {
         while call() != 0 {
             let number = errno
@@ -102,11 +106,11 @@ struct LockQueue {
     // MARK: The turn
 
     #if canImport(Darwin)
-        // Without record locks of an open file there is no turn.
+        // There is no turn without record locks that belong to an open file.
         private static func takeTurn(_ descriptor: Int32, _ waits: Bool) -> Int32 { 0 }
         private static func giveTurnBack(_ descriptor: Int32) {}
     #else
-        // F_OFD_SETLK and F_OFD_SETLKW of <fcntl.h>: locks of the open file, and not of the process.
+        // F_OFD_SETLK and F_OFD_SETLKW of <fcntl.h>. These record locks belong to the open file, not to the process.
         private static let (attempt, wait): (Int32, Int32) = (37, 38)
 
         private static func takeTurn(_ descriptor: Int32, _ waits: Bool) -> Int32 { turn(descriptor, F_WRLCK, waits ? wait : attempt) }
@@ -118,13 +122,13 @@ struct LockQueue {
             lock.l_whence = Int16(SEEK_SET)
             lock.l_len = 1
             let code = withUnsafeMutablePointer(to: &lock) { fcntl(descriptor, command, UnsafeMutableRawPointer($0)) }
-            // A file system without such locks has no turns.
+            // Continue without a turn if the file system has no such locks.
             return code != 0 && errno == EINVAL ? 0 : code
         }
     #endif
 }
 
-/// A caller and the thread that waits for it.
+/// The state that a caller shares with the thread that waits for its lock.
 private final class Waiting: Sendable {
     private enum State {
         case waiting
@@ -135,7 +139,7 @@ private final class Waiting: Sendable {
     private let state = Mutex(State.waiting)
     private let signal = DispatchSemaphore(value: 0)
 
-    /// The thread's call has returned. False if the caller has left.
+    /// Records that the thread's system call has returned. Returns false if the caller has left.
     func end(_ number: Int32?) -> Bool {
         let isWanted = state.withLock { state in
             guard case .waiting = state else { return false }
@@ -146,10 +150,10 @@ private final class Waiting: Sendable {
         return isWanted
     }
 
-    /// Waits for the end for a while. Returns whether it came.
+    /// Waits a limited time for the thread's system call. Returns whether it has returned.
     func isOver(within time: DispatchTimeInterval) -> Bool { signal.wait(timeout: .now() + time) == .success }
 
-    /// The caller leaves. False if the call has returned by now.
+    /// Records that the caller leaves. Returns false if the thread's system call has already returned.
     func leave() -> Bool {
         state.withLock { state in
             guard case .waiting = state else { return false }

@@ -1,36 +1,38 @@
 package import BackendContract
 
-/// The owners whose files and folders a program trusts, as ssh does: its own user, and root.
+/// The owners whose files and folders a program trusts: its user, and root. OpenSSH trusts the same owners.
 package struct TrustedOwners: Hashable, Sendable {
-    /// The program's user.
+    /// The user ID of the program.
     package var user: UInt32
-    /// The number that stands for all owners that the process's user namespace does not know. Only folders of such an owner are trusted: in
-    /// a sandbox of one's own user (Flatpak), the machine's root owns `/` and `/home` under this number. Nil where root is known.
+    /// The user ID that represents all owners outside the process's user namespace. Only folders of this owner are
+    /// trusted. In a sandbox that the same user started (Flatpak), the machine's root owns `/` and `/home` under this
+    /// number. Nil if the namespace contains root.
     package var unknownOwner: UInt32?
 
-    /// Names the owners.
+    /// Creates a set of trusted owners.
     package init(user: UInt32, unknownOwner: UInt32? = nil) {
         self.user = user
         self.unknownOwner = unknownOwner
     }
 
-    /// The owners for a process.
+    /// Determines the trusted owners for a process.
     /// - Parameters:
-    ///   - user: The process's user.
-    ///   - map: The content of `/proc/self/uid_map`: the first number inside, the first one outside, and how many. Nil where there is none.
-    ///   - unknownOwner: The number that the system gives to owners that are not in the map.
+    ///   - user: The user ID of the process.
+    ///   - map: The content of `/proc/self/uid_map`. A line has the first number inside the namespace, the first one
+    ///     outside, and how many numbers follow. Nil if there is no such file.
+    ///   - unknownOwner: The number that the system reports for owners that are not in the map.
     init(user: UInt32, map: String?, unknownOwner: UInt32) {
         let knowsRoot = map?.split(separator: "\n").contains { $0.split(separator: " ").dropFirst().first == "0" } ?? true
         self.init(user: user, unknownOwner: knowsRoot ? nil : unknownOwner)
     }
 
-    /// Whether a file or a folder belongs to one of the owners.
+    /// Whether a file or folder belongs to a trusted owner.
     package func own(_ status: FileStatus) -> Bool {
         status.owner == 0 || status.owner == user || status.isDirectory && status.owner == unknownOwner
     }
 
-    /// Whether others than the owners can write to a file or a folder, or replace what is in it. The group with the number of the user is
-    /// the user's own: systems make one for each user, and `fsGroup` of Kubernetes is such a group.
+    /// Whether no other user can write to a file, or replace the content of a folder. The group with the user's
+    /// number counts as the user: systems create one for each user, and `fsGroup` of Kubernetes is such a group.
     package func areAlone(with status: FileStatus) -> Bool {
         let (sticky, group, others): (UInt32, UInt32, UInt32) = (0o1000, 0o020, 0o002)
         if status.isDirectory, status.permissions & sticky != 0 { return true }
@@ -39,13 +41,15 @@ package struct TrustedOwners: Hashable, Sendable {
 }
 
 extension FileSystem {
-    /// Checks, as ssh does, that nobody but the user and root can change or replace what is at some paths: these and all folders above them
-    /// belong to one of the two, and no other user can write to them. A folder with the sticky bit may be open to all, since there only the owner of a
-    /// file can replace it. Where a path leads through symbolic links, the folders that it names and those that it leads to are checked.
+    /// Checks that only the user and root can change or replace the files at some paths, as OpenSSH does.
     ///
-    /// What does not exist yet is not checked, the folders above it are. One `stat` for each part of the paths: called when something is
-    /// opened, never when it is read.
-    /// - Throws: ``BackendError`` with `untrusted`, with the path of the file or folder and the command that corrects it.
+    /// Each path and all folders above it must belong to one of the two, and no other user may be able to write to
+    /// them. A folder with the sticky bit may be writable for all, because only the owner of a file can replace it
+    /// there. If a path contains symbolic links, the folders of the path and of its target are checked.
+    ///
+    /// Missing parts of a path are skipped, but the folders above them are checked. Each part costs one `stat`, so
+    /// this is called when a store is opened, never on a read.
+    /// - Throws: ``BackendError`` with `untrusted`. It names the file or folder and the command that corrects it.
     package func requireTrust(in paths: [String]) throws(BackendError) {
         let owners = trustedOwners
         var checked: Set<String> = []

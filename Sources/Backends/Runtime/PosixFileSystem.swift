@@ -8,12 +8,12 @@ import Synchronization
     import Darwin
 #endif
 
-/// The machine's own files, through POSIX calls.
+/// The files of this machine, through POSIX calls.
 package struct PosixFileSystem: FileSystem {
     /// Creates the file system.
     package init() {}
 
-    /// `stat`: symbolic links are followed.
+    /// Returns the result of `stat`, which follows symbolic links; nil if there is no file.
     package func status(_ path: String) throws(FileError) -> FileStatus? {
         var info = stat()
         guard stat(path, &info) == 0 else {
@@ -25,7 +25,8 @@ package struct PosixFileSystem: FileSystem {
 
     /// The effective user of the process, and root.
     package var trustedOwners: TrustedOwners {
-        // A process stays in its user namespace, unless it makes one.
+        // Both files describe the user namespace of this process. A process changes its namespace only if it creates
+        // a new one.
         let map = try? read("/proc/self/uid_map")
         let unknown = try? read("/proc/sys/kernel/overflowuid")
         func text(_ contents: FileContents) -> String { String(decoding: contents.bytes, as: UTF8.self) }
@@ -34,7 +35,7 @@ package struct PosixFileSystem: FileSystem {
             unknownOwner: unknown.flatMap { UInt32(text($0).filter { !$0.isWhitespace }) } ?? 65_534)
     }
 
-    /// Reads a regular file whole, and returns the status of the same open file.
+    /// Reads a whole regular file. The status belongs to the same open file and was taken after the read.
     package func read(_ path: String) throws(FileError) -> FileContents? {
         // O_NONBLOCK: opening a FIFO must not block the lane. The flag has no effect on regular files.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -64,7 +65,7 @@ package struct PosixFileSystem: FileSystem {
         return FileContents(bytes: bytes, status: FileStatus(info), hold: hold)
     }
 
-    /// Creates a file with permissions 0600 (`O_EXCL`, `O_NOFOLLOW`) and writes it; nothing is durable yet.
+    /// Creates a file with permissions 0600 (`O_EXCL`, `O_NOFOLLOW`) and writes the bytes. Nothing is durable yet.
     package func create(_ path: String, _ bytes: [UInt8]) throws(FileError) {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw FileError(number: errno, operation: "create", path: path) }
@@ -72,15 +73,18 @@ package struct PosixFileSystem: FileSystem {
         try write(bytes, to: descriptor, path)
     }
 
-    /// What root makes in another user's folder belongs to that user: one call as root would lock the user out otherwise.
+    /// Gives a file that root created in another user's folder to that user. Otherwise one call as root would lock
+    /// the user out.
     private func giveToOwner(of folder: String, _ descriptor: Int32, _ path: String) throws(FileError) {
         guard geteuid() == 0, let folder = try status(folder), folder.owner != 0 else { return }
         guard fchown(descriptor, folder.owner, folder.group) == 0 else { throw FileError(number: errno, operation: "chown", path: path) }
     }
 
-    /// `fchmod` and `fchown` of the second file to what the first one has, or, where there is no first one, of what root makes to the owner of the
-    /// folder. Only root can give a file away: another user who replaces a file of root's makes it the user's own, and is refused for that of
-    /// anybody else.
+    /// Gives the replacement of a file the owner, group and permissions of that file (`fchown`, `fchmod`). If there
+    /// is no file yet, a replacement that root created is given to the owner of the folder.
+    ///
+    /// Only root can give a file away. If another user replaces a file of root, the replacement belongs to that user.
+    /// If the file belongs to any other user, replacing it fails.
     package func keepOwner(of path: String, for newPath: String) throws(FileError) {
         let old = try status(path)
         guard let new = try status(newPath) else { return }
@@ -93,13 +97,14 @@ package struct PosixFileSystem: FileSystem {
         if !isOwned, fchown(descriptor, old.owner, old.group) != 0, old.owner != new.owner, old.owner != 0 {
             throw FileError(number: errno, operation: "chown to the file's owner", path: path)
         }
-        // Never wider than what it was, whoever owns it now.
+        // Set the old permissions even if the owner is another one now: the replacement must not be open to more
+        // users.
         guard fchmod(descriptor, mode_t(old.permissions & 0o777)) == 0 else {
             throw FileError(number: errno, operation: "chmod", path: newPath)
         }
     }
 
-    /// Opens the file with `O_APPEND` and writes.
+    /// Appends the bytes to an existing file (`O_APPEND`).
     package func append(_ path: String, _ bytes: [UInt8]) throws(FileError) {
         let descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { throw FileError(number: errno, operation: "append", path: path) }
@@ -119,7 +124,7 @@ package struct PosixFileSystem: FileSystem {
         }
     }
 
-    /// `pread` until the count is reached or the file ends.
+    /// Reads a part of a regular file with `pread`, until the count is reached or the file ends.
     package func read(_ path: String, from offset: Int64, count: Int) throws(FileError) -> [UInt8]? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
@@ -147,10 +152,11 @@ package struct PosixFileSystem: FileSystem {
         return bytes
     }
 
-    /// `fsync` of the file.
+    /// Calls `fsync` on the file.
     package func synchronizeFile(_ path: String) throws(FileError) { try synchronize(path, flags: O_RDONLY | O_CLOEXEC) }
 
-    /// `fsync` of the directory.
+    /// Calls `fsync` on the directory. Also makes the entries of the folders above it durable; see
+    /// ``SettledFolders``.
     package func synchronizeDirectory(_ path: String) throws(FileError) {
         try flushFolder(path)
         try SettledFolders.ofProcess.settle(path, self, flushFolder)
@@ -162,26 +168,27 @@ package struct PosixFileSystem: FileSystem {
         let descriptor = open(path, flags)
         guard descriptor >= 0 else { throw FileError(number: errno, operation: "open", path: path) }
         defer { close(descriptor) }
-        // After a failed fsync the kernel may have dropped the pages that it could not write: report the error, never repeat the call.
+        // After a failed fsync the kernel may have dropped the pages that it could not write. Report the error and
+        // never repeat the call, which could succeed without those pages.
         guard fsync(descriptor) == 0 else { throw FileError(number: errno, operation: "fsync", path: path) }
     }
 
-    /// `rename`: the new name is replaced in one step.
+    /// Calls `rename`, which replaces a file with the new name atomically.
     package func rename(_ path: String, to newPath: String) throws(FileError) {
         guard posixRename(path, newPath) == 0 else { throw FileError(number: errno, operation: "rename", path: newPath) }
     }
 
-    /// `link`: fails when the new name is taken.
+    /// Calls `link`, which fails if the new name exists.
     package func link(_ path: String, to newPath: String) throws(FileError) {
         guard posixLink(path, newPath) == 0 else { throw FileError(number: errno, operation: "link", path: newPath) }
     }
 
-    /// `unlink`; a name that is not there is no error.
+    /// Calls `unlink`. A missing file is not an error.
     package func remove(_ path: String) throws(FileError) {
         guard unlink(path) == 0 || errno == ENOENT else { throw FileError(number: errno, operation: "unlink", path: path) }
     }
 
-    /// `mkdir` with permissions 0700 for each missing part, each followed by `fsync` of its parent.
+    /// Calls `mkdir` with permissions 0700 for each missing folder of the path, and `fsync` on each parent.
     package func createDirectory(_ path: String) throws(FileError) {
         if let status = try status(path) {
             guard status.isDirectory else { throw FileError(number: ENOTDIR, operation: "mkdir", path: path) }
@@ -200,7 +207,7 @@ package struct PosixFileSystem: FileSystem {
         try flushFolder(parent)
     }
 
-    /// `readdir`, without `.` and `..`.
+    /// Returns the names from `readdir`, without `.` and `..`.
     package func list(_ path: String) throws(FileError) -> [String]? {
         guard let directory = opendir(path) else {
             if errno == ENOENT || errno == ENOTDIR { return nil }
@@ -221,7 +228,8 @@ package struct PosixFileSystem: FileSystem {
         }
     }
 
-    /// `realpath`; for a path that does not exist, the longest existing part is resolved and the rest is appended unchanged.
+    /// Calls `realpath`. If the path does not exist, resolves its longest existing part and appends the rest
+    /// unchanged.
     package func resolve(_ path: String) -> String {
         if let resolved = realpath(path, nil) {
             defer { free(resolved) }
@@ -233,7 +241,7 @@ package struct PosixFileSystem: FileSystem {
         return (resolvedParent == "/" ? "" : resolvedParent) + "/" + lastComponent(of: path)
     }
 
-    /// `flock`, exclusive, in the order of ``LockQueue``.
+    /// Takes an exclusive `flock`. Waiting processes get it in the order of ``LockQueue``.
     package func lock(_ path: String, giveUp: @Sendable () -> Bool) throws(FileError) -> any FileLock {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw FileError(number: errno, operation: "open", path: path) }
@@ -249,7 +257,8 @@ package struct PosixFileSystem: FileSystem {
         return DescriptorLock(descriptor)
     }
 
-    /// `flock` on the file, or on its folder. A file system without such locks has none to take.
+    /// Takes `flock` on the file, or on its folder if the file does not exist. Succeeds without a lock if the file
+    /// system has no such locks.
     package func lockContent(of path: String, giveUp: @Sendable () -> Bool) throws(FileError) -> (any FileLock)? {
         while true {
             var (locked, flags) = (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -265,7 +274,8 @@ package struct PosixFileSystem: FileSystem {
                 throw FileError(number: error.number, operation: "lock", path: locked)
             }
             let lock = DescriptorLock(descriptor)
-            // While this process waited, another one may have made the file, or replaced it: then the lock is of something older.
+            // Another process may have created or replaced the file during the wait. The lock is then on an outdated
+            // file: try again.
             if try isCurrent(descriptor, at: locked) {
                 if locked == path { return lock }
                 if try status(path) == nil { return lock }
@@ -274,7 +284,7 @@ package struct PosixFileSystem: FileSystem {
         }
     }
 
-    /// Whether an open file still has its name.
+    /// Whether a path still leads to an open file.
     private func isCurrent(_ descriptor: Int32, at path: String) throws(FileError) -> Bool {
         var info = stat()
         guard fstat(descriptor, &info) == 0 else { throw FileError(number: errno, operation: "stat", path: path) }
@@ -282,7 +292,7 @@ package struct PosixFileSystem: FileSystem {
         return current.isSameFile(as: FileStatus(info))
     }
 
-    /// `inotify` on Linux; on other systems nothing is reported.
+    /// Watches with `inotify` on Linux. Other systems report no changes.
     package func changes(of names: Set<String>, in directory: String) -> AsyncStream<Void> {
         DirectoryWatch.changes(of: names, in: directory)
     }
@@ -324,7 +334,7 @@ extension FileStatus {
     }
 }
 
-// The calls whose names the methods above shadow.
+// Wrappers of C functions. Inside the type, methods with the same names shadow the functions.
 private func posixRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
     read(descriptor, buffer.baseAddress, buffer.count)
 }

@@ -3,11 +3,12 @@ package struct Randomness: Sendable {
     /// Fills memory with unpredictable bytes.
     package let fill: @Sendable (UnsafeMutableRawBufferPointer) -> Void
 
-    /// Takes what fills memory.
+    /// Creates a source from a closure that fills memory.
     package init(fill: @escaping @Sendable (UnsafeMutableRawBufferPointer) -> Void) { self.fill = fill }
 
-    /// Takes bytes from words: the lowest byte of each 64 bits first. Unused bytes of the last word are discarded.
-    /// - Parameter words: Gives 64 unpredictable bits a call.
+    /// Creates a source from 64-bit words. The lowest byte of a word is used first. Unused bytes of the last word are
+    /// discarded.
+    /// - Parameter words: Returns 64 unpredictable bits.
     package init(words: @escaping @Sendable () -> UInt64) {
         self.init { bytes in
             var filled = 0
@@ -22,18 +23,18 @@ package struct Randomness: Sendable {
         }
     }
 
-    /// The system's: one system call for up to 256 bytes.
+    /// The system's source, with one system call for each 256 bytes.
     package static let system = Randomness { bytes in
         var rest = bytes[...]
         while !rest.isEmpty {
             let part = UnsafeMutableRawBufferPointer(rebasing: rest.prefix(systemRandomLimit))
-            // An old kernel may not have the call; the standard library has other ways then.
+            // An old kernel may not have this system call. The standard library then uses another source.
             if !systemFillRandomly(part) { Randomness(words: { UInt64.random(in: .min ... .max) }).fill(part) }
             rest = rest.dropFirst(part.count)
         }
     }
 
-    /// 64 unpredictable bits.
+    /// Returns 64 unpredictable bits.
     package func bits() -> UInt64 {
         var bits: UInt64 = 0
         withUnsafeMutableBytes(of: &bits) { fill($0) }

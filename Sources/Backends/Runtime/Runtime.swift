@@ -1,15 +1,15 @@
-/// Everything that a backend or the router needs from the machine, so that a test or a simulation can put something else in its place:
-/// time, randomness, tasks, lanes, files and locks, and facts about the host.
+/// The machine as backends and the router use it: time, randomness, tasks, lanes, files, locks, and facts about the
+/// host. Tests and simulations replace these parts.
 package struct Runtime: Sendable {
-    /// Time.
+    /// The clock.
     package var clock: any RuntimeClock
-    /// Randomness.
+    /// The source of random bytes.
     package var randomness: Randomness
-    /// Starts work that must outlive its caller.
+    /// Starts tasks that must outlive their callers.
     package var tasks: any TaskSpawner
-    /// Makes the lane that a store's blocking work runs on; the text names it for debuggers.
+    /// Creates a lane (serial queue) for the blocking work of a store. The text is the lane's name in debuggers.
     package var makeLane: @Sendable (String) -> any Lane
-    /// Files and the locks between processes.
+    /// The file system, with the locks between processes.
     package var files: any FileSystem
     /// Facts about this process and this boot of the machine.
     package var host: HostFacts
@@ -27,20 +27,20 @@ package struct Runtime: Sendable {
         self.host = host
     }
 
-    /// The real machine.
+    /// The runtime of the real machine.
     package static var live: Runtime {
         Runtime(
             clock: SystemClock(), randomness: .system, tasks: PoolSpawner(),
             makeLane: { DispatchLane(label: $0) }, files: PosixFileSystem(), host: .current())
     }
 
-    /// A generator that draws from ``randomness``.
+    /// A random number generator that uses ``randomness``.
     package var generator: RuntimeGenerator { RuntimeGenerator(randomness: randomness) }
 
-    /// 64 unpredictable bits.
+    /// Returns 64 unpredictable bits.
     package func randomBits() -> UInt64 { randomness.bits() }
 
-    /// A number of unpredictable bytes.
+    /// Returns the given number of unpredictable bytes.
     package func randomBytes(_ count: Int) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: count) { bytes, filled in
             randomness.fill(UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(bytes)[..<count]))
@@ -49,10 +49,10 @@ package struct Runtime: Sendable {
     }
 }
 
-/// A generator over a runtime's randomness.
+/// A random number generator that uses the randomness of a runtime.
 package struct RuntimeGenerator: RandomNumberGenerator, Sendable {
     let randomness: Randomness
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     package mutating func next() -> UInt64 { randomness.bits() }
 }

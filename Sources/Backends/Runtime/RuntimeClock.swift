@@ -1,29 +1,30 @@
 internal import Dispatch
 import Synchronization
 
-/// A point on a clock that never goes back, in nanoseconds since an arbitrary beginning.
+/// A point in time on a clock that never goes back, in nanoseconds since an arbitrary start.
 package struct MonotonicInstant: Hashable, Comparable, Sendable {
-    /// Nanoseconds since the clock's beginning.
+    /// Nanoseconds since the clock's start.
     package var nanoseconds: Int64
 
     /// Creates an instant.
     package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
-    /// Whether the first is earlier than the second.
+    /// Whether the first instant is earlier than the second.
     package static func < (left: Self, right: Self) -> Bool { left.nanoseconds < right.nanoseconds }
 
-    /// The instant that lies a duration later; durations beyond 292 years are cut off.
+    /// Returns the instant a duration later. A result beyond the range of `Int64` (292 years) becomes the last
+    /// instant of the range.
     package func advanced(by duration: Duration) -> MonotonicInstant {
         let (sum, overflow) = nanoseconds.addingReportingOverflow(duration.wholeNanoseconds)
         return MonotonicInstant(nanoseconds: overflow ? .max : sum)
     }
 
-    /// The time from this instant to a later one.
+    /// Returns the time from this instant to a later one.
     package func duration(to later: MonotonicInstant) -> Duration { .nanoseconds(later.nanoseconds - nanoseconds) }
 }
 
 extension Duration {
-    /// The duration in nanoseconds, cut off at the range of `Int64`.
+    /// The duration in whole nanoseconds, limited to the range of `Int64`.
     package var wholeNanoseconds: Int64 {
         let (seconds, attoseconds) = components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
@@ -31,48 +32,51 @@ extension Duration {
     }
 }
 
-/// Time as a store or the router sees it.
+/// The clock of stores and the router. Tests and simulations replace it.
 package protocol RuntimeClock: Sendable {
-    /// Now, on a clock that never goes back.
+    /// The current time on a clock that never goes back.
     var now: MonotonicInstant { get }
 
-    /// Now, in seconds since 1970-01-01T00:00:00Z, on a clock that can be set to any time. Never used to order events.
+    /// The current time in seconds since 1970-01-01T00:00:00Z. A system clock can be set to any time, so this is
+    /// never used to order events.
     var wallSeconds: Double { get }
 
-    /// The time since the machine was started, including the time that it was suspended. It never goes back within a boot, cannot be set, and is the same for all processes.
+    /// The time since the machine was started, including suspension. It never goes back within a boot, cannot be set,
+    /// and is the same for all processes.
     var sinceBoot: Duration { get }
 
-    /// Runs an action once, at or after an instant, until it is cancelled. The action must not block.
+    /// Runs an action once, at or after an instant, unless it is cancelled before. The action must not block.
     func schedule(at instant: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction
 
-    /// Lets a duration pass, blocking the calling thread: for lanes only, never on the cooperative pool.
+    /// Blocks the calling thread for a duration. Only for lanes, never on the cooperative pool.
     func pause(_ duration: Duration)
 }
 
 extension RuntimeClock {
-    /// Waits for a duration, without a thread. A caller that is cancelled waits on: for short times only.
+    /// Waits for a duration without blocking a thread. Cancellation does not end the wait, so use short durations
+    /// only.
     package func wait(_ duration: Duration) async {
         await withCheckedContinuation { continuation in _ = schedule(at: now.advanced(by: duration)) { continuation.resume() } }
     }
 }
 
-/// An action that a clock will run, and the means to stop it.
+/// The handle of a scheduled action, which can cancel it.
 package struct ScheduledAction: Sendable {
     private let onCancel: @Sendable () -> Void
 
-    /// Creates a handle; the closure stops the action if it has not run yet.
+    /// Creates a handle. The closure must stop the action if it has not run yet.
     package init(onCancel: @escaping @Sendable () -> Void) { self.onCancel = onCancel }
 
     /// Stops the action if it has not run yet.
     package func cancel() { onCancel() }
 }
 
-/// The machine's own clocks.
+/// The clocks of this machine.
 package struct SystemClock: RuntimeClock {
     /// Creates the clock.
     package init() {}
 
-    /// The machine's uptime, without the time it slept.
+    /// The machine's uptime, without suspension.
     package var now: MonotonicInstant { MonotonicInstant(nanoseconds: Int64(bitPattern: DispatchTime.now().uptimeNanoseconds)) }
 
     /// The machine's wall clock.
@@ -86,21 +90,22 @@ package struct SystemClock: RuntimeClock {
         Self.timer.schedule(at: instant, action)
     }
 
-    /// Lets the calling thread sleep.
+    /// Blocks the calling thread.
     package func pause(_ duration: Duration) { systemPause(nanoseconds: duration.wholeNanoseconds) }
 
     private static let timer = SharedTimer()
 }
 
-/// One timer for all scheduled actions.
+/// One system timer for all scheduled actions.
 ///
-/// Nearly every scheduled action is a deadline that is cancelled long before its time. A system timer for each would cost more than a short read,
-/// so the system timer is set only for the earliest of all times, and at most once for each.
+/// Nearly every scheduled action is a deadline that is cancelled long before its time. A system timer for each action
+/// would cost more than a short read. The system timer is therefore set only for the earliest instant, and at most
+/// once for each instant.
 private final class SharedTimer: Sendable {
     private struct State {
         var actions: [UInt64: (instant: MonotonicInstant, run: @Sendable () -> Void)] = [:]
         var last: UInt64 = 0
-        /// The time of the system timer; nil if none is set.
+        /// The instant for which the system timer is set; nil if it is not set.
         var armed: MonotonicInstant?
     }
 
@@ -115,12 +120,13 @@ private final class SharedTimer: Sendable {
         }
         if mustArm { wake(at: instant) }
         return ScheduledAction { [self] in
-            // Release what the action holds outside the lock.
+            // Return the closure from the lock, so that the objects that it references are released outside the lock.
             _ = state.withLock { $0.actions.removeValue(forKey: number) }
         }
     }
 
-    /// Whether the system timer must be set to an instant.
+    /// Records that the system timer is set for an instant. Returns false if it is already set for that instant or an
+    /// earlier one.
     private static func arm(_ instant: MonotonicInstant, _ state: inout State) -> Bool {
         if let armed = state.armed, armed <= instant { return false }
         state.armed = instant
@@ -133,7 +139,7 @@ private final class SharedTimer: Sendable {
 
     private func fire(_ instant: MonotonicInstant) {
         let (due, next) = state.withLock { state -> ([@Sendable () -> Void], MonotonicInstant?) in
-            // An earlier timer was set meanwhile; it sets the next one itself.
+            // The system timer was set for an earlier instant since. That earlier call schedules the next one.
             guard state.armed == instant else { return ([], nil) }
             state.armed = nil
             let now = SystemClock().now

@@ -8,10 +8,11 @@ import Synchronization
     import Darwin
 #endif
 
-/// The folders whose names this process knows to be on the disk.
+/// The folders whose directory entries are durable, as far as this process has ensured it.
 ///
-/// A folder that exists may have been made by a process that was killed before it flushed the folder above. Then a power cut takes the folder away, with everything in it that was
-/// flushed and acknowledged since. So the way up is flushed once, as far as the user of this process can have made it.
+/// A process may create a folder and be killed before it flushes the parent folder. A power loss then removes the
+/// folder with everything in it, even data that was flushed and acknowledged later. Each ancestor folder is therefore
+/// flushed once, up to the first one that this user cannot have created.
 final class SettledFolders: Sendable {
     private struct ID: Hashable {
         let device: UInt64
@@ -20,17 +21,17 @@ final class SettledFolders: Sendable {
         init(_ status: FileStatus) { (device, inode) = (status.device, status.inode) }
     }
 
-    /// Those of this process.
+    /// The instance that this process shares.
     static let ofProcess = SettledFolders()
 
     private let known = Mutex<Set<ID>>([])
 
-    /// Makes sure that the name of a folder is on the disk, and those of the folders above it.
+    /// Makes the directory entry of a folder durable, and those of the folders above it.
     /// - Parameters:
     ///   - path: The folder.
-    ///   - files: The machine's files.
+    ///   - files: The file system.
     ///   - flush: Flushes a folder.
-    /// - Throws: ``FileError`` when a folder could not be flushed; then the next call tries again.
+    /// - Throws: ``FileError`` if a folder could not be flushed; the next call tries again.
     func settle(
         _ path: String, _ files: PosixFileSystem, _ flush: (_ folder: String) throws(FileError) -> Void
     ) throws(FileError) {
@@ -42,11 +43,11 @@ final class SettledFolders: Sendable {
             let parent = parentDirectory(of: child)
             guard parent != child, let above = try files.status(parent) else { break }
             do throws(FileError) { try flush(parent) } catch {
-                // A folder that this user cannot open, and a file system that flushes no folders.
+                // Ignore a folder that this user cannot open, and a file system that cannot flush folders.
                 guard [EACCES, EPERM, EINVAL, EROFS, ENOTSUP].contains(error.number) else { throw error }
             }
             flushed.append(ID(status))
-            // What is another user's, or on another disk, was not made by a program like this one.
+            // Stop at a folder of another user or on another disk: a program like this one did not create it.
             guard above.owner == geteuid(), above.device == status.device else { break }
             (child, status) = (parent, above)
         }

@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// The kind of a failed system call.
+/// The kind of failure of a system call.
 enum FileErrorKind {
     case accessDenied, noSpace, timedOut, exhausted, other
 
@@ -31,10 +31,10 @@ func systemErrorText(_ number: Int32) -> String {
     return buffer.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "error \(number)" }
 }
 
-/// How many bytes one call of ``systemFillRandomly(_:)`` fills at most.
+/// The maximum number of bytes that one call of ``systemFillRandomly(_:)`` fills.
 let systemRandomLimit = 256
 
-/// Fills memory with unpredictable bytes of the system's (`getentropy`). Returns whether it could.
+/// Fills memory with unpredictable bytes from the system (`getentropy`). Returns false if the system call failed.
 func systemFillRandomly(_ bytes: UnsafeMutableRawBufferPointer) -> Bool {
     guard let start = bytes.baseAddress else { return true }
     return getentropy(start, bytes.count) == 0
@@ -48,7 +48,7 @@ func systemWallSeconds() -> Double {
 
 func systemTimeSinceBoot() -> Duration {
     #if canImport(Darwin)
-        // There it counts the time that the machine slept.
+        // On Darwin, this clock includes suspension.
         let clock = CLOCK_MONOTONIC
     #else
         let clock = CLOCK_BOOTTIME
@@ -67,23 +67,23 @@ func systemPause(nanoseconds: Int64) {
 #if canImport(Darwin)
     private let isSecurelyExecuted = issetugid() != 0
 #else
-    /// `getauxval` of the C library, whose header Swift's module of it leaves out.
+    /// The function `getauxval` of the C library. Swift's module of the C library does not include its header.
     @_silgen_name("getauxval") private func auxiliaryValue(_ type: UInt) -> UInt
 
-    /// Whether the program has rights that whoever started it does not have: its file is set-user-id or has capabilities (`AT_SECURE`, 23),
-    /// so its environment was chosen by somebody else.
+    /// Whether the program has rights that the user who started it does not have (`AT_SECURE`, 23). Its file is then
+    /// set-user-ID or has capabilities, and that user may have chosen its environment for an attack.
     private let isSecurelyExecuted = auxiliaryValue(23) != 0
 #endif
 
-/// An environment variable as it is now; nil where it is not set or empty, and in a program with rights that whoever started it does not
-/// have.
+/// Returns the current value of an environment variable; nil if it is unset or empty. Also returns nil in a program
+/// with rights that the user who started it does not have.
 package func systemEnvironmentVariable(_ name: String) -> String? {
     guard !isSecurelyExecuted, let text = getenv(name).map({ String(cString: $0) }), !text.isEmpty else { return nil }
     return text
 }
 
 extension HostFacts {
-    /// The facts about this process, read from the machine.
+    /// Reads the facts about this process from the machine.
     package static func current() -> HostFacts {
         var environment: [String: String] = [:]
         #if canImport(Darwin)

@@ -1,6 +1,7 @@
-/// Starts work that must not end with its caller: a shared migration, the forwarding of changes.
+/// Starts work that must not end with its caller, for example a shared migration or the forwarding of changes.
 package protocol TaskSpawner: Sendable {
-    /// Starts an operation in a task of its own, which no caller's cancellation reaches. Task-local values are inherited.
+    /// Starts an operation in a new task. The caller's cancellation does not reach it. Task-local values are
+    /// inherited.
     /// - Returns: A handle that cancels the operation.
     @discardableResult
     func spawn(_ operation: @escaping @Sendable () async -> Void) -> ScheduledAction

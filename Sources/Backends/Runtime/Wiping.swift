@@ -6,9 +6,9 @@
     import Darwin
 #endif
 
-/// Overwrites memory that held a secret, in a way that the compiler does not leave out.
+/// Overwrites memory that held a secret with zeros. The compiler does not remove this call.
 ///
-/// It reaches these bytes only: copies that the system or another library made are theirs.
+/// Only these bytes are overwritten. Copies that the system or another library made remain.
 package func wipe(_ bytes: UnsafeMutableRawBufferPointer) {
     guard let start = bytes.baseAddress, !bytes.isEmpty else { return }
     #if canImport(Darwin)
@@ -18,8 +18,8 @@ package func wipe(_ bytes: UnsafeMutableRawBufferPointer) {
     #endif
 }
 
-/// Overwrites the bytes of an array with zeros. If the array shares its memory with another, that other one's stay: wipe an array that has
-/// no copies.
+/// Overwrites the bytes of an array with zeros. If the array shares its memory with a copy, the copy keeps the bytes.
+/// Wipe only an array that has no copies.
 package func wipe(_ bytes: inout [UInt8]) {
     bytes.withUnsafeMutableBytes { wipe($0) }
 }

@@ -7,13 +7,15 @@
     import TestSupport
     import Testing
 
-    /// Backups that somebody has changed.
+    /// Backup files that an attacker changed, truncated, reordered or mixed.
     @Suite(.inTurn) struct BackupAttackTests {
         private let stage: BackupStage
 
         init() throws { stage = try BackupStage() }
 
-        /// A backup of one value, for a passphrase and a recovery key.
+        /// Returns the bytes of a small backup that a passphrase and a recovery key can open.
+        ///
+        /// The databases are deleted before the backup, so that it contains little more than one property list.
         private func small() async throws -> [UInt8] {
             let router = stage.router()
             try await router.set("v", for: stage.plain)
@@ -37,8 +39,9 @@
             }
         }
 
-        /// Every byte of a sealed file is changed in `SealedStreamTests`; here some of a backup, and every one in a long search.
-        @Test func `a changed byte and a shorter file are refused, and nothing is written`() async throws {
+        /// Changes a sample of the bytes, and every byte in a long search. `SealedStreamTests` changes every byte of a
+        /// sealed file.
+        @Test func `a changed, truncated or extended backup is refused, and a restore writes nothing`() async throws {
             let bytes = try await small()
             #expect(try await !isRefused(bytes, "whole"))
             for index in sample(0..<bytes.count, 24) {
@@ -53,7 +56,7 @@
             #expect(try stage.files("other").isEmpty)
         }
 
-        @Test func `chunks that were exchanged, repeated, left out or taken from another backup are refused`() async throws {
+        @Test func `chunks that were swapped, repeated, dropped or taken from another backup are refused`() async throws {
             let router = stage.router()
             let big = String(repeating: "abcdefgh", count: 40_000)
             try await router.set(big, for: stage.plain)
@@ -62,7 +65,7 @@
             try await stage.backup()
             try await stage.backup(to: other)
             let (first, second) = (Array(try Data(contentsOf: stage.kit)), Array(try Data(contentsOf: other)))
-            // The header's length from its own fields: one passphrase.
+            // The length of a header for one passphrase: the sum of the lengths of its fields.
             let start = 22 + 5 + 113 + 32
             func chunks(_ bytes: [UInt8]) -> [[UInt8]] {
                 stride(from: start, to: bytes.count, by: SealedStream.sealedLength).map {
@@ -89,7 +92,7 @@
             #expect(try await isRefused(Array(second[..<start]) + mine.flatMap(\.self), "another header"))
         }
 
-        @Test func `a backup holds no plaintext`() async throws {
+        @Test func `a backup contains no plaintext`() async throws {
             try await stage.fill()
             try await stage.backup()
             let bytes = try Data(contentsOf: stage.kit)

@@ -6,7 +6,9 @@
     import TestSupport
     import Testing
 
-    /// Backups of stores that are damaged: everything else is in them, what is damaged stays damaged, and nothing damaged becomes absent.
+    /// Backups of damaged databases.
+    ///
+    /// The backup contains all other stores. A damaged value is still damaged after a restore and never becomes absent.
     @Suite(.inTurn) struct BackupDamageTests {
         private let kit: BackupStage
         private let main = StorageDomain.encryptedSQLite(database: "main")
@@ -16,7 +18,7 @@
         private var path: String { kit.stage.directory.file("root") + "/data/databases/main.sqlite" }
         private var keys: [StorageKey<String>] { (0..<120).map { textKey("n\($0)", main) } }
 
-        /// A program with so many values that the rows fill several pages.
+        /// Fills every store, and stores enough values in the database that its rows take several pages.
         private func fill() async throws {
             try await kit.fill()
             let router = kit.router()
@@ -25,7 +27,8 @@
             try await router.shutdown()
         }
 
-        /// What a program finds under each name: the beginning of its value, that it is absent, or an error.
+        /// Returns the beginning of each key's value, "absent" for a key without a value, or the code of the read
+        /// error.
         private func found(_ root: String) async throws -> [String] {
             let router = kit.router(root)
             var found: [String] = []
@@ -40,7 +43,7 @@
             return found
         }
 
-        /// Changes the pages of the database's file.
+        /// Changes the pages of the database file.
         private func changePages(_ change: (inout [[UInt8]]) throws -> Void) throws {
             let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
             var pages = stride(from: 0, to: bytes.count, by: 4_096).map { Array(bytes[$0..<min(bytes.count, $0 + 4_096)]) }
@@ -50,7 +53,8 @@
 
         private static func number(_ bytes: ArraySlice<UInt8>) -> Int { bytes.reduce(0) { $0 << 8 | Int($1) } }
 
-        /// Backs up, verifies and restores the damaged database, and compares what can be read.
+        /// Backs up, verifies and restores the damaged database, and expects the same readable values before and after.
+        /// - Parameter isFile: Whether pages of the file are damaged. If false, only the content of a row is.
         private func expectSameDamage(_ what: Comment, isFile: Bool = true) async throws {
             let before = try await found("root")
             let made = try await kit.backup()
@@ -66,19 +70,19 @@
             #expect(try await found("other") == before, what)
             let others = [kit.plain, kit.sealed, kit.vault]
             #expect(try await kit.values("other", keys: others) == others.map { "\(BackupStage.marker) \($0.name)" }, what)
-            // The same backup again finds what it has restored, page by page.
+            // Restoring the same backup again finds that the restored pages are unchanged.
             if isFile {
                 #expect(try await kit.restore(into: "other", replacing: ["ledger"]).unchanged.contains("encryptedSQLite(main)"), what)
             }
-            // No copy of the pages is left, here or there.
+            // The backup left no temporary copy of the pages beside the database.
             let names = try FileManager.default.contentsOfDirectory(atPath: (path as NSString).deletingLastPathComponent)
             #expect(names.allSatisfy { !$0.contains(".copy-") }, what)
         }
 
-        @Test func `a damaged page is in the backup as it is, and what could be read can be read after a restore`() async throws {
+        @Test func `a backup keeps a damaged page unchanged, and a restore keeps every readable value readable`() async throws {
             try await fill()
             try changePages { pages in
-                // A leaf of a table of rows, with more than one row.
+                // A leaf page of a table (type 0x0D in the SQLite file format) with more than two rows.
                 let leaf = try #require(pages.indices.dropFirst().last { pages[$0][0] == 0x0D && Self.number(pages[$0][3..<5]) > 2 })
                 pages[leaf] = [UInt8](repeating: 0, count: 4_096)
             }
@@ -87,10 +91,11 @@
             try await expectSameDamage("a leaf of zeros")
         }
 
-        @Test func `rows that a damaged page repeats are in the backup as they are`() async throws {
+        @Test func `a backup keeps the rows that a damaged page repeats`() async throws {
             try await fill()
             try changePages { pages in
-                // An inner page of the table of rows: its second child becomes the first one again.
+                // An inner page of a table (type 0x05 in the SQLite file format): its second child pointer now points
+                // to the first child.
                 let inner = try #require(pages.indices.dropFirst().first { pages[$0][0] == 0x05 && Self.number(pages[$0][3..<5]) > 2 })
                 let cells = (0..<2).map { Self.number(pages[inner][(12 + 2 * $0)..<(14 + 2 * $0)]) }
                 for place in 0..<4 { pages[inner][cells[1] + place] = pages[inner][cells[0] + place] }
@@ -98,7 +103,7 @@
             try await expectSameDamage("a child twice")
         }
 
-        @Test func `a NULL where a value must be is in the backup as it is`() async throws {
+        @Test func `a backup keeps a NULL in a column that must not have one`() async throws {
             try await fill()
             let declared = "slot BLOB NOT NULL, version INTEGER NOT NULL, sealed"
             func declare(_ old: String, _ new: String) throws {
@@ -112,13 +117,13 @@
             try await expectSameDamage("a NULL")
         }
 
-        @Test func `rows that do not open are in the backup as rows`() async throws {
+        @Test func `a backup keeps rows that cannot be decrypted`() async throws {
             try await fill()
             try PlainDatabase(path: path).execute("UPDATE records SET sealed = zeroblob(200) WHERE id = (SELECT max(id) FROM records)")
             try await expectSameDamage("a row of zeros", isFile: false)
         }
 
-        @Test func `a file that is no database any more is named, and keeps nothing else out of the backup`() async throws {
+        @Test func `a backup names a file that is no longer a database, and contains all other stores`() async throws {
             try await fill()
             try changePages { pages in pages[0] = [UInt8](repeating: 0x5A, count: 4_096) }
             let made = try await kit.backup()
@@ -130,7 +135,7 @@
             let report = try await kit.restore(into: "other")
             #expect(report.missing == ["encryptedSQLite(main)"] && !report.restored.contains("encryptedSQLite(main)"))
             #expect(try await kit.values("other", keys: others) == expected)
-            // What is in its place stays, whatever it is.
+            // The backup has no content for this store, so the restore leaves the existing file unchanged.
             let file = try Data(contentsOf: URL(fileURLWithPath: path))
             let again = try await kit.restore(into: "root", replacing: Set(made.stores.map(\.name)))
             #expect(again.missing == ["encryptedSQLite(main)"])
@@ -138,7 +143,7 @@
             #expect(try await kit.values("root", keys: others) == expected)
         }
 
-        @Test func `a damaged database is given to the key that is here`() async throws {
+        @Test func `a damaged database is not restored where the key source already has another key`() async throws {
             let router = kit.router()
             let text = String(repeating: "x", count: 400)
             try await router.batch { batch in for key in keys { batch.set("\(key.name) \(text)", for: key) } }
@@ -155,7 +160,9 @@
             let other = kit.router("other")
             try await other.set("mine", for: textKey("own", .encryptedSQLite(database: "own")))
             try await other.shutdown()
-            // Which keys the rows need that were not opened is unknown: the other key is refused, as for single sealed values.
+            // Unreadable rows may need a key that only the backup has, so the restore cannot rewrap them for the other
+            // key.
+            // It refuses, as it does for values that are sealed one by one.
             await expectRefusal(.encryptionKeyMismatch) { _ = try await kit.restore(into: "other", replacing: ["ledger"]) }
             try await kit.restore(into: "third")
             #expect(try await found("third") == before)

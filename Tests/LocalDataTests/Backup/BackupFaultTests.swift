@@ -6,7 +6,7 @@
     import TestSupport
     import Testing
 
-    /// Backups and restores that are killed at every step.
+    /// Backups and restores that stop at each file operation, as if the process had been killed.
     @Suite(.slow("goes through real files many times"), .inTurn) struct BackupFaultTests {
         private let stage: BackupStage
 
@@ -18,7 +18,7 @@
             try FileManager.default.copyItem(atPath: from, toPath: to)
         }
 
-        @Test func `a backup that is killed leaves no half file and no plaintext, and the next one succeeds`() async throws {
+        @Test func `a killed backup leaves no partial file and no plaintext, and the next backup succeeds`() async throws {
             try await stage.fill()
             let files = HookedFiles()
             try await stage.backup("root", files)
@@ -45,7 +45,7 @@
             #expect(killed > 5)
         }
 
-        @Test func `a restore that is killed shows the old state, or nothing, or the new one, and goes on`() async throws {
+        @Test func `a killed restore leaves the old state, the new state or an interrupted state, and a retry completes it`() async throws {
             try await stage.fill()
             let names = Set(try await stage.backup().stores.map(\.name))
             try await stage.fill("root", "older")
@@ -64,7 +64,7 @@
                     let values = try await stage.values("run")
                     #expect(values == stage.expected("older") || values == stage.expected(), "killed at \(number)")
                     if values == stage.expected() { after += 1 } else { before += 1 }
-                    // Whoever opened a store has removed what the restore had not come to use.
+                    // Opening a store removed the drafts of a restore that had not written its journal.
                     #expect(
                         try stage.files("run").keys.allSatisfy { !$0.contains("restore-") || $0.hasSuffix("restore-drafts.json.tmp") },
                         "killed at \(number)")
@@ -84,7 +84,7 @@
             #expect(before > 3 && between > 3, "before \(before), between \(between), after \(after) of \(count)")
         }
 
-        @Test func `what a restore takes away has not vanished, and what it brings has a witness once it is read`() async throws {
+        @Test func `a value that a restore removes has not vanished, and a restored value has a witness after a read`() async throws {
             let (kept, later) = (stage.plain.witnessed(), textKey("later", .userDefaults).witnessed())
             try await stage.fill()
             let names = Set(try await stage.backup().stores.map(\.name))
@@ -102,7 +102,7 @@
             #expect(error?.code == StorageError.vanished)
         }
 
-        @Test func `a restore that was interrupted goes on in a copy of the folders and in moved ones, and changes nothing elsewhere`()
+        @Test func `an interrupted restore can be completed in a copied or moved folder, and the original stays unchanged`()
             async throws
         {
             try await stage.fill()

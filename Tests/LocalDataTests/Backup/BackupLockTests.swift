@@ -8,7 +8,7 @@
     import TestSupport
     import Testing
 
-    /// A backup beside `lock()`: it is refused, or ended with a typed error, and leaves nothing half.
+    /// Backups of a locked router, and backups during which `lock()` is called: they throw `locked` and leave no file.
     @Suite(.inTurn) struct BackupLockTests {
         private let kit: BackupStage
 
@@ -19,7 +19,7 @@
             #expect(try FileManager.default.contentsOfDirectory(atPath: kit.stage.directory.path) == ["root"])
         }
 
-        @Test func `a locked router makes no backup, and makes one once it is unlocked`() async throws {
+        @Test func `a locked router refuses a backup, and makes one after it is unlocked`() async throws {
             try await kit.fill()
             let router = kit.router()
             _ = try await router.get(kit.row)
@@ -32,19 +32,19 @@
             #expect(try await kit.values("other") == kit.expected())
         }
 
-        @Test func `with one domain locked there is no backup of the others either`() async throws {
+        @Test func `one locked domain prevents a backup of all domains`() async throws {
             try await kit.fill()
             let router = kit.router()
             _ = try await router.get(kit.row)
             #expect(try await router.lock(kit.row.domain))
             try await expectRefused(router)
             try await router.unlock(kit.row.domain)
-            // Nothing is locked any more, the other domains were not.
+            // This was the only locked domain, so nothing is locked now.
             try await router.backup(to: kit.kit, openedBy: [kit.secret], including: [.userDefaults])
             try await router.shutdown()
         }
 
-        @Test(arguments: [true, false]) func `a backup that is under way ends when the router or a domain is locked`(
+        @Test(arguments: [true, false]) func `a backup in progress fails when the router or a domain is locked`(
             isWhole: Bool
         ) async throws {
             try await kit.fill()
@@ -53,7 +53,8 @@
             let (isClosed, begun) = (DispatchSemaphore(value: 0), Writes())
             let (row, plain) = (kit.row, isWhole ? kit.plain : kit.row)
             let files = HookedFiles { operation, path in
-                // The draft of the backup is made: the states of all stores are taken, and nothing is written yet.
+                // The backup creates its draft file. It has captured the states of all stores, and has not written
+                // anything.
                 guard operation == "create", path.contains("/.kit.localdata-"), begun.isFirst else { return }
                 guard let router = holder.withLock(\.self) else { return }
                 lock.withLock { $0 = Task { if isWhole { try await router.lock() } else { try await router.lock(row.domain) } } }
@@ -61,14 +62,14 @@
                     while (try? await router.value(for: plain)) != nil { await Task.yield() }
                     isClosed.signal()
                 }
-                // The lock has begun, and waits for what is under way.
+                // Reads are refused now: the lock has begun and waits for the running backup.
                 isClosed.wait()
             }
             let router = kit.router("root", files)
             holder.withLock { $0 = router }
             _ = try await router.get(kit.row)
             try await expectRefused(router)
-            // The lock was not over before the backup was.
+            // `lock` returned true: it waited until the backup had ended.
             #expect(try await lock.withLock(\.self)?.value == true)
             try await router.unlock()
             try await router.backup(to: kit.kit, openedBy: [kit.secret], including: [.userDefaults])

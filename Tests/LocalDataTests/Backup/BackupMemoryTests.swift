@@ -5,13 +5,15 @@
     import TestSupport
     import Testing
 
-    /// How much memory backups take.
+    /// The peak memory of backups.
     @Suite(.inTurn, .slow("starts programs"), .tags(.process)) struct BackupMemoryTests {
-        /// The peak of a process of its own, with a store of some values of 64 KiB.
+        /// Returns the peak memory of a separate process in KiB: at its start, and after a backup, a verification and a
+        /// restore.
+        /// - Parameter count: The number of values of 64 KiB in the store.
         private func peaks(_ count: Int) async throws -> [Int] {
             let stage = try Stage()
             let router = stage.launch()
-            // Different bytes for every value, so that nothing is stored once for all.
+            // Each value has different bytes, so that no store can save memory by storing equal values once.
             for number in 0..<count {
                 let text = String(decoding: (0..<65_536).map { UInt8(97 + ($0 &* 31 &+ number) % 26) }, as: UTF8.self)
                 try await router.set(text, for: textKey("n\(number)", .encryptedSQLite(database: "main")))
@@ -21,7 +23,7 @@
             return try await stage.memoryOfKeeping(in: stage.directory.file("kit"), key)
         }
 
-        @Test func `a backup, its verification and its restore take as much memory for 8 MiB as for one`() async throws {
+        @Test func `a backup, its verification and its restore need no more memory for 8 MiB than for 1 MiB`() async throws {
             let (small, large) = (try await peaks(16), try await peaks(128))
             print("peak memory in KiB before, after backup, verification and restore: \(small) for 1 MiB, \(large) for 8 MiB")
             try #require(small.count == 4 && large.count == 4)

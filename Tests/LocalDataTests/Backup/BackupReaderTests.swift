@@ -6,7 +6,9 @@
     import TestSupport
     import Testing
 
-    /// What this library backs up, a program opens that knows nothing but the description; and a wiped keyring comes back.
+    /// Backups that a Python script reads, and a restore after the keyring was wiped.
+    ///
+    /// The script was written from the format description alone, so it shows that the description is complete.
     @Suite(.inTurn) struct BackupReaderTests {
         private struct Opened: Decodable {
             struct Store: Decodable {
@@ -38,7 +40,7 @@
             return try await run("/usr/bin/python3", ["-B", script, "open", kit.kit.path], input: secret + "\n")
         }
 
-        @Test func `a backup opens in a program without this library, with the passphrase and with the recovery key`() async throws {
+        @Test func `an independent program opens a backup with its passphrase and with its recovery key`() async throws {
             let kit = try BackupStage()
             try await kit.fill()
             let router = kit.router()
@@ -63,7 +65,7 @@
         }
 
         #if Keyring
-            @Test(.tags(.keyring)) func `values and keys come back after keyring and disk were wiped`() async throws {
+            @Test(.tags(.keyring)) func `a restore brings back values and keys after the keyring and the disk were wiped`() async throws {
                 let kit = try BackupStage(keyring: true)
                 func configuration(_ root: String) -> StorageConfiguration {
                     var configuration = kit.configuration(root)
@@ -84,13 +86,13 @@
                 #expect(opened.status == 0, "\(opened.stderr)")
                 let items = try JSONDecoder().decode(Opened.self, from: Data(opened.stdout.utf8)).stores.flatMap { $0.items ?? [] }
                 #expect(items.map(\.name) == ["gone", "token"])
-                // Another value of the service is an obstacle, unless it is named.
+                // A newer value of the service blocks the restore, unless the caller names the keyring in `replacing`.
                 try await router.set("newer", for: item)
                 let replaced = try await #require(throws: StorageError.self) {
                     try await StorageRouter.restore(from: kit.kit, with: kit.secret, into: configuration("other"))
                 }
                 #expect(replaced.code == .conflict && replaced.message.contains("keychain("))
-                // Everything is wiped.
+                // Wipe the keyring and the folder.
                 _ = try await run(
                     "secret-tool", ["clear", "service", kit.stage.service], environment: try #require(kit.stage.keyring).environment)
                 try await router.shutdown()

@@ -9,7 +9,7 @@ import Synchronization
     import TestSupport
     import Testing
 
-    /// A program with a value in every kind of store, its backups, and empty machines to restore them on.
+    /// Routers with a value in every kind of store, the file of a backup, and empty folders to restore into.
     struct BackupStage {
         let stage: Stage
         let kit: URL
@@ -50,14 +50,14 @@ import Synchronization
             StorageRouter(configuration: configuration(root, files))
         }
 
-        /// Sets every value.
+        /// Sets every key to a text and the name of the key.
         func fill(_ root: String = "root", _ text: String = BackupStage.marker) async throws {
             let router = router(root)
             for key in all { try await router.set("\(text) \(key.name)", for: key) }
             try await router.shutdown()
         }
 
-        /// What a program finds in every store.
+        /// Reads the keys with a new router.
         func values(_ root: String, keys: [StorageKey<String>]? = nil) async throws -> [String?] {
             let router = router(root)
             var values: [String?] = []
@@ -67,14 +67,14 @@ import Synchronization
                 try? await router.shutdown()
                 throw error
             }
-            // Nothing of this program is open afterwards: a test replaces the folder next.
+            // Close all files, because a test replaces the folder next.
             try await router.shutdown()
             return values
         }
 
         func expected(_ text: String = BackupStage.marker) -> [String?] { all.map { "\(text) \($0.name)" } }
 
-        /// A backup of everything.
+        /// Backs up every store.
         @discardableResult
         func backup(_ root: String = "root", _ files: (any FileSystem)? = nil, to file: URL? = nil) async throws -> BackupReport {
             let router = router(root, files)
@@ -96,7 +96,8 @@ import Synchronization
             try await StorageRouter.restore(from: file ?? kit, with: secret, into: configuration(root, files), replacing: replacing)
         }
 
-        /// Every file below a folder, by its path.
+        /// Returns the content of every file below a folder, by path. Lock files, `-shm` files and empty files are left
+        /// out.
         func files(_ root: String) throws -> [String: Data] {
             let folder = stage.directory.file(root)
             var files: [String: Data] = [:]
@@ -109,11 +110,11 @@ import Synchronization
     }
 #endif
 
-/// Something that happens once.
+/// Lets a hook act only once, and holds the task that it starts.
 final class Writes: Sendable {
     private let state = Mutex<(isOver: Bool, task: Task<Void, any Error>?)>((false, nil))
 
-    /// Whether this is the first time.
+    /// Whether this is the first read of the property. Every later read returns false.
     var isFirst: Bool {
         state.withLock { state in
             defer { state.isOver = true }

@@ -9,9 +9,9 @@
     import TestSupport
     import Testing
 
-    /// A backup of every store, verified and restored elsewhere.
+    /// Backups of every store that are verified and restored into another folder.
     @Suite(.inTurn) struct BackupTests {
-        @Test func `a backup of every store is verified, and restored on an empty machine`() async throws {
+        @Test func `a backup of every store is verified and restored on an empty machine`() async throws {
             let kit = try BackupStage()
             try await kit.fill()
             let made = try await kit.backup()
@@ -30,14 +30,14 @@
             let report = try await kit.restore(into: "other")
             #expect(report.restored.sorted() == made.stores.map(\.name) && report.kept.isEmpty && report.givenToOtherKey.isEmpty)
             #expect(try await kit.values("other") == kit.expected())
-            // It is in use afterwards like any other, and restoring it once more finds nothing to do but what has changed.
+            // Reading the restored values may change the ledger, so a second restore replaces at most that store.
             let again = try await kit.restore(into: "third")
             #expect(try await kit.values("third") == kit.expected())
             #expect(try await kit.restore(into: "third", replacing: ["ledger"]).unchanged.count >= again.restored.count - 1)
         }
 
         @Test(arguments: ["link", "remove", "synchronizeDirectory"])
-        func `a backup whose last steps fail says whether there may be a file`(_ step: String) async throws {
+        func `a backup whose last steps fail reports whether its file may exist`(_ step: String) async throws {
             let stage = try Stage()
             let (files, file) = (HookedFiles(), URL(filePath: stage.directory.file("backup")))
             let router = stage.launch { $0.runtime.files = files }
@@ -57,7 +57,7 @@
             try await router.shutdown()
         }
 
-        /// A configuration whose folder of property lists may have other programs' lists, too.
+        /// Returns a configuration whose preferences folder may also contain the property lists of other programs.
         private func sharing(_ kit: BackupStage) -> StorageConfiguration {
             let root = kit.stage.directory.file("root")
             var configuration = StorageConfiguration(
@@ -69,7 +69,7 @@
             return configuration
         }
 
-        @Test func `a backup has the store of every key that was used, however many other keys were used since`() async throws {
+        @Test func `a backup contains the store of every key that was used, however many other keys were used since`() async throws {
             let kit = try BackupStage()
             let router = StorageRouter(configuration: sharing(kit))
             let reports = StorageCollection<String>(
@@ -85,7 +85,7 @@
             try await router.shutdown()
         }
 
-        @Test func `a backup has the stores that an earlier run used, and names those that are not there`() async throws {
+        @Test func `a backup contains the stores that an earlier run used, and names those that no longer exist`() async throws {
             let kit = try BackupStage()
             let first = StorageRouter(configuration: sharing(kit))
             for suite in ["reports", "drafts"] { try await first.set("v", for: textKey("a", .userDefaults(suite: suite))) }
@@ -105,7 +105,7 @@
             try await second.shutdown()
         }
 
-        @Test func `a backup of one folder has every property list in it, and reports a damaged one`() async throws {
+        @Test func `a backup of one root folder contains every property list in it and reports a damaged one`() async throws {
             let kit = try BackupStage()
             try await kit.fill()
             let folder = kit.stage.directory.file("root") + "/preferences"
@@ -119,7 +119,7 @@
             #expect(report.restored.contains("userDefaults(torn)"))
         }
 
-        @Test func `a restore does not ask a key source that is not used here`() async throws {
+        @Test func `a restore does not ask a key source that this machine does not use`() async throws {
             let kit = try BackupStage()
             var configuration = kit.configuration()
             configuration.keySource = .credential("documents-key")
@@ -130,13 +130,13 @@
             try await router.set("v", for: kit.row)
             try await router.backup(to: kit.kit, openedBy: [kit.secret])
             try await router.shutdown()
-            // Another machine, without the credential.
+            // The other machine does not have the credential.
             let report = try await kit.restore(into: "other")
             #expect(report.restored.contains("encryptedSQLite(main)"))
             #expect(try await kit.values("other", keys: [kit.row]) == ["v"])
         }
 
-        @Test func `an older database that is restored is refused by its anchor until it is accepted`() async throws {
+        @Test func `a restored older database is refused by its freshness anchor until it is accepted`() async throws {
             let kit = try BackupStage()
             var configuration = kit.configuration()
             configuration.freshnessAnchors["main"] = .file(kit.stage.directory.file("anchors/main"))
@@ -154,7 +154,7 @@
             try await second.shutdown()
         }
 
-        @Test func `a recovery key opens a backup, and another secret does not`() async throws {
+        @Test func `a recovery key opens a backup, and a wrong secret does not`() async throws {
             let kit = try BackupStage()
             try await kit.fill()
             let router = kit.router()
@@ -171,7 +171,7 @@
             }
         }
 
-        @Test func `a file that is there is not replaced, and a backup leaves no draft`() async throws {
+        @Test func `a backup does not replace an existing file and leaves no draft`() async throws {
             let kit = try BackupStage()
             try await kit.fill()
             try Data("mine".utf8).write(to: kit.kit)
@@ -180,7 +180,7 @@
             #expect(try FileManager.default.contentsOfDirectory(atPath: kit.stage.directory.path).allSatisfy { !$0.hasPrefix(".") })
         }
 
-        @Test func `what is here is refused unless it is named, and is kept beside then`() async throws {
+        @Test func `a restore refuses to replace stores that are not named, and keeps a copy of those that are named`() async throws {
             let kit = try BackupStage()
             try await kit.fill()
             let made = try await kit.backup()
@@ -197,13 +197,13 @@
             #expect(report.kept.contains { $0.contains("main.sqlite.replaced-") })
         }
 
-        @Test func `a key that is here stays, and the databases are given to it`() async throws {
+        @Test func `a restore keeps an existing sealing key and rewraps the databases for it`() async throws {
             let kit = try BackupStage()
             let router = kit.router()
             try await router.set(BackupStage.marker, for: kit.row)
             try await router.backup(to: kit.kit, openedBy: [kit.secret])
             try await router.shutdown()
-            // The other machine has a key already.
+            // The other machine already has a sealing key.
             let other = kit.router("other")
             try await other.set("mine", for: textKey("own", .encryptedSQLite(database: "own")))
             try await other.shutdown()
@@ -213,14 +213,14 @@
             #expect(try Data(contentsOf: URL(fileURLWithPath: kit.stage.directory.file("other") + "/data/sealing-key")) == key)
             #expect(try await kit.values("other", keys: [kit.row]) == [BackupStage.marker])
             #expect(try await kit.values("other", keys: [textKey("own", .encryptedSQLite(database: "own"))]) == ["mine"])
-            // New values are sealed under it too.
+            // New values can be sealed with the existing key, too.
             let after = kit.router("other")
             try await after.set("new", for: kit.row)
             try await after.set("new", for: kit.sealed)
             try await after.shutdown()
         }
 
-        @Test func `a key that is here is an obstacle where single values are sealed with the backup's`() async throws {
+        @Test func `a restore refuses another existing key when the backup has single sealed values`() async throws {
             let kit = try BackupStage()
             try await kit.fill()
             try await kit.backup()
@@ -233,7 +233,7 @@
             #expect(try kit.files("other") == before)
         }
 
-        @Test func `the backup of another application is refused`() async throws {
+        @Test func `a backup with another sealing context is refused`() async throws {
             let kit = try BackupStage()
             try await kit.fill()
             try await kit.backup()
@@ -246,7 +246,7 @@
             #expect(try kit.files("other").isEmpty)
         }
 
-        @Test func `a passphrase file comes with the backup, and its passphrase opens it on the other machine`() async throws {
+        @Test func `a backup contains the passphrase file, and the same passphrase opens the restored stores`() async throws {
             let kit = try BackupStage()
             func configuration(_ root: String) -> StorageConfiguration {
                 var configuration = kit.configuration(root)
@@ -277,7 +277,7 @@
             #expect(error?.code == .locked)
         }
 
-        @Test func `damaged rows are in the backup, and verification counts them`() async throws {
+        @Test func `a backup contains damaged rows, and verification counts them`() async throws {
             let kit = try BackupStage()
             try await kit.fill()
             try PlainDatabase(path: kit.stage.directory.file("root") + "/data/databases/main.sqlite").execute(
@@ -288,7 +288,7 @@
             #expect(verified.stores.first { $0.name == "encryptedSQLite(main)" }?.hasProvenRows == false)
         }
 
-        @Test func `writers go on while a backup is written, and it has the state at its beginning`() async throws {
+        @Test func `writers continue during a backup, and the backup has the state at its start`() async throws {
             let kit = try BackupStage()
             try await kit.fill()
             let router = kit.router()
@@ -300,7 +300,7 @@
             let gate = Writes()
             let report = try await router.backup(to: kit.kit, openedBy: [kit.secret], including: [.userDefaults]) { progress in
                 guard progress.store == "encryptedSQLite(main)", progress.bytes > 0, gate.isFirst else { return }
-                // The locks are free by now.
+                // The locks are released before the stores are copied.
                 gate.task = Task { try await router.set("later", for: kit.row) }
             }
             try await gate.task?.value
@@ -319,7 +319,7 @@
             let list = kit.stage.directory.file("root") + "/preferences/standard.plist"
             let changed = Writes()
             let files = HookedFiles { _, path in
-                // The drafts are written: everything was compared.
+                // The restore writes its drafts after it has compared all stores with the backup.
                 guard path.contains(".restore-"), changed.isFirst, let content = FileManager.default.contents(atPath: list) else { return }
                 try? (content + Data("\n".utf8)).write(to: URL(fileURLWithPath: list))
             }
@@ -329,25 +329,25 @@
             #expect(try kit.files("root").keys.allSatisfy { !$0.contains(".restore-") && !$0.contains(".replaced-") })
         }
 
-        @Test func `a restore keeps its locks from its last look until everything has its place`() async throws {
+        @Test func `a restore takes each database lock once and holds it from the comparison to the replacement`() async throws {
             let kit = try BackupStage()
             try await kit.fill()
             let names = Set(try await kit.backup().stores.map(\.name))
             try await kit.fill("root", "older")
             let files = HookedFiles()
             try await kit.restore(into: "root", files, replacing: names)
-            // The database and the vault.
+            // One lock for the database and one for the vault.
             #expect(files.locks("/sqlite-") == 2)
             #expect(try await kit.values("root") == kit.expected())
         }
 
-        @Test func `the locks of all stores are held while their states are taken`() async throws {
+        @Test func `the locks of all stores are held while a backup captures their states`() async throws {
             let kit = try BackupStage()
             try await kit.fill()
             let root = kit.stage.directory.file("root")
             let free = Mutex<[String]?>(nil)
             let files = HookedFiles { operation, path in
-                // The last store is looked at.
+                // The vault is the last store whose state is captured.
                 guard operation == "status", path.hasSuffix(".sqlite-wal"), path.contains("/v-") else { return }
                 let found = (FileManager.default.subpaths(atPath: root) ?? []).filter { name in
                     guard name.hasSuffix(".lock") else { return false }
@@ -358,19 +358,19 @@
                 free.withLock { $0 = $0 ?? found }
             }
             try await kit.backup("root", files)
-            // Two lists, two databases, the quarantine.
+            // Two property lists, two databases and the quarantine.
             #expect(files.locks(".lock") >= 5)
             #expect(free.withLock(\.self) == [])
         }
 
-        @Test func `a foreign writer during the copies is named`() async throws {
+        @Test func `a backup names a store that another program changed during the copies`() async throws {
             let kit = try BackupStage()
             try await kit.fill()
             let list = kit.stage.directory.file("root") + "/preferences/standard.plist"
             let original = try #require(FileManager.default.contents(atPath: list))
             let changed = Writes()
             let files = HookedFiles { operation, path in
-                // The next look at another store's file, after the list was read: the locks are held.
+                // The state of the vault is captured after the property list was read, and the locks are still held.
                 guard operation == "status", path.hasSuffix(".sqlite-wal"), path.contains("/v-"), changed.isFirst else { return }
                 try? (original + Data("\n".utf8)).write(to: URL(fileURLWithPath: list))
             }

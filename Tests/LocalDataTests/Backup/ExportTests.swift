@@ -6,7 +6,7 @@
     import TestSupport
     import Testing
 
-    /// Single values and collections, out of one program and into another.
+    /// Exports of single values and collections, and their import into another program.
     @Suite(.inTurn) struct ExportTests {
         struct Account: Codable, Sendable, Equatable, Identifiable {
             let id: String
@@ -28,7 +28,7 @@
             try await router.shutdown()
         }
 
-        @Test func `values and records go into one sealed file and come out of it elsewhere, with what stands beside them`() async throws {
+        @Test func `values and records are exported to one sealed file and imported with their metadata`() async throws {
             try await fill()
             let router = kit.router()
             let written = try await router.export(entries, to: kit.kit, openedBy: [kit.secret])
@@ -49,7 +49,7 @@
             #expect(try await kit.values("other") == kit.expected())
         }
 
-        @Test func `an import overwrites nothing unless it is asked to, and stores only what it was told to`() async throws {
+        @Test func `an import overwrites nothing unless asked to, and stores only the given keys`() async throws {
             try await fill()
             let router = kit.router()
             try await router.export(entries, to: kit.kit, openedBy: [kit.secret])
@@ -72,7 +72,7 @@
             try await other.shutdown()
         }
 
-        @Test func `an export that was cut off or changed stores nothing, and a backup is no export`() async throws {
+        @Test func `a truncated or changed export stores nothing, and a backup is not an export`() async throws {
             try await fill()
             let router = kit.router()
             var lines = Data()
@@ -99,7 +99,7 @@
             try await router.shutdown()
         }
 
-        @Test func `an export opens in a program without this library`() async throws {
+        @Test func `an independent program opens an export`() async throws {
             try await fill()
             let router = kit.router()
             try await router.export([.key(kit.plain), .collection(accounts)], to: kit.kit, openedBy: [kit.secret])

@@ -8,7 +8,7 @@
     import TestSupport
     import Testing
 
-    /// What somebody else was told.
+    /// A thread-safe holder of the error that a second restore throws.
     private final class Refusal: Sendable {
         private let state = Mutex<(any Error)?>(nil)
         var error: (any Error)? {
@@ -17,7 +17,7 @@
         }
     }
 
-    /// The drafts of a restore: those of a property list are plaintext, and do not outlive it.
+    /// The draft files of a restore. Drafts of property lists are plaintext, so they must not outlive the restore.
     @Suite(.slow("goes through real files many times"), .inTurn) struct RestoreDraftTests {
         private let kit: BackupStage
 
@@ -27,7 +27,7 @@
             try kit.files(root).keys.filter { $0.contains(".restore-") || $0.contains("restore-drafts") }
         }
 
-        /// A restore that is killed when its drafts are written, and before its journal is.
+        /// Kills a restore after it has written its drafts and before it writes its journal.
         private func kill(_ root: String) async throws {
             let files = HookedFiles()
             try await kit.restore(into: "whole of \(root)", files)
@@ -43,7 +43,7 @@
             #expect(try drafts(root).contains("data/restore-drafts.json"))
         }
 
-        @Test func `what a killed restore left is removed by the next program that opens a store`() async throws {
+        @Test func `the next program that opens a store removes the drafts of a killed restore`() async throws {
             try await kit.fill()
             try await kit.backup()
             try await kill("run")
@@ -55,7 +55,7 @@
             #expect(try kit.files("run").values.allSatisfy { $0.range(of: Data(BackupStage.marker.utf8)) == nil })
         }
 
-        @Test func `drafts in a folder that is not there are forgotten, and stores open`() async throws {
+        @Test func `listed drafts in missing folders are forgotten, and stores open`() async throws {
             let root = kit.stage.directory.file("moved")
             try FileManager.default.createDirectory(
                 atPath: root + "/data", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -67,7 +67,10 @@
             #expect(try drafts("moved").isEmpty)
         }
 
-        @Test func `the names of the drafts are durable before the journal is written, which takes a missing one for one in its place`()
+        /// A restore that continues from its journal assumes that a missing draft was already renamed to its
+        /// destination.
+        /// So each draft must be durable before the journal.
+        @Test func `the directory entries of the drafts are durable before the journal is written`()
             async throws
         {
             try await kit.fill()
@@ -80,7 +83,7 @@
             #expect(seen.all[draft..<max(draft, journal)].contains("synchronizeDirectory \(folder)"))
         }
 
-        @Test func `what a killed restore left is removed by the next backup, and by the restore of another one`() async throws {
+        @Test func `the next backup, and the restore of another backup, remove the drafts of a killed restore`() async throws {
             try await kit.fill()
             try await kit.backup()
             let other = URL(fileURLWithPath: kit.kit.path + "2")
@@ -94,7 +97,7 @@
             #expect(try drafts("again").isEmpty)
         }
 
-        @Test func `the drafts of a restore that runs are left to it, and no second one begins`() async throws {
+        @Test func `opening a store keeps the drafts of a running restore, and a second restore is refused`() async throws {
             try await kit.fill()
             try await kit.backup()
             let looked = Writes()
@@ -112,7 +115,7 @@
                 }
                 done.wait()
             }
-            // The program has looked, so there is an empty folder or none: nothing that the restore would not have found.
+            // The hook's router found no store, or created an empty folder. Neither stops the restore.
             try await kit.restore(into: "run", files)
             #expect(looked.isOver)
             #expect((refused.error as? StorageError)?.code == .unavailable)
@@ -127,9 +130,9 @@
             let database = kit.stage.directory.file("root") + "/data/databases/main.sqlite"
             let changed = Writes()
             let files = HookedFiles { _, path in
-                // The drafts are begun: everything was compared.
+                // The restore creates its drafts after it has compared all stores with the backup.
                 guard path.contains(".restore-"), !path.hasSuffix(".lock"), changed.isFirst else { return }
-                // The same bytes again would be no change: SQLite does not write them.
+                // SQLite does not write a page whose bytes stay the same, so the change inserts a new row.
                 try? PlainDatabase(path: database).execute("INSERT INTO state VALUES (2, zeroblob(60))")
             }
             await expectRefusal(.conflict) { _ = try await kit.restore(into: "root", files, replacing: names) }

@@ -44,7 +44,7 @@ import Testing
                         .encodingFailed
                     {
                         // JSON has no NaN and no infinite numbers. The coder refuses them and writes no approximation.
-                        try hold(serializer.name == "json" && "\(value)".contains { "ni".contains($0) }, "it is not encoded")
+                        try hold(serializer.name == "json" && "\(value)".contains { "ni".contains($0) }, "an encodable value was refused")
                         continue
                     }
                     if case .native = coded.payload {
@@ -54,7 +54,7 @@ import Testing
                     try same(coded.metadata.sealing != nil, security != .automatic, "whether it is sealed")
                     // Encode and decode the record as a store of bytes does.
                     let record = StorageRecord(payload: coded.payload, metadata: coded.metadata, revision: StorageRevision([1]))
-                    guard case .record(let read) = RecordCodec.decode(RecordCodec.encode(record)) else { throw Broken("no record") }
+                    guard case .record(let read) = RecordCodec.decode(RecordCodec.encode(record)) else { throw Broken("the encoded record does not decode") }
                     let decoded = try await env.coder.decode(read, slot)
                     try same(bits(decoded), bits(value), "\(serializer.name) in \(domain), \(security)")
                     try same(try await env.coder.origin(of: read.metadata, slot.route), origin, "the origin")
@@ -156,7 +156,7 @@ import Testing
                 return
             }
             let again = NativeCoding.json(of: native) ?? Data()
-            try same(NativeCoding.scalar(ofJSON: Array(again)), native, "the text again")
+            try same(NativeCoding.scalar(ofJSON: Array(again)), native, "the scalar after encoding and decoding")
         }
     }
 }

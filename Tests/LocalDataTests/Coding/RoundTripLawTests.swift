@@ -65,7 +65,7 @@
                                 try await first.set(value, for: keys[index])
                                 stored.append(index)
                             } catch StorageError.encodingFailed {
-                                try hold(serializer.name == "plist" && "\(value)".contains("$null"), "it is not encoded")
+                                try hold(serializer.name == "plist" && "\(value)".contains("$null"), "an encodable value was refused")
                             }
                         }
                         try await first.shutdown()

@@ -38,8 +38,8 @@ import Testing
             mine = result.stands
             kept.formUnion(result.kept)
         }
-        try same(after.held, mine.map(Held.value) ?? .tombstone, "what stands")
-        try same(after.quarantine, kept, "the quarantine")
+        try same(after.held, mine.map(Held.value) ?? .tombstone, "the content of the destination")
+        try same(after.quarantine, kept, "the quarantined texts")
         try same(after.places, world.places.map { _ in .absent }, "the older places")
         let again = await bench.run(.sweep)
         try same(again, .row(mine == nil ? .removed : .unchanged, code: nil), "one more sweep")
@@ -76,8 +76,8 @@ import Testing
             let bench = try await MigrationBench(world)
             _ = await bench.run(.sweep)
             let after = try await bench.look()
-            try same(after.held, world.held, "what stands")
-            try same(after.quarantine, [], "the quarantine")
+            try same(after.held, world.held, "the content of the destination")
+            try same(after.quarantine, [], "the quarantined texts")
             // A sweep may delete copies that the destination names, and equal values before the first conflict.
             for (index, place) in world.places.enumerated() where after.places[index] != place.held {
                 let text = place.held.text
@@ -92,7 +92,7 @@ import Testing
             let bench = try await MigrationBench(world)
             let before = try await bench.look()
             try same(await bench.run(.value), .value(world.held.text), "the value")
-            try same(try await bench.look(), before, "what is there")
+            try same(try await bench.look(), before, "the contents after the read")
         }
     }
 }

@@ -29,10 +29,10 @@ import Testing
             }
             let once = try await bench.look()
             let again = await bench.run(action)
-            try same(try await bench.look(), once, "what is there after the second time")
+            try same(try await bench.look(), once, "the contents after the second call")
             switch (answer, again) {
             case (.row(_, code: nil), .row(let state, code: nil)):
-                try hold([.unchanged, .absent, .removed].contains(state), "there was something left to do: \(state)")
+                try hold([.unchanged, .absent, .removed].contains(state), "a repeated sweep still changed something: \(state)")
             default: try same(again, answer, "the second answer")
             }
         }
@@ -53,7 +53,7 @@ import Testing
             for _ in 0...world.places.count { _ = await bench.run(action) }
             let after = try await bench.look()
             let kept = after.quarantine.union((after.places + [after.held]).compactMap(\.text))
-            for text in expected { try hold(kept.contains(text), "\(text) is nowhere: \(after)") }
+            for text in expected { try hold(kept.contains(text), "the content \(text) was lost: \(after)") }
         }
     }
 
@@ -65,7 +65,7 @@ import Testing
             let after = try await bench.look()
             let kept = after.quarantine.union((after.places + [after.held]).compactMap(\.text))
             let isRefused = if case .threw(_, applied: false) = answer { true } else { false }
-            if case .corrupt = world.held, let bytes = world.held.text { try hold(kept.contains(bytes), "the damaged bytes are nowhere") }
+            if case .corrupt = world.held, let bytes = world.held.text { try hold(kept.contains(bytes), "the damaged bytes were not quarantined") }
             if isRefused, let text = world.held.text { try hold(kept.contains(text), "a refused change displaced \(text)") }
             for (index, place) in world.places.enumerated()
             where isRefused || action != .remove || !place.held.isRecord || place.reach != .open {

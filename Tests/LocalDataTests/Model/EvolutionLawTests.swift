@@ -8,9 +8,11 @@ import Testing
 @testable import LocalData
 @testable import LocalDataPlans
 
-/// Chains of verbs over documents against a model that is written without any of them: a dictionary of texts and numbers, and a list of edits.
+/// Compares random chains of schema changes on documents with a simple model that shares no code with them.
+///
+/// The model is a dictionary of texts and numbers for each row, and a list of edits.
 @Suite(.inTurn, .tags(.campaign)) struct EvolutionLawTests {
-    /// What a property of the model can be.
+    /// A value in a row of the model.
     enum Cell: Hashable, Sendable {
         case text(String)
         case number(Int)
@@ -23,23 +25,23 @@ import Testing
         }
     }
 
-    /// One edit of a random chain; what it means depends on what is there when it comes.
+    /// One edit of a random chain. Its effect depends on the attributes that exist when it is applied.
     struct Edit: Sendable {
         let kind: Int
         let first: Int
         let second: Int
     }
 
-    /// What the edits of one step mean: verbs for the plan, and functions for the model.
+    /// The edits of one step: verbs for the plan under test, and functions for the model.
     struct Step {
         var verbs: [SchemaPlan.AttributeChange] = []
         var model: [([String: Cell]) -> [String: Cell]] = []
     }
 
-    /// A random chain, its edits read one after the other over what is known of the entity's attributes.
+    /// A random chain of steps. Each edit is interpreted against the attributes that the edits before it left.
     struct Chain {
         var steps: [Step] = []
-        /// The attributes at each version: whether each is a number.
+        /// The attributes at each version; true for an attribute that is a number.
         var shapes: [[String: Bool]]
 
         init(_ begin: [String: Bool], _ edits: [[Edit]]) {
@@ -83,13 +85,13 @@ import Testing
                     Dictionary(uniqueKeysWithValues: row.map { ($0.key == name ? fresh : $0.key, $0.value) })
                 }
             case 3:
-                // To text is always possible, and where it is one already nothing happens.
+                // Every value can become a text. A text stays unchanged.
                 shape[name] = false
                 add(SchemaPlan.AttributeChanges.buildExpression(UpdateAttribute(name, attributeType: .string))) { row in
                     row.mapValues { $0 }.merging([name: row[name]].compactMapValues { Self.text($0) }) { $1 }
                 }
             case 4:
-                // The length of a text: a number that is made of the old value.
+                // The length of a text or the successor of a number: the new number is computed from the old value.
                 shape[name] = true
                 add(
                     SchemaPlan.AttributeChanges.buildExpression(
@@ -104,7 +106,7 @@ import Testing
                     row.merging([name: row[name]].compactMapValues { Self.measure($0) }) { $1 }
                 }
             default:
-                // Made of another attribute, as that was before the step's first edit.
+                // The new attribute copies another attribute, with the value that it had before the step.
                 let other = names[edit.second % names.count]
                 guard step.verbs.isEmpty else { return }
                 shape[fresh] = shape[other]
@@ -136,12 +138,12 @@ import Testing
             }
         }
 
-        /// A row of the model at a later version.
+        /// Returns a row of the model after the steps between two versions.
         func evolved(_ row: [String: Cell], from: Int = 0, to: Int? = nil) -> [String: Cell] {
             steps[from..<(to ?? steps.count)].flatMap(\.model).reduce(row) { $1($0) }
         }
 
-        /// The plan up to a version.
+        /// Returns the migrations up to a version.
         func migrations(to end: Int? = nil) -> MigrationChain {
             let first = ModelMigration("V0") {
                 AddEntity("rows") {
@@ -202,7 +204,7 @@ import Testing
         try same(older, 0, "records of the version before")
     }
 
-    @Test func `verbs do to documents what the model does to rows`() async {
+    @Test func `verbs change documents as the model changes rows`() async {
         await forAll(Self.cases(rows: 1...3), count: 300) { one in
             let chain = Chain(Self.begin, one.edits)
             for row in one.rows {
@@ -216,7 +218,7 @@ import Testing
         }
     }
 
-    @Test func `a plan does to a store what the model does to rows, from any version`() async {
+    @Test func `a plan changes a store as the model changes rows, from any version`() async {
         await forAll(Self.cases(rows: 1...4), count: 60) { one in
             let chain = Chain(Self.begin, one.edits)
             let machine = TestMachine()
@@ -234,11 +236,11 @@ import Testing
         }
     }
 
-    @Test func `a plan that was killed at any change goes on and ends as if it had not been`() async {
+    @Test func `a plan that is killed at any change continues and reaches the same end state`() async {
         await forAll(Self.cases(rows: 1...3), count: 20) { one in
             let chain = Chain(Self.begin, one.edits)
             let domain = StorageDomain.encryptedSQLite(database: "main")
-            // More than two pages.
+            // 40 rows are more than two pages.
             let rows = (0..<40).map { one.rows[$0 % one.rows.count] }
             let machine = TestMachine { $0.pageSize = 16 }
             try await Self.fill(machine.launch(), documents("rows", domain), rows)

@@ -5,7 +5,8 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// Chains of versions: across places, from any version, refused when faulty, undone from a backup.
+/// Chains of schema versions, in every kind of store: conversion from any version, moves between stores, refusal of
+/// faulty chains, and backups that restore the older version.
 @Suite(.inTurn) struct EvolutionTests {
     struct NoteV1: Codable, Equatable {
         var id: String
@@ -37,7 +38,7 @@ import Testing
 
     // MARK: Versions
 
-    @Test(arguments: Place.allCases) func `from every version, also one whose type is gone`(place: Place) async throws {
+    @Test(arguments: Place.allCases) func `a value of any version is converted, also if its type is gone`(place: Place) async throws {
         let stored: [(version: Int, document: StoredDocument)] = [
             (1, StoredDocument(["id": "a", "name": "two words"])), (2, StoredDocument(["id": "a", "title": "two words"])),
             (3, StoredDocument(["id": "a", "title": "two words", "words": 2])),
@@ -47,7 +48,7 @@ import Testing
                 try await launch().set(document, for: key(domain, StoredDocument.self).version(version))
                 let evolving = key(domain, Note.self).evolving(Self.chain)
                 #expect(try await launch().get(evolving) == Note(id: "a", title: "two words", words: 2))
-                // Written back: a key that knows the last version only reads it.
+                // The converted value was written back: a key of version 3 without the chain reads it.
                 #expect(try await launch().get(key(domain, Note.self).version(3)).words == 2)
                 try await launch().update(evolving) { $0?.title = "new" }
                 #expect(try await launch().get(evolving).title == "new")
@@ -55,7 +56,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Place.allCases) func `a later version, and one from which no step leads, is refused and left alone`(
+    @Test(arguments: Place.allCases) func `a later version and a version that no step leaves are refused, and the record stays`(
         place: Place
     ) async throws {
         try await place.withLaunches { launch, domain in
@@ -70,7 +71,7 @@ import Testing
                 let report = try await router.registerCatalog(TestCatalog([.key(key)], id: "\(version)"), migrateImmediately: true)
                 #expect(report.rows.map(\.errorCode) == [.incompatibleSchema])
                 #expect(try await launch().get(writer) == document)
-                // A program without the chain knows version 1.
+                // A key without the chain expects version 1 and refuses the record, too.
                 await #expect { try await router.get(self.key(domain, Note.self, name: "v\(version)")) } throws: {
                     StorageError.incompatibleSchema ~= $0
                 }
@@ -78,7 +79,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Place.allCases) func `a step that fails, and an end that is no value of the type, leave the record`(
+    @Test(arguments: Place.allCases) func `a step that fails and a result that does not decode leave the record unchanged`(
         place: Place
     ) async throws {
         struct Refusal: Error {}
@@ -97,14 +98,14 @@ import Testing
                     StorageError.migrationFailed ~= $0 && !"\($0)".contains("\"N\"")
                 }
                 #expect(try await launch().get(old) == NoteV1(id: "a", name: "N"))
-                // A new value can be set all the same.
+                // A new value can still be set.
                 try await router.set(Note(id: "b", title: "T", words: 1), for: key(domain, Note.self).evolving(chain))
                 #expect(try await launch().get(key(domain, Note.self).evolving(chain)).id == "b")
             }
         }
     }
 
-    @Test func `a faulty chain is refused before anything is read or written, by the place of its fault`() async throws {
+    @Test func `a faulty chain is refused before anything is read or written, and the error names the version`() async throws {
         func step(_ from: Int, _ to: Int) -> EvolutionStep { EvolutionStep(from: from, to: to) { _, _ in } }
         let faults: [(steps: [EvolutionStep], end: Int, says: String)] = [
             ([step(1, 2), step(1, 3), step(2, 3)], 3, "two steps leave version 1"), ([step(1, 2), step(2, 1)], 2, "from version 2"),
@@ -128,7 +129,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Place.allCases) func `a shortcut is one step, and the chain is the way of the others`(place: Place) async throws {
+    @Test(arguments: Place.allCases) func `a shortcut replaces steps, and other versions follow the chain`(place: Place) async throws {
         let taken = Shared(0)
         let chain = Evolution.from(version: 1).to { _ in taken.count() }.to { _ in taken.count() }.to { _ in taken.count() }
             .shortcut(from: 1, to: 4) { _ in taken.count(by: 100) }.decoding(NoteV1.self)
@@ -140,7 +141,7 @@ import Testing
                 _ = try await launch().get(key(domain, NoteV1.self, name: name).evolving(chain))
             }
             #expect(taken.number - before == 102)
-            // Of two ways that are equally long, the one that was put beside the chain is taken.
+            // If two paths have the same length, the shortcut is used.
             let detour = Evolution.from(version: 1).to { _ in taken.count() }.shortcut(from: 1, to: 2) { _ in taken.count(by: 1_000) }
             try await launch().set(NoteV1(id: "a", name: "N"), for: key(domain, NoteV1.self, name: "detour"))
             _ = try await launch().get(key(domain, NoteV1.self, name: "detour").evolving(detour))
@@ -148,7 +149,7 @@ import Testing
         }
     }
 
-    @Test func `a record has one identity, in every run and place`() async throws {
+    @Test func `a record has the same identity in every run and on every machine`() async throws {
         func identity(_ machine: TestMachine, _ name: String) async throws -> String? {
             let domain = StorageDomain.userDefaults(suite: "s")
             try await machine.launch().set(StoredDocument(), for: key(domain, StoredDocument.self, name: name))
@@ -164,7 +165,7 @@ import Testing
 
     // MARK: Backups
 
-    @Test(arguments: Place.allCases) func `the old bytes are kept, and one call restores them`(place: Place) async throws {
+    @Test(arguments: Place.allCases) func `an evolution keeps the old bytes, and one call restores them`(place: Place) async throws {
         for security in [SecurityPolicy.automatic, .encrypted] {
             try await place.withLaunches { launch, domain in
                 func key<Value>(_ type: Value.Type) -> StorageKey<Value> {
@@ -175,7 +176,7 @@ import Testing
                 #expect(try await launch().get(evolving).words == 2)
                 #expect(try await launch().restoreBackup(for: evolving) == 1)
                 #expect(try await launch().get(key(NoteV1.self)) == NoteV1(id: "a", name: "two words"))
-                // What had been there is a backup of its own version.
+                // The restore kept the value that it replaced as a backup of version 3.
                 #expect(try await launch().restoreBackup(for: evolving, version: 3) == 3)
                 #expect(try await launch().get(key(Note.self).version(3)).words == 2)
                 #expect(try await launch().restoreBackup(for: self.key(domain, Note.self, name: "other").evolving(Self.chain)) == nil)
@@ -183,7 +184,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Place.allCases) func `a removal removes the backup too, and backups can be discarded`(place: Place) async throws {
+    @Test(arguments: Place.allCases) func `a removal deletes the backup, and backups can be purged`(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             let evolving = key(domain, Note.self).evolving(Self.chain.keepingBackup())
             try await launch().set(NoteV1(id: "a", name: "N"), for: key(domain, NoteV1.self))
@@ -204,7 +205,7 @@ import Testing
             let notes = notes(domain).evolving(Self.chain.keepingBackup())
             await router.sweep(TestCatalog([.collection(notes)]))
             #expect(try await launch().restoreBackup(for: notes.key("n7")) == 1)
-            // The others too, in one call, and none twice.
+            // One call restores the other 39 records, and a second call restores none.
             #expect(try await launch().restoreBackups(in: notes) == 39)
             #expect(try await launch().restoreBackups(in: notes) == 0)
             #expect(try await launch().get("n9", in: notes).title == "N")
@@ -234,7 +235,8 @@ import Testing
             #expect(try await router.count(in: notes) == 40)
             #expect(try await router.value(for: list) == nil)
             #expect(try await router.storedValue("n8", in: notes)?.schemaVersion == 3)
-            // A removed record does not return when the same list turns up again; another list is a conflict for the sweep.
+            // A removed record stays removed when the same list reappears. A different list is a conflict, which the
+            // sweep resolves.
             try await router.remove("n7", in: notes)
             try await launch().set(old, for: list)
             let next = launch()
@@ -252,7 +254,7 @@ import Testing
     }
 
     @Test(.slow("goes through real files many times"), arguments: Place.allCases)
-    func `a collection moves from another place and shape, one record when asked for and the rest in a sweep`(
+    func `a collection moves to another store and schema, one record per read and the rest in a sweep`(
         place: Place
     ) async throws {
         try await place.withLaunches { launch, domain in
@@ -279,7 +281,7 @@ import Testing
         }
     }
 
-    @Test func `two collections that take their records from one leave it until both have them`() async throws {
+    @Test func `a legacy collection is kept until both collections that copy it have all records`() async throws {
         let machine = TestMachine()
         let old = StorageCollection<NoteV1>("old", domain: .userDefaults(suite: "a"), owner: "Tests", description: "Notes", id: { $0.id })
         let router = machine.launch()
@@ -299,7 +301,7 @@ import Testing
         #expect(try await router.count(in: old) == 0)
     }
 
-    @Test func `protection does not decrease with a collection, and nothing is moved then`() async throws {
+    @Test func `a collection does not move to a store with weaker protection`() async throws {
         let machine = TestMachine()
         let old = StorageCollection<NoteV1>("old", domain: .keychain(service: "s"), owner: "Tests", description: "Notes", id: { $0.id })
         let router = machine.launch()
@@ -311,7 +313,7 @@ import Testing
         #expect(try await router.count(in: old) == 1)
     }
 
-    @Test func `a record is encoded by its own serializer only`() async throws {
+    @Test func `a record is encoded only by the serializer of its collection`() async throws {
         struct Reading: Codable, Equatable, Identifiable {
             var id: String
             var degrees: Double
@@ -319,12 +321,12 @@ import Testing
         let readings = StorageCollection<Reading>(
             "readings", domain: .userDefaults(suite: "a"), serializer: .plist, owner: "Tests", description: "Readings")
         let router = TestMachine().launch()
-        // JSON has no such number, and a property list has.
+        // JSON cannot represent infinity, and a property list can.
         try await router.set(Reading(id: "a", degrees: .infinity), in: readings)
         #expect(try await router.get("a", in: readings).degrees == .infinity)
     }
 
-    @Test func `a property that cannot have its new place stays where it is`() {
+    @Test func `renaming a property to a path that cannot hold it leaves the document unchanged`() {
         let begin: DocumentValue = ["name": "text", "list": ["a", "b"], "inner": ["x": 1]]
         for (old, new) in [
             ("name", "list.x"), ("inner", "name.inner"), ("list[0]", "name.x"), ("list[0]", "list[7]"), ("name", "list[3]"),
@@ -341,7 +343,7 @@ import Testing
         #expect(document.root == ["name": ["first": "text"], "list": ["b", ["x": 1]], "inner": [:], "first": "a"])
     }
 
-    @Test func `content-addressed records are stored once each`() async throws {
+    @Test func `equal content-addressed records are stored once`() async throws {
         let machine = TestMachine()
         let notes = StorageCollection<NoteV2>.contentAddressed(
             "notes", domain: .encryptedSQLite(database: "d"), owner: "Tests", description: "Notes")

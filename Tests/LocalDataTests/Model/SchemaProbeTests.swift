@@ -4,7 +4,7 @@ import LocalDataModels
 import TestSupport
 import Testing
 
-/// What can be learnt of a type by running its `init(from:)` with nothing.
+/// Derives the attributes of a type by running its `init(from:)` with a decoder that has no data.
 @Suite(.inTurn) struct SchemaProbeTests {
     enum Color: String, Codable { case red, green }
     enum Size: Int, Codable { case small = 3, large = 5 }
@@ -33,7 +33,7 @@ import Testing
         var last: String
     }
 
-    @Test func `every kind of property is learnt, in order`() {
+    @Test func `the probe finds every kind of property, in order`() {
         let phone = AttributeType.compound(
             "Phone", [AttributeDescription("number", .string), AttributeDescription("isPrivate", .boolean, isOptional: true)])
         let expected: [AttributeDescription] = [
@@ -50,7 +50,7 @@ import Testing
         #expect(EntityDescription("all", of: Everything.self) == EntityDescription("all", expected))
     }
 
-    @Test func `what is no struct is what it is stored as`() {
+    @Test func `a type that is not a struct has the attribute type of its stored form`() {
         #expect(AttributeType.of(String.self) == .string)
         #expect(AttributeType.of(Int?.self) == .integer)
         #expect(AttributeType.of([[Bool]].self) == .array(.array(.boolean)))
@@ -73,7 +73,7 @@ import Testing
         static var attributes: [AttributeDescription] { [.init("name", .string), .init("parts", of: [Branch].self)] }
     }
 
-    @Test func `a type that contains itself is known by its name there`() {
+    @Test func `a recursive type refers to itself by name`() {
         #expect(
             EntityDescription("n", of: Node.self).attributes
                 == [AttributeDescription("name", .string), AttributeDescription("children", .array(.named("Node")))])
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func `decoding by hand is followed as far as it goes, and no further`() {
+    @Test func `handwritten decoding is followed where possible, and other types are given by name only`() {
         #expect(AttributeType.of(Choosy.self) == .named("Choosy"))
         #expect(AttributeType.of(Either.self) == .named("Either"))
         #expect(AttributeType.of(Greedy.self) == .named("Greedy"))

@@ -5,7 +5,7 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// The recorded shape of a catalog: what is noticed, what does no harm, and what is asked for.
+/// The recorded schema of a catalog: which changes are refused, and which ones only need to be recorded.
 @Suite(.inTurn) struct SchemaSnapshotTests {
     struct Keys: StorageKeyCatalog {
         let id = "AppKeys"
@@ -55,7 +55,7 @@ import Testing
         StorageKey(name: "note", domain: domain, owner: "Tests", description: "A note")
     }
 
-    /// Runs with a snapshot of a catalog, which is there already.
+    /// Runs a test with an existing snapshot of a catalog.
     private func withSnapshot(of keys: Keys, _ body: (_ require: (Keys, Bool) -> FixtureMismatch?, _ path: String) throws -> Void) throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("Fixtures/AppKeys.schema.json")
@@ -70,7 +70,7 @@ import Testing
         try body(require, path)
     }
 
-    @Test func `a snapshot is written once, and is the same text for the same shapes`() throws {
+    @Test func `a snapshot is written once, and the same schema gives the same text`() throws {
         try withSnapshot(of: Keys(.key(note(Note.self)), .key(textKey("token", .keychain)))) { require, path in
             #expect(require(Keys(.key(textKey("token", .keychain)), .key(note(Note.self))), false) == nil)
             let text = try String(contentsOfFile: path, encoding: .utf8)
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func `a changed shape without a higher version names the property, and recording does not hide it`() throws {
+    @Test func `a changed schema without a higher version names the property, and recording does not hide it`() throws {
         try withSnapshot(of: Keys(.key(note(Note.self)))) { require, path in
             let text = try String(contentsOfFile: path, encoding: .utf8)
             func refused(_ keys: Keys, _ location: SourceLocation = #_sourceLocation) -> [String] {
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func `what older values survive only wants to be recorded`() throws {
+    @Test func `a change that older values survive only needs to be recorded`() throws {
         let token = textKey("token", .keychain)
         let cases: [(Keys, [String])] = [
             (
@@ -179,7 +179,7 @@ import Testing
         }
     }
 
-    @Test func `a raised version needs a way from every version that was recorded`() throws {
+    @Test func `a raised version needs steps from every version that was recorded`() throws {
         let first = Evolution.from(Note.self).to { NumberedNote(title: $0.title.count, phones: $0.phones) }
         let second = first.to { DatedNote(title: "\($0.title)", phones: $0.phones, date: Date(timeIntervalSinceReferenceDate: 0)) }
         let short = Evolution.from(NumberedNote.self, version: 2).to {
@@ -194,7 +194,7 @@ import Testing
             #expect(require(raised, false)?.differences == ["AppKeys/note has version 2 now"])
             #expect(require(raised, true) == nil)
             #expect(require(raised, false) == nil)
-            // The history stays: the third version still has to be reached from the first.
+            // The snapshot keeps the older versions: version 3 must be reachable from version 1.
             let text = try String(contentsOfFile: path, encoding: .utf8)
             #expect(text.contains(#""title" : "integer""#))
             #expect(require(Keys(.key(note(DatedNote.self).evolving(short))), true)?.differences.count == 1)
@@ -204,7 +204,7 @@ import Testing
         }
     }
 
-    @Test func `keys of one name in two places are two`() throws {
+    @Test func `keys with one name in two domains have separate entries`() throws {
         let two = Keys(.key(textKey("a", .keychain)), .key(textKey("a", .userDefaults)))
         try withSnapshot(of: two) { require, path in
             #expect(require(two, false) == nil)
@@ -221,7 +221,7 @@ import Testing
         }
     }
 
-    @Test func `a collection has the shape of its records, and the name that they are stored with`() throws {
+    @Test func `a collection is recorded with the schema of its records and their type tag`() throws {
         let people = Keys(.collection(Person.collection))
         let alien = StorageCollection<Person>("people", domain: .userDefaults, owner: "Tests", description: "People", typeTag: "Alien")
         #expect(
@@ -240,7 +240,7 @@ import Testing
         }
     }
 
-    @Test func `a key tells its entity`() {
+    @Test func `a key describes its entity`() {
         let entity = AnyStorageKey.key(note(BareNote.self).version(4)).entity
         #expect(entity == EntityDescription("note", version: 4, [AttributeDescription("title", .string)]))
         #expect(AnyStorageKey.key(textKey("token", .keychain)).entity == EntityDescription("token"))

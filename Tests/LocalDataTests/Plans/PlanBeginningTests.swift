@@ -7,7 +7,9 @@ import Testing
 @testable import LocalData
 @testable import LocalDataPlans
 
-/// An entity that begins with a step must not have records yet that no chain converts.
+/// Plans that add or copy an entity to a name that already has records.
+///
+/// Records of an earlier version are refused, because no step of the plan converts them.
 @Suite struct PlanBeginningTests {
     private static let domain = StorageDomain.encryptedSQLite(database: "main")
 
@@ -36,14 +38,14 @@ import Testing
         }
         let after = try await machine.launch().slots(Self.domain, "notes")
         #expect(after.filter { $0.key.namespace.name != "schema" } == before.filter { $0.key.namespace.name != "schema" })
-        // With the change that converts them, they are read.
+        // A plan that updates the entity converts the records.
         let update = AdHocMigration("V1") { UpdateEntity("notes") { UpdateAttribute("text", default: "") } }
         let router = machine.launch()
         try await router.registerCatalog(Self.catalog("notes"), migrationPolicy: .adHoc(migrations: [update])).sweep.requireComplete()
         #expect(try await router.all(documents("notes", Self.domain, version: 2)) == ["1": record("1", ["text": "a"])])
     }
 
-    @Test func `a name that has records of an earlier version is refused for a copy`() async throws {
+    @Test func `a copy to a name that has records of an earlier version is refused`() async throws {
         let machine = TestMachine()
         try await machine.launch().set(record("1", ["text": "a"]), in: documents("notes", Self.domain))
         try await machine.launch().set(record("2", ["text": "b"]), in: documents("copies", Self.domain))
@@ -57,7 +59,7 @@ import Testing
         #expect(try await machine.launch().all(documents("notes", Self.domain)).count == 1)
     }
 
-    @Test func `an entity that is empty, or was emptied by the step, begins`() async throws {
+    @Test func `an entity without records, or whose records the step removed, can be added`() async throws {
         let machine = TestMachine()
         try await machine.launch().set(record("1", ["text": "a"]), in: documents("notes", Self.domain))
         let plan = AdHocMigration("V1") {

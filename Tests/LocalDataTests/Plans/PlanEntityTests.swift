@@ -7,7 +7,7 @@ import Testing
 @testable import LocalData
 @testable import LocalDataPlans
 
-/// Entities that a plan copies, renames and removes, of which the program has no type any more.
+/// Plans that copy, rename and remove entities for which the program no longer has types.
 @Suite(.inTurn) struct PlanEntityTests {
     private static let first = ModelMigration("V1") {
         AddEntity("old") {
@@ -17,7 +17,7 @@ import Testing
         AddEntity("useless") { AddAttribute("id", attributeType: .string) }
     }
 
-    @Test(arguments: Place.allCases) func `records are copied, renamed, and removed with a backup`(place: Place) async throws {
+    @Test(arguments: Place.allCases) func `records are copied and renamed, and removed records have a backup`(place: Place) async throws {
         let policy = MigrationPolicy.incremental(
             MigrationChain {
                 Self.first
@@ -57,7 +57,7 @@ import Testing
         var age: Int
     }
 
-    @Test(arguments: Place.allCases) func `a single key is an entity: its record is one document`(place: Place) async throws {
+    @Test(arguments: Place.allCases) func `a single key is an entity with one document`(place: Place) async throws {
         let policy = MigrationPolicy.incremental(
             MigrationChain {
                 ModelMigration("V1") {
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `a record that the program could not read afterwards fails the step`() async throws {
+    @Test func `a step fails if the program could not read a record afterwards`() async throws {
         try await Place.memory.withLaunches { launch, domain in
             let collection = StorageCollection<Profile>(
                 "people", domain: domain, owner: "Plans", description: "People", typeTag: "Record", id: \.name)
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `a rename finds what an earlier run has written, and refuses what is another`() async throws {
+    @Test func `a rename accepts the records of an earlier run and refuses different ones`() async throws {
         let chain = MigrationChain {
             Self.first
             ModelMigration("V2") {

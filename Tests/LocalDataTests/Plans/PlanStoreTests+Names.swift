@@ -8,11 +8,11 @@ import Testing
 @testable import LocalData
 @testable import LocalDataPlans
 
-/// Entities that take over names, and plans that take up what another plan began.
+/// Entities that reuse names, and plans that continue after another plan has failed.
 extension PlanStoreTests {
     // MARK: Names that were used before
 
-    @Test(arguments: Pair.all) func `an entity is removed, and another gets its name`(pair: Pair) async throws {
+    @Test(arguments: Pair.all) func `a removed entity leaves its name free for another entity`(pair: Pair) async throws {
         let chain = MigrationChain {
             ModelMigration("V1") {
                 AddEntity("a", in: pair.first) { AddAttribute("id", attributeType: .string) }
@@ -44,7 +44,7 @@ extension PlanStoreTests {
     }
 
     @Test(.slow("two programs meet at each of their changes"), arguments: Pair.all)
-    func `a program that is late with a plan takes nothing that was written after it`(pair: Pair) async throws {
+    func `a program that finishes a plan late leaves later records unchanged`(pair: Pair) async throws {
         func chain(_ second: SchemaPlan.EntityChange) -> MigrationChain {
             MigrationChain {
                 ModelMigration("V1") { AddEntity("a", in: pair.first) { AddAttribute("id", attributeType: .string) } }
@@ -54,13 +54,13 @@ extension PlanStoreTests {
         }
         let changes = [RemoveEntity("a", in: pair.first).change, RenameEntity("a", to: "b", in: pair.first).change]
         for change in changes {
-            // Some of the changes; all of them in a long search.
+            // Stops at some of the changes, and at all of them in a long search.
             let step = max(1, Int(3 / LawSettings().factor))
             var number = 1 - step
             while number < 100 {
                 number += step
                 let machine = TestMachine()
-                // More than one page.
+                // Two records, so that the plan changes more than one.
                 for id in 0..<2 { try await machine.launch().set(record("\(id)"), in: documents("a", pair.first)) }
                 let catalog = TestCatalog([.collection(documents("a", pair.first)), .collection(documents("b", pair.second))])
                 let policy = MigrationPolicy.incremental(chain(change))
@@ -109,7 +109,7 @@ extension PlanStoreTests {
         ])
     }
 
-    @Test func `a plan that failed half way, in another order, skips nothing`() async throws {
+    @Test func `a corrected plan in another order skips no change of a partly applied plan`() async throws {
         let domain = StorageDomain.encryptedSQLite(database: "one")
         let machine = try await Self.begun("a", at: domain)
         let faulty = Self.models([
@@ -118,7 +118,7 @@ extension PlanStoreTests {
             UpdateEntity("c") { UpdateAttribute("text", attributeType: .integer) }.change,
         ])
         let catalog = TestCatalog([.collection(documents("b", domain, version: 2)), .collection(documents("c", domain, version: 2))])
-        // What is written meanwhile makes the step fail after its first part.
+        // The backend fails from its fourth change on, so the step fails after its first part.
         let failing = machine.launch()
         _ = try? await failing.value(for: textKey("any", domain))
         machine.backends(of: domain).last?.inject(.fail(BackendError(.init("test"), "out of order")), at: 4, of: .apply, repeats: true)
@@ -138,7 +138,7 @@ extension PlanStoreTests {
         }
     }
 
-    @Test func `a plan that takes up what another began strands nothing`() async throws {
+    @Test func `a plan that continues another plan loses no records`() async throws {
         let domain = StorageDomain.encryptedSQLite(database: "one")
         let machine = try await Self.begun("a", at: domain)
         let wrong = Self.models([
@@ -148,7 +148,7 @@ extension PlanStoreTests {
         let catalog = TestCatalog([.collection(documents("b", domain)), .collection(documents("c", domain, version: 2))])
         let failing = machine.launch()
         _ = try? await failing.value(for: textKey("any", domain))
-        // The check is what finds it before anything is written; a record that comes meanwhile is met later.
+        // The program stops after its second change, so the plan has begun and is not complete.
         machine.backends(of: domain).last?.inject(.stopAfterwards, at: 2, of: .apply)
         let begins = Self.models([
             RenameEntity("a", to: "b").change, UpdateEntity("c") { UpdateAttribute("text", to: "title") }.change,

@@ -8,7 +8,7 @@ import Testing
 @testable import LocalData
 @testable import LocalDataPlans
 
-/// What becomes of records: older programs, unknown attributes, places, lifetimes and seals.
+/// How plans treat records: older programs, unknown attributes, domains, lifetimes and sealed values.
 extension PlanStoreTests {
     // MARK: Older programs
 
@@ -24,7 +24,7 @@ extension PlanStoreTests {
         },
     ]
 
-    @Test(arguments: [0, 1, 2, 3]) func `an older program does not let a newer one repeat its steps`(way: Int) async throws {
+    @Test(arguments: [0, 1, 2, 3]) func `an older program is refused, and a newer one does not repeat its steps`(way: Int) async throws {
         let domain = StorageDomain.encryptedSQLite(database: "one")
         let machine = TestMachine()
         try await machine.launch().set(record("1"), in: documents("a", domain))
@@ -53,7 +53,7 @@ extension PlanStoreTests {
 
     // MARK: Attributes that the plan does not know
 
-    @Test func `a new name never takes the place of an attribute that the plan does not know`() async throws {
+    @Test func `a renamed attribute never replaces an attribute that the plan does not know`() async throws {
         let domain = StorageDomain.encryptedSQLite(database: "one")
         let chain = MigrationChain {
             ModelMigration("V1") {
@@ -81,7 +81,7 @@ extension PlanStoreTests {
 
     // MARK: Places
 
-    @Test func `what a plan says of a place is not forgotten by a later word, and not ignored`() async throws {
+    @Test func `the domain that a plan names for an entity applies to later steps, and a contradiction is refused`() async throws {
         let (first, second) = (StorageDomain.encryptedSQLite(database: "one"), StorageDomain.encryptedSQLite(database: "two"))
         let chain = MigrationChain {
             ModelMigration("V1") {
@@ -111,7 +111,7 @@ extension PlanStoreTests {
         #expect(try await other.launch().slots(first, "a") == before)
     }
 
-    @Test func `a copy to a place that protects less is refused before the first write`() async throws {
+    @Test func `a copy to a domain with weaker protection is refused before the first write`() async throws {
         let (sealed, plain) = (StorageDomain.encryptedSQLite(database: "one"), StorageDomain.userDefaults(suite: "one"))
         let chain = MigrationChain {
             ModelMigration("V1") {
@@ -141,7 +141,7 @@ extension PlanStoreTests {
 
     // MARK: What records carry
 
-    @Test(arguments: Pair.all) func `a record keeps the time that it has left, and an expired one comes nowhere`(pair: Pair) async throws {
+    @Test(arguments: Pair.all) func `a record keeps its remaining lifetime, and an expired record is not copied`(pair: Pair) async throws {
         let chain = MigrationChain {
             ModelMigration("V1") { AddEntity("a", in: pair.first) { AddAttribute("id", attributeType: .string) } }
             ModelMigration("V2") {
@@ -169,7 +169,7 @@ extension PlanStoreTests {
         }
     }
 
-    @Test func `a sealed value in a property list is changed, renamed and copied, and stays sealed`() async throws {
+    @Test func `a sealed value in a property list stays sealed when it is changed, renamed and copied`() async throws {
         let stage = try Stage()
         let domain = StorageDomain.userDefaults(suite: "main")
         func key(_ name: String, _ version: Int) -> StorageKey<[String: String]> {
@@ -207,7 +207,7 @@ extension PlanStoreTests {
         #expect(try stage.traces(of: "s3cr3t-in-a-plan") == [])
     }
 
-    @Test func `a value that another program wrote in a property list is changed in its place`() async throws {
+    @Test func `a plan converts a value that another program wrote in a property list`() async throws {
         let stage = try Stage()
         let domain = StorageDomain.userDefaults(suite: "main")
         try stage.writePropertyList(["user": ["age": "20", "name": "x"]], suite: "main")
@@ -229,7 +229,7 @@ extension PlanStoreTests {
 
     // MARK: Faulty plans
 
-    @Test(arguments: Pair.all) func `a faulty plan is refused before the first write, in every arrangement`(pair: Pair) async throws {
+    @Test(arguments: Pair.all) func `a faulty plan is refused before the first write, for every pair of stores`(pair: Pair) async throws {
         let program = Program(pair: pair)
         let faults: [(name: String, change: SchemaPlan.EntityChange)] = [
             ("UpdateEntity strangers", UpdateEntity("strangers", in: pair.first) { RemoveAttribute("text") }.change),

@@ -8,9 +8,9 @@ import Testing
 @testable import LocalData
 @testable import LocalDataPlans
 
-/// Plans over catalogs whose entities are in several stores, in every arrangement of two.
+/// Plans for catalogs whose entities are in two stores, for several pairs of stores.
 @Suite(.inTurn) struct PlanStoreTests {
-    /// Two stores that a catalog has its entities in.
+    /// The two stores of a catalog.
     struct Pair: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let first: StorageDomain
@@ -31,7 +31,8 @@ import Testing
         static let onDisk = Array(all.filter { $0.first.kind != .keychain && $0.second.kind != .keychain })
     }
 
-    /// A program that copies, renames, changes and removes, within a store and from the first to the second.
+    /// A program whose plan copies, renames, changes and removes entities, within a store and from the first to the
+    /// second.
     struct Program {
         let pair: Pair
         var ids = 3
@@ -118,7 +119,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Pair.all) func `a plan over two stores ends as it says`(pair: Pair) async throws {
+    @Test(arguments: Pair.all) func `a plan over two stores reaches its declared state`(pair: Pair) async throws {
         let machine = TestMachine()
         let program = Program(pair: pair, ids: 300)
         try await program.fill(machine.launch())
@@ -129,7 +130,7 @@ import Testing
     }
 
     #if SQLite
-        @Test(arguments: Pair.onDisk) func `a plan over two stores on disk ends as it says`(pair: Pair) async throws {
+        @Test(arguments: Pair.onDisk) func `a plan over two stores on disk reaches its declared state`(pair: Pair) async throws {
             try await Place.sealedDatabase.withLaunches { launch, _ in
                 let program = Program(pair: pair)
                 try await program.fill(launch())
@@ -140,7 +141,7 @@ import Testing
     #endif
 
     #if SQLite && Keyring && os(Linux)
-        @Test(.slow("every change costs a write of the keyring")) func `a plan over a real keyring and a database ends as it says`()
+        @Test(.slow("every change costs a write of the keyring")) func `a plan over a keyring and a database reaches its declared state`()
             async throws
         {
             let stage = try Stage(keyring: true)
@@ -169,13 +170,14 @@ import Testing
     // MARK: Killed
 
     @Test(.slow("a plan is killed at each of its changes"), arguments: Pair.all)
-    func `a plan over two stores that was killed at any change goes on and ends as it says`(
+    func `a plan over two stores that is killed at any change continues and reaches its declared state`(
         pair: Pair
     ) async throws {
         let program = Program(pair: pair, ids: 2)
         for domain in Set([pair.first, pair.second]) {
             for (index, fault) in [StorageFault.stop, .stopAfterwards, .loseAnswer, .unavailable, .locked].enumerated() {
-                // Some of the changes, and fewer for what differs less; all of them in a long search.
+                // Stops at some of the changes, and at fewer for the last three faults, which do not stop the program.
+                // A long search stops at all changes.
                 let step = max(1, Int(Double(index < 2 ? 5 : 20) / LawSettings().factor))
                 var number = -index % step
                 while true {
@@ -207,10 +209,10 @@ import Testing
     // MARK: Two programs
 
     @Test(.slow("two programs meet at each of their changes"), arguments: Pair.all)
-    func `of two programs that run a plan at once both end as it says`(pair: Pair) async throws {
+    func `two programs that run one plan at the same time both reach its declared state`(pair: Pair) async throws {
         let program = Program(pair: pair, ids: 2)
         for domain in Set([pair.first, pair.second]) {
-            // Some of the changes; all of them in a long search.
+            // Stops at some of the changes, and at all of them in a long search.
             let step = max(1, Int(3 / LawSettings().factor))
             var number = 1 - step
             while number < 200 {
@@ -239,7 +241,7 @@ import Testing
         }
     }
 
-    /// Whether a run came to the gate before it ended.
+    /// Returns whether a run reached the gate before it ended.
     static func first(_ arrival: Task<Void, Never>, _ running: Task<Void, any Error>) async -> Bool {
         await withTaskGroup(of: Bool.self) { group in
             let gate = AsyncStream<Bool>.makeStream()

@@ -6,7 +6,7 @@ import Testing
 @testable import LocalData
 @testable import LocalDataPlans
 
-/// Plans that cannot be used: each is refused before the first write, and the message names the place.
+/// Invalid plans: each is refused before the first write, and the error names the faulty step.
 @Suite(.inTurn) struct PlanValidationTests {
     struct Faulty: Sendable, CustomTestStringConvertible {
         let name: String
@@ -167,7 +167,7 @@ import Testing
         }
     }
 
-    @Test func `an entity with a chain of its own is refused, and one whose place nobody knows`() async throws {
+    @Test func `an entity with a separate version chain, or with an ambiguous domain, is refused`() async throws {
         let (one, two) = (StorageDomain.memory("one"), StorageDomain.memory("two"))
         let chain = MigrationChain([Self.v1, Self.sound])
         let evolving = documents("notes", one).evolving(Evolution.from(version: 1).to { $0.remove("list") })
@@ -179,7 +179,7 @@ import Testing
         try await expectRefusal(twice, .incremental(chain), "several keys or collections")
     }
 
-    @Test func `a configuration that is not declared, or that a plan reaches out of, is refused`() async throws {
+    @Test func `an undeclared configuration, and a plan that changes entities outside of one, are refused`() async throws {
         let domain = StorageDomain.memory("one")
         let keys: [AnyStorageKey] = [.collection(documents("notes", domain)), .collection(documents("copy", domain))]
         let entities = [EntityDescription("notes"), EntityDescription("copy")]
@@ -194,7 +194,7 @@ import Testing
 }
 
 extension PlanValidationTests.Faulty {
-    /// The same, where the message names the chain and not a step.
+    /// Returns this case for an error that names the migration chain and no step.
     fileprivate var withoutStep: Self {
         Self(
             name: name, policy: policy, schema: schema, version: version,

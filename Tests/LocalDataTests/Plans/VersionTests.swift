@@ -6,7 +6,7 @@ import LocalDataVocabulary
 import TestSupport
 import Testing
 
-/// Two programs over one store: the one of version 1 still runs after the one of version 2 has migrated.
+/// Two versions of a program that use one store: version 1 still runs after version 2 has migrated it.
 @Suite(.inTurn) struct VersionTests {
     // MARK: The two programs
 
@@ -34,7 +34,7 @@ import Testing
     static func oldKey(_ domain: StorageDomain) -> StorageKey<OldNote> { key(domain, "single") }
     static func newKey(_ domain: StorageDomain) -> StorageKey<Note> { key(domain, "single").version(2) }
 
-    /// The ways in which a policy says how version 1 becomes version 2.
+    /// The kinds of policy that define how version 1 becomes version 2.
     enum Way: CaseIterable, Sendable {
         case chain, adHoc, inferred
 
@@ -76,7 +76,7 @@ import Testing
     // MARK: What the older program writes is found
 
     @Test(arguments: Place.allCases, Way.allCases)
-    func `what an older program sets after the migration is read in the new shape, and the next sweep writes it back`(
+    func `a value that an older program sets after the migration is read converted, and the next sweep writes it back`(
         place: Place, way: Way
     ) async throws {
         try await place.withLaunches { launch, domain in
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases, Way.allCases)
-    func `a relaunch with the plan brings over what an older program has set, although the stamp is current`(
+    func `a relaunch converts the values that an older program has set, although the plan is complete`(
         place: Place, way: Way
     ) async throws {
         try await place.withLaunches { launch, domain in
@@ -122,7 +122,8 @@ import Testing
         }
     }
 
-    /// Expects what a program of version 2 without a way from version 1 can read: everything has version 2.
+    /// Expects that every value has version 2. The router has no steps from version 1, so it cannot read an older
+    /// value.
     private static func expectAllNew(_ router: StorageRouter, _ domain: StorageDomain, _ titles: [String: String]) async throws {
         var found: [String: String] = [:]
         for try await note in router.records(in: notes(domain)) { found[note.id] = note.title }
@@ -142,7 +143,7 @@ import Testing
 
     typealias Write = @Sendable (StorageRouter) async throws -> Void
 
-    /// Every way in which the older program can write over what the newer one stored.
+    /// Every call with which the older program can overwrite a value of the newer program.
     private static func writes(_ domain: StorageDomain) -> [(name: String, isOfKey: Bool, write: Write)] {
         let (note, other) = (OldNote(id: "1", name: "old"), OldNote(id: "2", name: "other"))
         let (key, notes) = (oldKey(domain), oldNotes(domain))
@@ -167,7 +168,7 @@ import Testing
         ]
     }
 
-    /// Lets the newer program store its values.
+    /// Stores the values of the newer program.
     private static func writeNew(_ router: StorageRouter, _ domain: StorageDomain, lifetime: Duration? = nil) async throws {
         let note = Note(id: "1", title: "new")
         try await router.set(note, in: notes(domain), lifetime: lifetime)
@@ -190,7 +191,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `a write of an older program over a value of a later version is refused, and the bytes stay`(place: Place) async throws {
+    func `an older program cannot overwrite a value of a later version, and the bytes stay unchanged`(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             try await Self.writeNew(launch(), domain)
             let before = try await launch().slots(domain, "notes")
@@ -202,7 +203,7 @@ import Testing
     }
 
     @Test(arguments: [StorageDomain.userDefaults(suite: "main"), .encryptedSQLite(database: "main")])
-    func `a value of a later version that arrives between an older program's look and its write is not replaced`(
+    func `a value of a later version that arrives between the read and the write of an older program is kept`(
         domain: StorageDomain
     ) async throws {
         for (name, _, write) in Self.writes(domain) {
@@ -242,14 +243,14 @@ import Testing
         }
     }
 
-    /// Expects that the older program has written the value of the key, or else the record, and only that one.
+    /// Expects that the older program has written only the value of the key, or else only the record.
     private static func expectOld(_ isOfKey: Bool, _ name: String, _ router: StorageRouter, _ domain: StorageDomain) async throws {
         #expect(try await router.value(for: oldKey(domain))?.name == (isOfKey ? "old" : nil), "\(name)")
         #expect(try await router.value("1", in: oldNotes(domain))?.name == (isOfKey ? nil : "old"), "\(name)")
     }
 
     @Test(arguments: Place.allCases)
-    func `a write that replaces later versions by name does so, and a removal needs no name for it`(place: Place) async throws {
+    func `a write that explicitly replaces later versions succeeds, and a removal needs no option for it`(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             let (key, notes, note) = (Self.oldKey(domain), Self.oldNotes(domain), OldNote(id: "1", name: "old"))
             let replacing: [Write] = [

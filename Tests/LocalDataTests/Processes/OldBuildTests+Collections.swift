@@ -4,11 +4,11 @@
     import TestSupport
     import Testing
 
-    /// A collection in a release window, between an earlier build and this one.
+    /// A collection in a release window that an earlier build and this build use at the same time.
     extension OldBuildTests {
         private struct Person: Codable, Sendable, Identifiable { var id: String, name: String }
 
-        @Test(arguments: ["people"]) func `both builds read and write the records of a collection, and add and remove some`(
+        @Test(arguments: ["people"]) func `both builds read, change, add and remove the records of a collection`(
             _ name: String
         ) async throws {
             let old = try OldProgram.start(stage)
@@ -39,7 +39,7 @@
                 let found = try await names(router)
                 #expect(found == ["a is third", "d is second", "e is third"])
             }
-            // While the older build still runs, another upgrade ends the window.
+            // Another upgrade ends the release window while the older build still runs.
             #expect(try await old.run("set", "\(name)/d", person("d", "fourth")) == "done")
             try await launch { router in
                 try await router.endReleaseWindow(in: persons)

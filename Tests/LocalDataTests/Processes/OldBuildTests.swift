@@ -4,9 +4,12 @@
     import TestSupport
     import Testing
 
-    /// A version 1 that is linked against an earlier build of this library, and a Foundation program, write between upgrades of a version 2 of today.
+    /// Version 1 of a program, linked against an earlier build of this library, and a program that uses Foundation.
     ///
-    /// The build of the property lists replaces values of later versions, and so does Foundation. The tests show what that costs, and that nothing is lost silently.
+    /// Both write between upgrades to version 2, which uses this build.
+    ///
+    /// The earlier build for property lists replaces values of later versions, and so does Foundation.
+    /// The tests show which values are overwritten then, and that no value is lost silently.
     /// `Scripts/check-old-build` builds the programs and runs the suite.
     @Suite(
         .inTurn, .slow("starts programs"), .tags(.process),
@@ -27,7 +30,7 @@
             try await router.shutdown()
         }
 
-        /// An upgrade: version 2 starts, sweeps, and ends.
+        /// Starts version 2, sweeps the key, runs the body and shuts the router down.
         func upgrade(_ key: AnyStorageKey, _ body: (StorageRouter, MigrationReport) async throws -> Void = { _, _ in }) async throws {
             try await launch { router in
                 let report = try await router.registerCatalog(TestCatalog([key]), migrateImmediately: true)
@@ -36,7 +39,7 @@
             }
         }
 
-        /// Expects what a program of today reads.
+        /// Expects that this build reads a value.
         func expect<Value: Equatable>(_ key: StorageKey<Value>, _ expected: Value) async throws {
             try await launch { router in
                 let value = try await router.get(key)
@@ -44,7 +47,7 @@
             }
         }
 
-        /// The contents of the quarantine, sorted.
+        /// The contents of the quarantine, as sorted texts.
         func quarantine(_ router: StorageRouter) async throws -> [String] {
             var texts: [String] = []
             for entry in try await router.audit().quarantine {
@@ -74,7 +77,7 @@
         }
 
         @Test(arguments: Winner.allCases)
-        func `what version 1 sets after an upgrade is the value or in quarantine, also where it is what was moved`(
+        func `a value that version 1 sets after an upgrade wins or is quarantined, even if it equals the moved value`(
             winner: Winner
         ) async throws {
             let old = try OldProgram.start(stage)
@@ -85,7 +88,7 @@
                 #expect(report.rows.map(\.state) == [.moved] && value)
                 try await router.set(false, for: key)
             }
-            // The same content again: a new write, which no fingerprint tells from the copy.
+            // Version 1 writes the same content again. Its fingerprint equals that of the moved copy.
             #expect(try await old.run("get", "flag") == "absent")
             #expect(try await old.run("set", "flag", "true") == "done")
             try await upgrade(.key(key)) { router, report in
@@ -97,7 +100,7 @@
             #expect(try await old.run("get", "flag") == "absent")
         }
 
-        @Test func `what version 1 sets after version 2 removed the value stays removed, and is in quarantine`() async throws {
+        @Test func `a value that version 1 sets after version 2 removed it stays removed and is quarantined`() async throws {
             let old = try OldProgram.start(stage)
             let key = feature(.destinationWins)
             #expect(try await old.run("set", "flag", "true") == "done")
@@ -110,14 +113,14 @@
             }
         }
 
-        @Test func `what a Foundation program writes between upgrades is the value or in quarantine`() async throws {
+        @Test func `a value that a Foundation program writes between upgrades is quarantined`() async throws {
             let key = textKey("town", database).moved(from: textKey("city", suite))
             try await setDefault("city", "Oslo")
             try await upgrade(.key(key)) { router, report in
                 #expect(report.rows.map(\.state) == [.moved])
                 try await router.set("Rome", for: key)
             }
-            // Once with the content that was moved, once with another: over a file that Foundation writes anew as a whole.
+            // Foundation rewrites the whole file: first with the content that was moved, then with another one.
             for (city, lost) in [("Oslo", ["Oslo"]), ("Graz", ["Graz", "Oslo"])] {
                 try await setDefault("city", city)
                 try await upgrade(.key(key)) { router, _ in
@@ -128,7 +131,7 @@
             }
         }
 
-        @Test func `version 1, Foundation and version 2 write the same list in turn`() async throws {
+        @Test func `version 1, Foundation and version 2 change the same property list in turn`() async throws {
             let old = try OldProgram.start(stage)
             let flag = testKey("flag", suite, of: Bool.self)
             #expect(try await old.run("set", "flag", "true") == "done")
@@ -150,7 +153,7 @@
 
         // MARK: A release window
 
-        @Test func `version 1 and version 2 read and write one truth in a release window, and nothing is lost at its end`() async throws {
+        @Test func `version 1 and version 2 share one value in a release window, and nothing is lost at its end`() async throws {
             let old = try OldProgram.start(stage, .databases)
             let key = textKey("modern token", .userDefaults(suite: "new"))
                 .moved(from: textKey("token", database), keeping: .untilReleased, options: MigrationOptions(allowsWeakerProtection: true))
@@ -182,7 +185,7 @@
             try await expect(key, "six")
         }
 
-        @Test func `version 1 writes a Boolean's old content anew in a release window, and that is the value`() async throws {
+        @Test func `an old Boolean value that version 1 writes again in a release window is the current value`() async throws {
             let old = try OldProgram.start(stage)
             let key = testKey("new flag", .userDefaults(suite: "new"), of: Bool.self)
                 .moved(from: testKey("flag", suite, of: Bool.self), keeping: .untilReleased)
@@ -195,7 +198,7 @@
             try await expect(key, false)
         }
 
-        @Test func `a Foundation program takes part in a release window`() async throws {
+        @Test func `a value of a Foundation program is kept up to date and read in a release window`() async throws {
             let key = textKey("town", .userDefaults(suite: "new")).moved(from: textKey("city", suite), keeping: .untilReleased)
             try await setDefault("city", "Oslo")
             try await upgrade(.key(key)) { router, _ in try await router.set("Rome", for: key) }
@@ -210,7 +213,7 @@
             }
         }
 
-        @Test func `version 1 reads data that version 2 sets in a release window`() async throws {
+        @Test func `version 1 and version 2 share a Data value in a release window`() async throws {
             let old = try OldProgram.start(stage, .databases)
             let key = testKey("image", .userDefaults(suite: "new"), of: Data.self)
                 .moved(
@@ -224,7 +227,7 @@
 
         // MARK: A value that stays in its place
 
-        @Test func `a value in one place goes from one version to the other and back, with a kill between`() async throws {
+        @Test func `version 1 and version 2 change the same slot in turn, with a kill between`() async throws {
             let key = textKey("token", database)
             var old = try OldProgram.start(stage, .databases)
             #expect(try await old.run("set", "token", "\"one\"") == "done")
@@ -251,7 +254,7 @@
             var stars = 0
         }
 
-        @Test func `version 1 neither reads nor replaces a later shape`()
+        @Test func `version 1 neither reads nor replaces a value of a later schema version`()
             async throws
         {
             let old = try OldProgram.start(stage, .databases)
@@ -270,7 +273,7 @@
 
         // MARK: Data
 
-        @Test func `both builds read and write data`()
+        @Test func `both builds read and write Data values`()
             async throws
         {
             let old = try OldProgram.start(stage, .databases)
@@ -282,20 +285,20 @@
         }
     }
 
-    /// The program that is linked against an earlier build.
+    /// The program that is linked against an earlier build of this library.
     enum OldProgram {
-        /// Which earlier build: each is the first or last one of interest for a kind of store.
+        /// An earlier build. Each is the first or the last build with a certain behavior of one kind of store.
         enum Build: String, CaseIterable {
-            /// The last build without a check of versions: its program can replace a record of a later version.
+            /// The last build without a version check: its program can replace a record of a later schema version.
             case lists = "LOCALDATA_OLD_PROGRAM"
-            /// The first one that writes databases of format 1.
+            /// The first build that writes databases of format 1.
             case databases = "LOCALDATA_OLD_DATABASE_PROGRAM"
 
             /// The path of the program; nil if it was not built.
             var path: String? { ProcessInfo.processInfo.environment[rawValue] }
         }
 
-        /// Whether all of them were built.
+        /// Whether the programs of all earlier builds were built.
         static var isBuilt: Bool { Build.allCases.allSatisfy { $0.path != nil } }
 
         static func start(_ stage: Stage, _ build: Build = .lists) throws -> RunningProgram {

@@ -4,13 +4,15 @@ import LocalData
 import TestSupport
 import Testing
 
-/// Several processes on one pair of property lists, and processes that are killed.
+/// Several processes that use the same two property lists, and processes that are killed.
 @Suite(.inTurn, .serialized, .slow("kills processes at many places"), .tags(.process)) struct ProcessTests {
     func seed(_ stage: Stage, _ count: Int) throws {
         try stage.writePropertyList(Dictionary(uniqueKeysWithValues: (0..<count).map { ("old-\($0)", "value \($0)") }), suite: "legacy")
     }
 
-    /// What stands in both property lists, by number: each value must stand in one of them, or in both while it moves, and be right.
+    /// Returns the numbers of the values in the legacy property list and in the new one.
+    ///
+    /// Expects that each value is correct. A value can be in both lists while it moves.
     func inventory(_ stage: Stage) throws -> (old: Set<Int>, new: Set<Int>) {
         func numbers(_ suite: String, _ prefix: String) throws -> Set<Int> {
             Set(
@@ -23,12 +25,12 @@ import Testing
         return (try numbers("legacy", "old-"), try numbers("modern", "key-"))
     }
 
-    @Test func `two processes that migrate one catalog at once move every value once`() async throws {
+    @Test func `two processes that migrate one catalog at once move every value exactly once`() async throws {
         let stage = try Stage()
         let count = 3_000
         try seed(stage, count)
         let workers = [try stage.worker(), try stage.worker()]
-        // Both are ready before either begins, and they begin at opposite ends.
+        // Both processes are ready before either starts, and they start at opposite ends.
         #expect(try await workers[0].run("register", "\(count)") == "done")
         #expect(try await workers[1].run("register", "\(count)", "reversed") == "done")
         async let first = workers[0].ask(untilAnswer: "sweep")
@@ -43,7 +45,7 @@ import Testing
         print("two processes moved \(moved[0]) and \(moved[1]) of \(count) values")
     }
 
-    @Test func `kill -9 in the middle of a sweep, again and again: nothing is lost, nothing is twice`() async throws {
+    @Test func `kill -9 during a sweep loses and duplicates no value`() async throws {
         let rounds = 2
         let count = 1_300
         var landed = 0
@@ -53,8 +55,9 @@ import Testing
             try seed(stage, count)
             let worker = try stage.worker()
             #expect(try await worker.run("register", "\(count)") == "done")
-            // The kill comes after a number of progress lines that differs from round to round. Property lists are written a thousand keys at a time: the worker, which is at
-            // most 500 lines ahead, has not begun with the last of them.
+            // The kill follows a number of progress lines that differs from round to round. Property lists are written
+            // in groups of a thousand keys, and the worker is at most 500 lines ahead. So it has not started with the
+            // last group.
             try await worker.kill(during: "sweep", after: 1 + (round * 97) % (count - 1_100))
             let (old, new) = try inventory(stage)
             #expect(old.union(new) == Set(0..<count), "round \(round): lost \(Set(0..<count).subtracting(old).subtracting(new).count)")
@@ -74,7 +77,7 @@ import Testing
         print("moved by the time of the kill: " + (0...10).map { "\($0 * 10)%: \(histogram[$0] ?? 0)" }.joined(separator: "  "))
     }
 
-    @Test func `an update in two processes loses no increment`() async throws {
+    @Test func `updates in two processes lose no increment`() async throws {
         let stage = try Stage()
         let workers = [try stage.worker(), try stage.worker()]
         async let first = workers[0].run("increment", "200")

@@ -4,7 +4,7 @@
     import TestSupport
     import Testing
 
-    /// Processes that are killed while they change the shape or the type of a thousand records in an encrypted database.
+    /// Processes that are killed while they convert or retag 300 records in an encrypted database.
     @Suite(.inTurn, .serialized, .slow("kills processes at many places"), .tags(.process)) struct RecordProcessTests {
         private static let count = 300
 
@@ -12,9 +12,10 @@
 
         private var environment: [String: String] { ProcessInfo.processInfo.environment.filter { $0.key != "XDG_DATA_HOME" } }
 
+        /// Kills two processes in a command, one after the other, and expects that a third process completes it.
         /// - Parameters:
-        ///   - lines: How many lines of progress an undisturbed run writes.
-        ///   - rounds: How often a process is killed, each time somewhere else.
+        ///   - lines: The number of progress lines of a run that is not killed.
+        ///   - rounds: The number of rounds. The first process is killed at another line in each round.
         private func kill(
             during command: String, lines: Int, rounds: Int, before: [String], check: String
         ) async throws {
@@ -24,7 +25,7 @@
                 let first = try worker(stage)
                 for step in ["records-seed"] + before { _ = try await first.ask(untilAnswer: "\(step) \(Self.count)") }
                 try await first.kill(during: command, after: 1 + round * (lines - 2) / (rounds - 1))
-                // A second process is killed in what the first one left.
+                // The second process continues the work of the first one and is killed, too.
                 let second = try worker(stage)
                 try await second.kill(during: command, after: 1 + (round * 37) % 200)
                 let third = try worker(stage)
@@ -38,11 +39,11 @@
             print("\(command): killed \(interrupted) times at places all over the run, and each time a second one")
         }
 
-        @Test func `kill -9 at every step of a chain of three over 300 records: resumes, nothing lost, nothing twice`() async throws {
+        @Test func `kill -9 during a chain of three steps over 300 records loses and duplicates no record`() async throws {
             try await kill(during: "records-evolve", lines: 3 * Self.count, rounds: 3, before: [], check: "records-check")
         }
 
-        @Test func `kill -9 in migrateAll over 300 records: resumes, nothing lost, nothing twice`() async throws {
+        @Test func `kill -9 during migrateAll over 300 records loses and duplicates no record`() async throws {
             try await kill(
                 during: "records-retag", lines: 2 * Self.count, rounds: 3, before: ["records-evolve"], check: "records-check-retagged")
         }

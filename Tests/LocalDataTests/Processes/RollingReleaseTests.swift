@@ -3,9 +3,12 @@ import LocalData
 import TestSupport
 import Testing
 
-/// Two releases of one program at once, as processes that are killed: release 2 keeps the older place of a value up to date.
+/// Two releases of one program that run at the same time, as processes that are killed.
+///
+/// Release 2 keeps the legacy location of a value up to date.
 @Suite(.inTurn, .serialized, .slow("starts programs"), .tags(.process)) struct RollingReleaseTests {
-    /// The number of the last write that was acknowledged, for a program that was killed or has ended.
+    /// Lets a program write values and returns the number of the last acknowledged one. Kills the program after `kill`
+    /// writes.
     private func write(_ program: RunningProgram, _ release: String, _ tag: String, count: Int, killAfter kill: Int?) async throws -> Int {
         var line = try await program.ask("\(release) \(tag) \(count)")
         var seen = 0
@@ -21,8 +24,7 @@ import Testing
         return seen
     }
 
-    @Test func `both releases write at once, and one is killed: what is read in the end was acknowledged last by one of them`() async throws
-    {
+    @Test func `after concurrent writes and a kill, both releases read a value that one of them wrote last`() async throws {
         let stage = try Stage()
         for round in 0..<3 {
             let programs = [try stage.worker(), try stage.worker()]
@@ -31,14 +33,14 @@ import Testing
             async let first = write(programs[0], "release1", "a\(round)", count: 40, killAfter: killed == 0 ? kill : nil)
             async let second = write(programs[1], "release2", "b\(round)", count: 40, killAfter: killed == 1 ? kill : nil)
             let last = (try await first, try await second)
-            // The one that was killed may have gone on for a while after the last line that was read.
+            // The killed program may have written more values after the last line that was read.
             let possible = Set((last.0...40).map { "value a\(round)-\($0)" } + (last.1...40).map { "value b\(round)-\($0)" })
             let (release1, release2) = (try stage.worker(), try stage.worker())
             #expect(try await release2.run("release2", "sweep") == "true")
             let value = try await release2.run("release2", "get")
             #expect(possible.contains(value), "round \(round): \(value) after \(last)")
             #expect(try await release1.run("release1", "get") == value, "round \(round)")
-            // From here on each sees the other's writes at once.
+            // From here on, each release reads the writes of the other one at once.
             #expect(try await write(release1, "release1", "c\(round)", count: 1, killAfter: nil) == 1)
             #expect(try await release2.run("release2", "get") == "value c\(round)-1")
             #expect(try await write(release2, "release2", "d\(round)", count: 1, killAfter: nil) == 1)

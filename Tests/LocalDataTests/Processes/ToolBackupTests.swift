@@ -5,7 +5,7 @@
     import TestSupport
     import Testing
 
-    /// Backups and exports by the tool `localdata`.
+    /// Backups and exports with the `localdata` tool.
     @Suite(.inTurn, .slow("starts programs"), .tags(.process)) struct ToolBackupTests: ToolUser {
         let folder: TemporaryDirectory
 
@@ -16,7 +16,7 @@
                 try Program.built("localdata"), owned(arguments) + ["--root", folder.file(root)], environment: environment, input: input)
         }
 
-        @Test func `the tool backs up what a service has written, and refuses to make an empty backup`() async throws {
+        @Test func `the tool backs up the stores of a service and refuses to make an empty backup`() async throws {
             var configuration = StorageConfiguration.service(applicationID: "com.example.service")
             configuration.runtime.host.environment = ["STATE_DIRECTORY": try folder.folder("state")]
             let router = StorageRouter(configuration: configuration)
@@ -46,7 +46,7 @@
             #expect(wrong.status != 0 && wrong.stderr.contains("--app-id com.example.service"), "\(wrong)")
         }
 
-        @Test func `a backup is made, verified and restored, and its passphrase is no argument`() async throws {
+        @Test func `a backup is made, verified and restored, and its passphrase comes from standard input`() async throws {
             #expect(try await run("root", "set", "sqlite:main", "a", input: "secret").status == 0)
             #expect(try await run("root", "set", "defaults:settings", "b", input: "plain").status == 0)
             let file = folder.file("kit")
@@ -65,7 +65,7 @@
             #expect(try await run("third", "restore", file).status == 64)
         }
 
-        @Test func `an older file is refused by the program's anchor, and accepted on purpose`() async throws {
+        @Test func `an older database file is refused by its freshness anchor, and accepted only with an option`() async throws {
             let (anchor, database) = (folder.file("anchors/main"), folder.file("root") + "/data/databases/main.sqlite")
             func verify(_ more: String...) async throws -> ProgramResult {
                 try await TestSupport.run(
@@ -89,7 +89,7 @@
             #expect(try await run("root", "get", "sqlite:main", "a", "--reveal").stdout == "older\n")
         }
 
-        @Test func `a backup of something damaged is made, says so, and so does its restore`() async throws {
+        @Test func `a backup and a restore of a damaged database report the damage`() async throws {
             #expect(try await run("root", "set", "sqlite:main", "a", input: "secret").status == 0)
             #expect(try await run("root", "set", "sqlite:other", "b", input: "secret").status == 0)
             let (file, database) = (folder.file("kit"), folder.file("root") + "/data/databases/main.sqlite")
@@ -103,7 +103,7 @@
             #expect(try await run("other", "get", "sqlite:other", "b", "--reveal").stdout == "secret\n")
         }
 
-        @Test func `values are exported as lines, and imported where there is nothing`() async throws {
+        @Test func `values are exported as lines, and an import keeps existing values unless it may replace them`() async throws {
             #expect(try await run("root", "set", "sqlite:main", "a", input: "secret").status == 0)
             #expect(try await run("root", "set", "sqlite:main", "b", "--from-json", input: "[1, 2.5, null]").status == 0)
             let lines = try await run("root", "export", "sqlite:main", "--as-plaintext-that-anyone-can-read")
@@ -117,7 +117,7 @@
             #expect(try await run("root", "export", "sqlite:main").status == 64)
         }
 
-        @Test func `the key of a source is rotated, and the older one stays for single values`() async throws {
+        @Test func `a rotation keeps the older key of a source for values that are sealed one by one`() async throws {
             #expect(try await run("root", "set", "sqlite:main", "a", input: "secret").status == 0)
             let key = folder.file("root") + "/data/sealing-key"
             let before = String(decoding: try fileBytes(key), as: UTF8.self)

@@ -4,13 +4,14 @@
     import TestSupport
     import Testing
 
-    /// What the tool `localdata` prints, and what it refuses to take from a command line.
+    /// The output of the `localdata` tool, and the input that it refuses.
     @Suite(.inTurn, .slow("starts programs"), .tags(.process)) struct ToolOutputTests: ToolUser {
         let folder: TemporaryDirectory
 
         init() throws { folder = try TemporaryDirectory() }
 
-        /// What a program that writes property lists could have chosen: it moves the cursor, hides text, and reverses its order.
+        /// A text that an attacker can store in a property list. Its control characters move the cursor, hide text and
+        /// reverse it.
         private let hostile = "a\u{1B}]0;title\u{7}\u{9B}2J\u{202E}z"
         private let escaped = #"a\u{1b}]0;title\u{7}\u{9b}2J\u{202e}z"#
 
@@ -24,7 +25,7 @@
             return try JSONSerialization.jsonObject(with: Data(result.stdout.utf8), options: .fragmentsAllowed) as? NSObject
         }
 
-        @Test func `a value is no argument, and a stray one changes nothing`() async throws {
+        @Test func `a value is not accepted as an argument, and a stray argument changes nothing`() async throws {
             let refused = try await tool("set", "defaults:new", "a", "hunter2")
             #expect(refused.status == 64)
             #expect(!FileManager.default.fileExists(atPath: folder.file("root/preferences/new.plist")))
@@ -32,7 +33,7 @@
             #expect(help.stdout.contains("<name>") && !help.stdout.contains("<value>"), "\(help.stdout)")
         }
 
-        @Test func `a value that is typed is not shown, and Control-C stores nothing`() async throws {
+        @Test func `a typed value is not shown, and Control-C stores nothing`() async throws {
             let set = try await onTerminal("set", "defaults:new", "a", answers: ["hunter2\n"])
             #expect(set.status == 0 && set.stdout.contains("Value of a: ") && !set.stdout.contains("hunter2"), "\(set.stdout)")
             #expect(try await tool("get", "defaults:new", "a", "--reveal").stdout == "hunter2\n")
@@ -40,7 +41,7 @@
             #expect(try await tool("get", "defaults:new", "b").status == 1)
         }
 
-        @Test func `a terminal gets no control character of a name or a value`() async throws {
+        @Test func `a terminal gets no control characters from names or values`() async throws {
             try write([hostile: "x", "plain": hostile, "data": Data("x\u{1B}y".utf8), "lines": "one\n\ttwo\u{1B}"])
             let commands = [
                 ["list", "defaults:old"], ["get", "defaults:old", hostile], ["get", "defaults:old", "plain", "--reveal"],
@@ -54,12 +55,12 @@
             #expect(try await onTerminal(["list", "defaults:old"], answers: []).stdout.contains(escaped))
             #expect(try await onTerminal(["get", "defaults:old", "plain", "--reveal"], answers: []).stdout.contains(escaped))
             #expect(try await onTerminal(commands[4], answers: []).stdout.contains("one\r\n\ttwo\\u{1b}"))
-            // Programs that read the output get the bytes.
+            // A program that reads the output gets the unchanged bytes.
             #expect(try await tool("get", "defaults:old", "plain", "--reveal").stdout == hostile + "\n")
             #expect(try await tool("list", "defaults:old").stdout.contains(hostile + "\n"))
         }
 
-        @Test func `bytes that are no text are refused as an argument, an input and an answer`() async throws {
+        @Test func `invalid UTF-8 is refused as an argument, as input and as a typed answer`() async throws {
             let program = try Program.built("localdata")
             let script = "exec \"$0\" set defaults:new \"$(printf 'a\\377')\" --root \"$1\""
             let argument = try await run(
@@ -110,7 +111,7 @@
             #expect((aside?["copy"] as? String)?.hasSuffix(".plist") == true)
         }
 
-        @Test func `JSON for programs holds no control character`() async throws {
+        @Test func `JSON output contains no control characters`() async throws {
             try write([hostile: "x", "plain": hostile])
             for command in [["list", "defaults:old"], ["get", "defaults:old", "plain", "--reveal"]] {
                 let result = try await run(
@@ -120,17 +121,18 @@
             }
         }
 
-        @Test func `an error in JSON says the code, the name and the exit status`() async throws {
+        @Test func `an error in JSON contains the code, the name and the exit status`() async throws {
             let missing = try await tool("get", "defaults:old", "none", "--json")
             #expect(missing.status == 1 && missing.stdout.isEmpty)
             let error = try JSONSerialization.jsonObject(with: Data(missing.stderr.utf8)) as? NSDictionary
             #expect(error?["error"] as? String == "notFound" && error?["name"] as? String == "none" && error?["status"] as? Int == 1)
         }
 
-        @Test(.enabled(if: geteuid() == 0, "changes users")) func `a program with the rights of another user believes no variable`()
+        @Test(.enabled(if: geteuid() == 0, "changes users")) func `a set-user-id program ignores environment variables`()
             async throws
         {
-            // Its effective user is root, its real one is not: as a set-user-id program that somebody else starts.
+            // The effective user is root and the real user is not, as in a set-user-id program that another user
+            // starts.
             let result = try await run(
                 "setpriv", ["--ruid", "65534", try Program.built("localdata"), "get", "defaults:never", "nothing"],
                 environment: environment)

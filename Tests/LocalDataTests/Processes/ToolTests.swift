@@ -6,13 +6,13 @@
     import TestSupport
     import Testing
 
-    /// The tool `localdata`, as a program of its own: encrypted databases and their keys.
+    /// The `localdata` tool, run as a separate program: encrypted databases and their keys.
     @Suite(.inTurn, .slow("starts programs"), .tags(.process)) struct ToolTests: ToolUser {
         let folder: TemporaryDirectory
 
         init() throws { folder = try TemporaryDirectory() }
 
-        @Test func `a new key is one line, another one each time, and made from the runtime's randomness`() async throws {
+        @Test func `a new key is one line, differs each time and uses the random source of the runtime`() async throws {
             let program = try Program.built("localdata")
             let (first, second) = (try await run(program, ["key", "new"]), try await run(program, ["key", "new"]))
             #expect(first.stdout != second.stdout)
@@ -42,7 +42,7 @@
             #expect(try await tool("get", "sqlite:documents", "note", "--credential", "vault").status == 1)
         }
 
-        @Test func `a database gets another data key, and its values stay`() async throws {
+        @Test func `a rotation of the data key of a database keeps its values`() async throws {
             try await provideKey("vault")
             #expect(try await tool("set", "sqlite:documents", "note", "--credential", "vault", input: "under the stone\n").status == 0)
             let rotated = try await tool("rotate", "sqlite:documents", "--credential", "vault", "--json")
@@ -52,7 +52,7 @@
             #expect(try await tool("rotate", "defaults:any", "--credential", "vault").status == 69)
         }
 
-        @Test func `a damaged row is listed beside the others, exported, set aside and removed by its handle`() async throws {
+        @Test func `a damaged row is reported, exported, set aside and removed by its handle`() async throws {
             try await provideKey("vault")
             for name in ["one", "two", "three"] {
                 #expect(try await tool("set", "sqlite:documents", name, "--credential", "vault", input: "abc").status == 0)
@@ -82,7 +82,7 @@
             #expect(try await tool("damaged", "remove", "sqlite:documents", "none", "--credential", "vault").status == 64)
         }
 
-        @Test func `a database is verified, and a removed row is told by the exit status`() async throws {
+        @Test func `a database is verified, and a removed row changes the exit status`() async throws {
             try await provideKey("vault")
             let none = try await tool("verify", "sqlite:documents", "--credential", "vault")
             #expect(none.status == 0 && none.stdout == "There is no database yet.\n", "\(none.stderr)")
@@ -105,7 +105,7 @@
 
         private struct Named: Codable, Sendable { var id: String }
 
-        @Test func `a release window ends at the program's next sweep`() async throws {
+        @Test func `the tool requests the end of a release window, and the next sweep of the program ends it`() async throws {
             let router = StorageRouter(
                 configuration: StorageConfiguration(root: URL(fileURLWithPath: folder.file("root")), applicationID: "localdata"))
             let old = textKey("token", .userDefaults(suite: "old"))
@@ -150,7 +150,7 @@
             #expect(try await tool("set", "sqlite:documents", "mixed", "--from-json", "--credential", "vault", input: "{").status == 64)
         }
 
-        @Test func `values that another program wrote into a property list are shown by their kind`() async throws {
+        @Test func `values that another program wrote into a property list are described by their kind`() async throws {
             let values: [String: Any] = [
                 "date": Date(timeIntervalSinceReferenceDate: 0), "data": Data([0xFF, 0x00]), "text": "12", "flag": true, "real": 0.5,
                 "object": ["list": [1, -2]],
@@ -168,7 +168,7 @@
             }
         }
 
-        @Test func `a damaged property list is set aside on request, and a sound one is not`() async throws {
+        @Test func `a damaged property list is set aside on request, and an intact one is not`() async throws {
             let file = try folder.folder("root/preferences") + "/old.plist"
             try Data("<plist><dict><key>".utf8).write(to: URL(fileURLWithPath: file))
             let read = try await tool("get", "defaults:old", "a")
@@ -182,7 +182,7 @@
             #expect(try await tool("get", "defaults:old", "a", "--reveal").stdout == "new\n")
         }
 
-        @Test func `another key, another source and no key are refused, and the value stays`() async throws {
+        @Test func `a wrong key, another source and a missing key are refused, and the value stays`() async throws {
             try await provideKey("vault")
             let key = try String(contentsOfFile: folder.file("credentials/vault"), encoding: .utf8)
             #expect(try await tool("set", "sqlite:documents", "note", "--credential", "vault", input: "abc").status == 0)
@@ -196,14 +196,14 @@
             #expect(try await tool("get", "sqlite:documents", "note", "--credential", "vault", "--reveal").stdout == "abc\n")
         }
 
-        @Test func `a key file is made, and a vault stands in for the keyring`() async throws {
+        @Test func `a key file is created, and a vault replaces the keyring`() async throws {
             let key = folder.file("elsewhere")
             #expect(try await tool("set", "keychain:example", "token", "--vault", "--key-file", key, input: "abc").status == 0)
             #expect(try SealingKey(text: String(contentsOfFile: key, encoding: .utf8)).id.count == 8)
             #expect(try await tool("get", "keychain:example", "token", "--vault", "--key-file", key, "--reveal").stdout == "abc\n")
         }
 
-        @Test func `a passphrase is asked for unseen, twice when it is new`() async throws {
+        @Test func `a passphrase is read without echo, and twice when it is new`() async throws {
             let made = try await onTerminal(
                 "set", "sqlite:documents", "note", "--passphrase", "default", answers: ["abc\n", "correct horse\n", "correct horse\n"])
             #expect(made.status == 0, "\(made.stdout)")
@@ -220,7 +220,7 @@
         }
 
         @Test(arguments: [["correct horse\n", "correct house\n"], ["\u{3}"], ["correct horse\n", "\u{3}"], ["\n", "\n"]])
-        func `a slip of the fingers, a Control-C or an empty passphrase makes nothing`(answers: [String]) async throws {
+        func `a mistyped, interrupted or empty new passphrase creates nothing`(answers: [String]) async throws {
             let made = try await onTerminal(
                 "set", "sqlite:documents", "note", "--passphrase", "default", answers: ["abc\n"] + answers)
             #expect(made.status == 75 && made.stdout.contains("0 answers left"), "\(made.stdout)")
@@ -228,7 +228,7 @@
             #expect(!FileManager.default.fileExists(atPath: folder.file("root/data/databases/documents.sqlite")))
         }
 
-        @Test func `without a terminal no passphrase is given, and the tool says so`() async throws {
+        @Test func `without a terminal no passphrase can be entered, and the tool says so`() async throws {
             let made = try await run(
                 "setsid",
                 ["--wait", try Program.built("localdata")] + ["set", "sqlite:documents", "note"]
@@ -237,7 +237,7 @@
             #expect(made.stderr.contains("no terminal"))
         }
 
-        @Test func `the status of a database warns of a version of SQLite with a known fault`() async throws {
+        @Test func `the status of a database warns of an SQLite version with a known fault`() async throws {
             let status = try await tool("status", "sqlite:documents")
             let isWarned = status.stderr.contains("can damage a database")
             #expect(
@@ -245,7 +245,7 @@
             #expect(try await !tool("status", "defaults:a").stderr.contains("can damage"))
         }
 
-        @Test func `without input, and with a value of another kind, nothing is changed`() async throws {
+        @Test func `missing input and a value of another kind change nothing`() async throws {
             #expect(try await tool("set", "defaults:svc", "port", "--from-json", input: "8080").status == 0)
             let empty = try await tool("set", "defaults:svc", "port", input: "")
             #expect(empty.status == 64 && empty.stderr.contains("standard input is empty"), "\(empty)")
@@ -274,7 +274,7 @@
                 #expect(refused.stderr.contains("--destroy-sealing-key"), "\(refused.stderr)")
             }
             #expect(try await unattended(["get"] + place + ["--reveal"]).stdout == text)
-            // A person may type its name; anything else is no consent.
+            // Only the name of the key, typed on a terminal, counts as consent.
             for (answer, status) in [("yes\n", Int32(64)), ("\u{3}", 64), ("LocalData sealing key\n", 0)] {
                 let asked = try await onTerminal(
                     "remove", place[0], place[1], "--vault", "--key-file", folder.file("elsewhere"), answers: [answer])
@@ -286,7 +286,7 @@
         }
 
         #if Keyring
-            @Test(.tags(.keyring)) func `the key of a database in the session's keyring is not removed without consent`() async throws {
+            @Test(.tags(.keyring)) func `the key of a database in the session keyring is not removed without consent`() async throws {
                 let (keyring, id) = (try PrivateKeyring.shared(), "org.example.\(UUID().uuidString)")
                 let environment = keyring.environment.merging(["HOME": folder.path]) { $1 }
                 func tool(_ arguments: String..., input: String = "") async throws -> ProgramResult {
@@ -304,7 +304,7 @@
             }
         #endif
 
-        @Test func `without HOME nothing is read or written in the home of the user's entry`() async throws {
+        @Test func `without HOME the tool fails and does not use the home folder in the user database`() async throws {
             let result = try await run(
                 try Program.built("localdata"), ["get", "defaults:never", "nothing"], environment: ["PATH": "/usr/bin:/bin"])
             #expect(result.status == 69 && result.stderr.contains("HOME"), "\(result.status) \(result.stderr)")
@@ -314,7 +314,7 @@
             ["list", "sqlite:documents"], ["list", "keychain:example", "--vault", "--key-file", "/nonexistent/key"],
             ["list", "sqlite:documents", "--app-id", "org.example", "--key-file", "key", "--credential", "vault"], ["list", "sqlite:"],
         ])
-        func `an owner and one key source must be named`(arguments: [String]) async throws {
+        func `an application id and exactly one key source must be named`(arguments: [String]) async throws {
             let result = try await run(try Program.built("localdata"), arguments, environment: environment)
             #expect(result.status == 64 && result.stdout.isEmpty, "\(result.stderr)")
         }

@@ -3,7 +3,7 @@
     import TestSupport
     import Testing
 
-    /// Runs the tool `localdata` as a program of its own, over a folder of the test's.
+    /// Runs the `localdata` tool as a separate program over a folder of the test.
     protocol ToolUser {
         var folder: TemporaryDirectory { get }
     }
@@ -14,7 +14,7 @@
                 try Program.built("localdata"), owned(arguments) + ["--root", folder.file("root")], environment: environment, input: input)
         }
 
-        /// Arguments with an application id, unless they name one.
+        /// Returns the arguments with an application id, unless they already contain one.
         func owned(_ arguments: [String]) -> [String] {
             arguments.contains("--app-id") ? arguments : arguments + ["--app-id", "localdata"]
         }
@@ -29,8 +29,8 @@
             try Data(made.stdout.utf8).write(to: URL(fileURLWithPath: folder.folder("credentials") + "/\(name)"))
         }
 
-        /// Runs the tool on a terminal and answers each of its questions: what the person sees, and the exit status.
-        /// In an answer, `\\xff` is the byte 255.
+        /// Runs the tool on a terminal and answers its prompts. In an answer, `\\xff` is the byte 255.
+        /// - Returns: The text on the terminal and the exit status.
         func onTerminal(_ arguments: String..., answers: [String]) async throws -> ProgramResult {
             try await onTerminal(arguments, answers: answers)
         }

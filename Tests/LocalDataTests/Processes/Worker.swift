@@ -9,8 +9,8 @@ extension Stage {
         try RunningProgram(worker: "migration", arguments(environment["XDG_DATA_HOME"]), environment: environment)
     }
 
-    /// Backs up the stage, verifies and restores, in a process of its own.
-    /// - Returns: The most memory that it has used before, and after each of the three, in KiB.
+    /// Backs up, verifies and restores the stores of the stage in a separate process.
+    /// - Returns: The peak memory in KiB at the start and after each of the three operations.
     func memoryOfKeeping(in file: String, _ key: RecoveryKey) async throws -> [Int] {
         let words = try Program.worker("migration", arguments(nil) + ["kit", file, key.text])
         let result = try await run(words[0], Array(words.dropFirst()), limit: 300)
@@ -18,7 +18,7 @@ extension Stage {
         return result.stdout.split(whereSeparator: \.isWhitespace).dropFirst().compactMap { Int($0) }
     }
 
-    /// Starts a worker as the user `nobody`: permissions hold for it, as they do not for root.
+    /// Starts a worker as an unprivileged user, because file permissions do not restrict root.
     func workerAsNobody() throws -> RunningProgram {
         let worker = try Program.worker("migration", arguments(nil))
         let words = try Program.asNobody(worker[0]) + worker.dropFirst()
@@ -29,17 +29,17 @@ extension Stage {
 }
 
 extension RunningProgram {
-    /// Sends a command and waits for its answer.
+    /// Sends a command and returns its answer.
     func run(_ command: String...) async throws -> String { try await ask(command.joined(separator: " ")) }
 
-    /// Sends a command and waits for its answer, past lines of progress.
+    /// Sends a command, skips progress lines and returns the answer.
     func ask(untilAnswer command: String) async throws -> String {
         var line = try await ask(command)
         while line.hasPrefix("progress") { line = try await ask("") }
         return line
     }
 
-    /// Sends a command and kills the program after a number of lines of progress.
+    /// Sends a command and kills the program after a number of progress lines.
     func kill(during command: String, after count: Int) async throws {
         var line = try await ask(command)
         var seen = 1

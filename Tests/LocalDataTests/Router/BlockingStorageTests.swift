@@ -5,11 +5,11 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The synchronous door, called from threads that no task runs on.
+/// Synchronous calls with `BlockingStorage`, from threads that do not run a task.
 struct BlockingStorageTests {
     private let key = textKey("token", .userDefaults)
 
-    /// Runs work on a thread without a task.
+    /// Runs work on a new thread that does not run a task.
     private func onThread<Answer: Sendable>(_ work: @escaping @Sendable () throws -> Answer) async throws -> Answer {
         try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread { continuation.resume(with: Result { try work() }) }
@@ -44,7 +44,7 @@ struct BlockingStorageTests {
         #expect(try await router.value(for: key) == nil)
     }
 
-    @Test func `many threads wait at once while every thread of the pool is free`() async throws {
+    @Test func `many threads can wait for calls at once without occupying the task pool`() async throws {
         let router = TestMachine().launch()
         let storage = BlockingStorage(router)
         try await withThrowingTaskGroup { group in
@@ -73,7 +73,7 @@ struct BlockingStorageTests {
         gate.open()
     }
 
-    @Test func `a read that ends at the deadline does not claim that its migration was not made`() async throws {
+    @Test func `a read that ends at the deadline during its migration has an unknown outcome`() async throws {
         let machine = TestMachine()
         let router = machine.launch()
         let old = textKey("old", .userDefaults(suite: "legacy"))

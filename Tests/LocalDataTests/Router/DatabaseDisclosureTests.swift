@@ -7,7 +7,8 @@
     import TestSupport
     import Testing
 
-    /// Whatever is printed, dumped, logged, reported or thrown where databases and vaults are used, it is neither a value nor a key nor a passphrase.
+    /// No value, key or passphrase of a database or vault appears in output that is printed, dumped, logged, reported
+    /// or thrown.
     @Suite(.inTurn) struct DatabaseDisclosureTests {
         let secret = "correct-horse-battery-staple"
         let passphrase = "open sesame, said nobody"
@@ -26,14 +27,14 @@
             }
         }
 
-        /// The error that is thrown, which has to be of the code.
+        /// Expects an error with a code and records how the error is printed.
         private func note(_ code: StorageError.Code, in printed: Printed, body: () async throws -> Void) async {
             guard let error = await expectRefusal(code, isSentence: false, body: body) else { return }
             printed.note(error)
             if let underlying = error.underlying { printed.note(underlying) }
         }
 
-        @Test func `the search finds what is printed, as text or as bytes in any shape`() {
+        @Test func `the search finds a secret that is printed, as text or as bytes in any form`() {
             for holder in [
                 secret as Any, Array(secret.utf8), ["x": [Data(secret.utf8)]], hexadecimalText(of: secret.utf8),
             ] {
@@ -54,7 +55,7 @@
             try await router.update(key) { $0?.append("!") }
             try await router.batch { $0.set("\(secret) of a", for: key) }
             printed.note(try await router.registerCatalog(TestCatalog(keys.map { .key($0) })))
-            // A conflict, whose loser goes into quarantine.
+            // A conflict. The losing value goes into quarantine.
             try await router.set("\(secret) from an old program", for: old)
             printed.note(await router.planSweep())
             let report = await router.sweep()
@@ -107,7 +108,7 @@
             printed.note(await damaged.sweep(TestCatalog(.key(key))))
             try await damaged.shutdown()
 
-            // Somebody keeps a password in the file, or gives another one: neither is repeated.
+            // The passphrase is wrong, and later the key file contains a passphrase. No error may repeat either.
             await note(StorageError.encryptionKeyMismatch, in: printed) {
                 _ = try await launch(stage, printed, passphrase: "\(passphrase), twice").get(paper)
             }
@@ -129,7 +130,7 @@
         private func expectNoTrace(_ stage: Stage, _ printed: Printed, _ keys: [String]? = nil) async throws {
             var needles = [Data(secret.utf8), Data(passphrase.utf8)]
             for text in try keys ?? keyTexts(stage) {
-                // The key itself; its name may be told.
+                // Search for the key itself. Its name may be printed.
                 let last = try #require(text.split(whereSeparator: \.isWhitespace).last)
                 needles.append(try #require(Data(base64Encoded: String(last))))
             }
@@ -140,7 +141,7 @@
         }
     }
 
-    /// Everything a test could get printed of what it holds.
+    /// Records every printed form of the values that a test gives it.
     private final class Printed: Sendable {
         private let texts = Mutex<[String]>([])
 
@@ -154,7 +155,9 @@
             texts.withLock { $0 += all.compactMap(\.self) }
         }
 
-        /// The beginnings of texts that hold some bytes: as text, in hexadecimal, in base64, or as a list of numbers however it is laid out.
+        /// Returns the beginnings of the recorded texts that contain a secret.
+        ///
+        /// The search finds it as text, in hexadecimal, in base64, and as a list of numbers in any layout.
         func traces(of secret: Data) -> [String] {
             let numbers = secret.prefix(8).map { "\($0)" }.joined()
             let forms = [
@@ -169,7 +172,7 @@
         }
     }
 
-    /// Keeps what is logged.
+    /// A log handler that records every message.
     private struct PrintedLog: LogHandler {
         let printed: Printed
         var metadata: Logger.Metadata = [:]

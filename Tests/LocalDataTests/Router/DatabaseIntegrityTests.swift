@@ -7,7 +7,7 @@
     import TestSupport
     import Testing
 
-    /// A whole database is checked, and an older file is refused, through the router.
+    /// Integrity checks of whole databases, and the refusal of older files, through the router.
     @Suite(.inTurn) struct DatabaseIntegrityTests {
         private let stage: Stage
         private let main = StorageDomain.encryptedSQLite(database: "main")
@@ -18,7 +18,7 @@
 
         private var path: String { stage.path(ofDatabase: "main") }
 
-        @Test func `an older vault is refused where the configuration names an anchor for its service`() async throws {
+        @Test func `an older vault is refused if the configuration names a freshness anchor for its service`() async throws {
             let key = textKey("name", .keychain)
             let vault = stage.root.path + "/data/vaults/v-\(stage.service).sqlite"
             func launch(_ place: FreshnessAnchorPlace? = nil) -> StorageRouter {
@@ -42,7 +42,7 @@
             try await refused.acceptOlderFile(of: .keychain)
             #expect(try await refused.get(key) == "1")
             try await refused.shutdown()
-            // The vault stands in for the keyring: there is none to keep its anchor.
+            // The vault replaces the keyring, so there is no keyring that could store the anchor of the vault.
             let unwired = launch(.keychain())
             await expectRefusal(.unavailable, saying: "vaultFreshnessAnchors") { _ = try await unwired.get(key) }
             try await unwired.shutdown()
@@ -53,7 +53,7 @@
             try writeFile(saved, to: path)
         }
 
-        @Test func `a removed row is found, and accepted on purpose`() async throws {
+        @Test func `a removed row is detected, and the remaining contents can be accepted`() async throws {
             let router = stage.launch()
             #expect(try await router.verifyIntegrity(of: main) == nil)
             for number in 0..<3 { try await router.set("\(number)", for: textKey("\(number)", main)) }
@@ -71,7 +71,7 @@
             try await later.shutdown()
         }
 
-        @Test(arguments: [true, false]) func `an older file is refused where the configuration names an anchor`(
+        @Test(arguments: [true, false]) func `an older file is refused if the configuration names a freshness anchor`(
             inKeyring: Bool
         ) async throws {
             func launch() -> StorageRouter {
@@ -88,7 +88,7 @@
             try await again.set("2", for: name)
             try await again.remove(name)
             try await again.shutdown()
-            // The removed value does not return.
+            // Restore the older file. The removed value must not return.
             try restore(saved)
             let refused = launch()
             await expectRefusal(.rolledBack) { _ = try await refused.get(name) }

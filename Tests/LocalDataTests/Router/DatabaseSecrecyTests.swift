@@ -5,11 +5,13 @@
     import TestSupport
     import Testing
 
-    /// LD3: what was plain, or sealed otherwise, is in an encrypted database, and nowhere else.
+    /// Values that move into an encrypted database, from plaintext or from another encryption.
+    ///
+    /// After the move, no file contains their plaintext.
     @Suite(.slow("goes through real files many times"), .inTurn) struct DatabaseSecrecyTests {
         let secret = "correct-horse-battery-staple"
 
-        @Test func `the search finds a text in every form`() throws {
+        @Test func `the search finds a text in every encoding`() throws {
             let folder = try TemporaryDirectory()
             let search = SecretSearch(secret)
             func isFound(_ data: Data) throws -> Bool {
@@ -31,7 +33,7 @@
             #expect(try !isFound(Data("correct-horse-battery-stable".utf8)))
         }
 
-        /// Looks at every file twice: while the database is open with its log, and after it was closed.
+        /// Searches every file twice: while the database and its write-ahead log are open, and after the shutdown.
         private func expectNoTrace(_ stage: Stage, _ router: StorageRouter, of texts: String...) async throws {
             #expect(FileManager.default.fileExists(atPath: stage.path(ofDatabase: "safe") + "-wal"))
             for text in texts { #expect(try stage.traces(of: text).isEmpty) }
@@ -40,7 +42,7 @@
             #expect(FileManager.default.fileExists(atPath: stage.path(ofDatabase: "safe")))
         }
 
-        @Test(arguments: [false, true]) func `LD3: what was plain moves into an encrypted database, and is in no file afterwards`(
+        @Test(arguments: [false, true]) func `a plaintext value that moves into an encrypted database is in no file afterwards`(
             bySweep: Bool
         ) async throws {
             let stage = try Stage()
@@ -59,7 +61,7 @@
             #expect(try await stage.launch().get(key) == secret)
         }
 
-        @Test func `LD3: a text that a property list keeps as data is in no file afterwards`() async throws {
+        @Test func `a text that a property list stores as data is in no file after its move`() async throws {
             let stage = try Stage()
             try stage.writePropertyList(["token": Data("\"\(secret)\"".utf8)], suite: "legacy")
             #expect(try stage.traces(of: secret) == ["legacy.plist"])
@@ -70,7 +72,7 @@
             try await expectNoTrace(stage, router, of: secret)
         }
 
-        @Test func `LD3: what was encrypted under another policy and key is sealed in the database, and the old key opens nothing`()
+        @Test func `a value that was encrypted with another key is sealed in the database and no longer needs that key`()
             async throws
         {
             let stage = try Stage()
@@ -88,7 +90,7 @@
             #expect(try await stage.launch().get(key) == secret)
         }
 
-        @Test func `LD3: what was in a database under another key is in no file afterwards, and its row is gone`() async throws {
+        @Test func `a value that moves from a database with another key is in no file and no longer needs that key`() async throws {
             let stage = try Stage()
             let change: (inout StorageConfiguration) -> Void = { $0.databaseKeySources["safe"] = .keyFile("safe-key") }
             let router = stage.launch(change)
@@ -101,7 +103,7 @@
             #expect(try await stage.launch(change).get(textKey("token", .encryptedSQLite(database: "safe"))) == secret)
         }
 
-        @Test func `LD3: neither what a value was, nor what lost a conflict, nor what was removed is in any file`() async throws {
+        @Test func `replaced, removed and conflicting values are in no file`() async throws {
             let stage = try Stage()
             let router = stage.launch()
             let source = textKey("token", .userDefaults(suite: "legacy"), .none)
@@ -109,7 +111,7 @@
             try await router.set(secret + "-first", for: source)
             _ = try await router.get(key)
             try await router.set(secret + "-second", for: key)
-            // The loser of the conflict goes into quarantine, as well protected as the winner.
+            // The losing value goes into quarantine, which is sealed like the database.
             try await router.set(secret + "-third", for: source)
             #expect(try await router.row(of: key).state == .resolved)
             let kept = try #require(try await router.audit().quarantine.first)

@@ -7,13 +7,13 @@
     import TestSupport
     import Testing
 
-    /// Everyday work with values in databases, also by two programs at once.
+    /// Reads, writes, batches and observation of values in databases, also by two programs at once.
     @Suite(.inTurn) struct DatabaseUseTests {
         let main = StorageDomain.encryptedSQLite(database: "main")
 
         func key(_ name: String) -> StorageKey<String> { textKey(name, main) }
 
-        @Test func `an update in two processes loses no increment`() async throws {
+        @Test func `updates in two processes lose no increment`() async throws {
             let stage = try Stage()
             let workers = [try stage.worker(), try stage.worker()]
             async let first = workers[0].run("increment", "200", "database:main")
@@ -23,7 +23,7 @@
             #expect(try await stage.launch().get(counter) == 400)
         }
 
-        @Test func `batches of two processes on the same keys come one after the other, whole`() async throws {
+        @Test func `batches of two processes on the same keys are applied one after the other, each as a whole`() async throws {
             let (stage, count) = (try Stage(), 60)
             let workers = [try stage.worker(), try stage.worker()]
             async let first = workers[0].ask(untilAnswer: "batches \(count) a 40")
@@ -35,7 +35,7 @@
             #expect(values == ["a40"] || values == ["b40"], "\(values)")
         }
 
-        @Test func `an update by two routers loses no increment, and one that is refused changes nothing`() async throws {
+        @Test func `updates by two routers lose no increment, and a failing update changes nothing`() async throws {
             let stage = try Stage()
             let counter = testKey("counter", main, of: Int.self)
             let routers = [stage.launch(), stage.launch()]
@@ -58,7 +58,7 @@
             #expect(try await routers[1].value(for: counter) == nil)
         }
 
-        @Test func `a batch of many keys is one commit, or nothing`() async throws {
+        @Test func `a batch of many keys is one commit or changes nothing`() async throws {
             let stage = try Stage()
             let files = HookedFiles()
             let router = stage.launch { $0.runtime.files = files }
@@ -69,7 +69,7 @@
                 for index in 900..<1_000 { batch.remove(key("\(index)")) }
                 batch.set("last of two", for: key("1"))
             }
-            // One for the commit; removed values may be scrubbed, and the log written back, under another.
+            // The commit takes one lock. Overwriting removed values and checkpointing the log may take another one.
             let locks = files.locks("/sqlite-") - before
             #expect((1...3).contains(locks), "\(locks) locks")
             let next = stage.launch()
@@ -95,7 +95,7 @@
             for index in [0, 2, 499, 899] { #expect(try await next.get(key("\(index)")) == "second") }
         }
 
-        @Test func `a batch is refused across stores, also across two databases, and changes nothing`() async throws {
+        @Test func `a batch across two stores or two databases is refused and changes nothing`() async throws {
             let stage = try Stage()
             let router = stage.launch()
             for other in [textKey("b", .userDefaults), textKey("b", .encryptedSQLite(database: "other"))] {
@@ -111,7 +111,7 @@
             #expect(!FileManager.default.fileExists(atPath: stage.path(ofDatabase: "main")))
         }
 
-        @Test func `a batch moves nothing by itself, and removes older copies of what it replaces and removes`() async throws {
+        @Test func `a batch migrates no value, and older copies of the values that it sets or removes are removed`() async throws {
             let stage = try Stage()
             let router = stage.launch()
             let sources = ["a", "b"].map { textKey($0, .userDefaults(suite: "legacy")) }
@@ -129,11 +129,11 @@
             #expect(try await stage.launch().get(keys[0]) == "new")
         }
 
-        @Test(.timeLimit(.minutes(10))) func `a change of another router on one database is noticed`() async throws {
+        @Test(.timeLimit(.minutes(10))) func `observers receive the changes of another router on one database`() async throws {
             let stage = try Stage()
             let (router, other) = (stage.launch(), stage.launch())
             var values = router.values(for: key("watched")).makeAsyncIterator()
-            // Also when there is no database yet.
+            // Observation also works before the database exists.
             #expect(try await values.next() == .some(nil))
             for text in ["first", "second"] {
                 try await other.set(text, for: key("watched"))
@@ -145,7 +145,7 @@
             #expect(try await values.next() == "own")
         }
 
-        @Test(.timeLimit(.minutes(10))) func `a change of another process on one database is noticed, and one of another key is not told`()
+        @Test(.timeLimit(.minutes(10))) func `observers receive the change of another process, and no change of another key`()
             async throws
         {
             let stage = try Stage()
@@ -160,7 +160,7 @@
             #expect(try await router.get(key("other")) == "x")
         }
 
-        @Test func `what a record says of itself is kept, and seen by another program`() async throws {
+        @Test func `the metadata of records is stored and visible to another program`() async throws {
             let stage = try Stage()
             let router = stage.launch()
             let source = textKey("old", .userDefaults(suite: "legacy"))
@@ -181,12 +181,12 @@
                     !$0.isForeign && $0.bytes > 0 && $0.domain == .encryptedSQLite(database: "main") && $0.protection == .sealed
                 })
             #expect(rows.allSatisfy { abs(($0.modifiedAt?.timeIntervalSince1970 ?? 0) - begin) < 60 })
-            // Read by a key of another serializer: as it was written.
+            // A key with another serializer decodes the value with the serializer that wrote it.
             let other = testKey("list", main, of: [String: Int].self)
             #expect(try await next.get(other) == ["a": 1])
         }
 
-        @Test func `hostile names of values are refused or kept exactly, and no file tells them`() async throws {
+        @Test func `hostile value names are refused or kept exactly, and no file contains them`() async throws {
             let stage = try Stage()
             let router = stage.launch()
             let secret = "correct-horse-battery-staple"

@@ -6,7 +6,7 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// What a person reads when something goes wrong: what happened, where, and what to do next. Never a value.
+/// The texts of errors: what happened, where, and what to do next. They never contain a value.
 @Suite(.inTurn) struct ErrorTextTests {
     private struct Note: Codable {
         struct Author: Codable { var name: String }
@@ -18,7 +18,7 @@ import Testing
 
     // MARK: The error itself
 
-    @Test func `a shown error is its sentence`() {
+    @Test func `the localized description of an error is its message`() {
         let shown: [(any Error, String)] = [
             (StorageError(.locked, key: "token", "The keyring is locked."), "token: The keyring is locked."),
             (StorageError(.unavailable, key: "", "There is no keyring."), "There is no keyring."),
@@ -31,7 +31,7 @@ import Testing
         for (error, sentence) in shown { #expect(error.localizedDescription == sentence) }
     }
 
-    @Test func `every public error is shown in the library's own words`() async throws {
+    @Test func `every public error has a localized description from this library`() async throws {
         let router = StorageRouter(configuration: .inMemory())
         let key = testKey("note", .userDefaults, of: Note.self)
         try await router.set(1, for: testKey("note", .userDefaults, of: Int.self))
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `a code is matched by its short name, as a value and as a pattern`() async {
+    @Test func `an error code is matched by its short name, as a value and as a pattern`() async {
         let router = StorageRouter(configuration: .inMemory())
         let key = textKey("absent", .userDefaults)
         do {
@@ -68,7 +68,7 @@ import Testing
 
     // MARK: Coding
 
-    @Test func `a value of another type is refused with its place, the type and the remedy`() async throws {
+    @Test func `a value of another type is refused with its path, the type and the remedy`() async throws {
         let router = StorageRouter(configuration: .inMemory())
         let document = StoredDocument(.object(["authors": .array([.object(["name": .string(secret)]), .object(["name": .integer(7)])])]))
         for domain in [StorageDomain.userDefaults, .encryptedSQLite(database: "main")] {
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `what another program wrote in another type is refused with the type and the remedy`() async {
+    @Test func `a value that another program wrote with another type is refused with the type and the remedy`() async {
         let machine = TestMachine()
         machine.seedUserDefaults(["count": .string(secret), "note": .dictionary(["authors": .array([])]), "list": .integer(1)])
         let router = machine.launch()
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `a value that cannot be encoded is refused with its place and the remedy`(place: Place) async throws {
+    func `a value that cannot be encoded is refused with its path and the remedy`(place: Place) async throws {
         try await place.withRouter { router, domain in
             let key = testKey("note", domain, of: Note.self)
             await expectRefusal(.encodingFailed, of: "note", saying: "json", ".ratio", "finite", ".plist", hiding: [secret]) {
@@ -106,7 +106,7 @@ import Testing
 
     // MARK: Keys and sizes
 
-    @Test func `two keys in one slot are named with their owners and catalogs`() async throws {
+    @Test func `two keys of one slot are reported with their owners and catalogs`() async throws {
         let router = StorageRouter(configuration: .inMemory())
         func key(_ owner: String, _ suite: String? = nil) -> AnyStorageKey {
             .key(StorageKey<String>(name: "token", domain: .userDefaults(suite: suite), owner: owner, description: "A token"))
@@ -132,7 +132,7 @@ import Testing
 
     // MARK: Damage
 
-    @Test func `a damaged property list names the call and the command that mend it, and the call does`() async throws {
+    @Test func `the error of a damaged property list names the call that sets it aside, and the call works`() async throws {
         let stage = try Stage()
         try stage.writePropertyList(["token": "abc"])
         try Data("<plist><dict><key>".utf8).write(to: URL(fileURLWithPath: "\(stage.preferences)/standard.plist"))

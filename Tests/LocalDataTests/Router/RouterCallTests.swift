@@ -2,12 +2,12 @@ import LocalData
 import TestSupport
 import Testing
 
-/// Calls of the router, as a program makes them.
+/// Default values and owners of keys in calls of the router.
 @Suite(.inTurn) struct RouterCallTests {
     private let router = StorageRouter(configuration: .inMemory())
     private let counter = StorageKey<Int>(name: "counter", domain: .userDefaults, defaultValue: 5)
 
-    @Test func `an update of an absent value starts from the key's default`() async throws {
+    @Test func `an update of an absent value starts from the default of the key`() async throws {
         try await router.update(counter) { $0? += 1 }
         #expect(try await router.value(for: counter) == 6)
         try await router.update(counter) { $0 = nil }
@@ -16,7 +16,7 @@ import Testing
         #expect(try await router.value(for: counter) == 11)
     }
 
-    @Test func `a key without an owner has the owner of its catalog`() async throws {
+    @Test func `a key without an owner has the owner of its catalog, and a blank owner is refused`() async throws {
         try await router.registerCatalog(TestCatalog(.key(counter)))
         #expect(try await router.audit().rows.map(\.owner) == ["Tests"])
         await expectRefusal(StorageError.incompleteKey) {

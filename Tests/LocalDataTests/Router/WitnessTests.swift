@@ -6,10 +6,12 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Values that are gone without having been removed.
+/// Keys with a witness: a note outside the store that a value exists.
+///
+/// A value that disappears without a removal is reported as vanished.
 @Suite(.inTurn) struct WitnessTests {
     let stage: Stage
-    /// A keyring that a test resets, as another program would.
+    /// A keyring whose items a test can delete, as another program could.
     let keyring = InMemoryStore(
         identity: BackendIdentity(kind: "keyring", store: "test"),
         capabilities: BackendCapabilities(durability: .durable, crossProcess: true, protection: .keychain))
@@ -22,7 +24,7 @@ import Testing
     var key: StorageKey<String> { plain.witnessed() }
     let old = StorageKey<String>(name: "oldToken", domain: .userDefaults, owner: "Tests", description: "The token of old")
 
-    /// What happens to a keyring that is replaced by another one.
+    /// Deletes all values, as if another keyring had replaced this one.
     func reset() async throws {
         for address in try await keyring.addresses(in: .values) { _ = try await keyring.apply([.delete(address)]) }
     }
@@ -32,7 +34,7 @@ import Testing
         #expect(error?.code == StorageError.vanished, what)
     }
 
-    @Test func `a value that is gone without having been removed has vanished: no default, and no value to begin with`() async throws {
+    @Test func `a value that disappears without a removal has vanished, and no default replaces it`() async throws {
         try await launch().set("secret", for: key)
         try await reset()
         let router = launch()
@@ -45,7 +47,7 @@ import Testing
         #expect(error?.message.contains("acknowledgeLoss") == true)
     }
 
-    @Test func `set, remove and acknowledging the loss end it`() async throws {
+    @Test func `a new value, a removal and an acknowledgement end the loss`() async throws {
         let router = launch()
         try await router.set("secret", for: key)
         try await reset()
@@ -62,7 +64,7 @@ import Testing
         #expect(try await launch().get(key) == "default")
     }
 
-    @Test func `acknowledging a loss leaves a value that is there alone, and it can vanish again`() async throws {
+    @Test func `acknowledging a loss keeps an existing value, which can vanish again`() async throws {
         let router = launch()
         try await router.set("secret", for: key)
         try await router.acknowledgeLoss(for: key)
@@ -71,26 +73,27 @@ import Testing
         await expectVanished("the read noted it again") { _ = try await router.get(key) }
     }
 
-    @Test func `a value that nobody had noted is noted when it is read`() async throws {
-        // As after a set that was killed before the note, and for values from before the key had a witness.
+    @Test func `a value without a note is noted when it is read`() async throws {
+        // The note is missing after a set that was killed before the note, and for values from before the key had a
+        // witness.
         try await launch().set("secret", for: plain)
         #expect(try await launch().get(key) == "secret")
         try await reset()
         await expectVanished("get") { _ = try await launch().get(key) }
     }
 
-    @Test func `a removal that was killed before its note does not make the value vanish`() async throws {
+    @Test func `a removal that was killed before it deleted the note does not make the value vanish`() async throws {
         let moving = key.moved(from: old)
         try await launch().set("secret", for: moving)
-        // The tombstone is written, and the note is still there: a key without a witness writes no note.
+        // A key without a witness writes the tombstone and leaves the note, like a removal that was killed in between.
         try await launch().remove(plain.moved(from: old))
         #expect(try await launch().get(moving) == "default")
-        // Reading has ended the note: a keyring without the tombstone is an empty one.
+        // The read deleted the note, so a keyring that has lost the tombstone counts as an empty one.
         try await reset()
         #expect(try await launch().get(moving) == "default")
     }
 
-    @Test func `an older copy does not take the place of a value that has vanished, until the loss is accepted`() async throws {
+    @Test func `a legacy value does not replace a vanished value until the loss is acknowledged`() async throws {
         struct Keys: StorageKeyCatalog {
             let key: StorageKey<String>
             var allKeys: [AnyStorageKey] { [.key(key)] }
@@ -111,7 +114,7 @@ import Testing
         #expect(try await next.get(moving) == "older")
     }
 
-    @Test func `changes of several keys at once end it and note it`() async throws {
+    @Test func `a batch ends a loss and notes the values that it sets`() async throws {
         let stage = try Stage()
         let key = StorageKey<String>(name: "a", domain: .userDefaults, owner: "Tests", description: "A value").witnessed()
         let router = stage.launch()
@@ -124,7 +127,7 @@ import Testing
         #expect(try await stage.launch().value(for: key) == nil)
     }
 
-    @Test func `a plan neither notes nor ends anything, and the list names nothing in the clear`() async throws {
+    @Test func `a key without a witness leaves the notes unchanged, and the notes contain no plaintext`() async throws {
         let router = launch()
         try await router.set("secret", for: plain)
         let path = stage.root.path + "/data/witness.plist"
@@ -137,7 +140,7 @@ import Testing
         #expect(FileManager.default.contents(atPath: path) == before)
     }
 
-    /// A keyring in which something happens after the next look at it, before the answer comes.
+    /// A keyring that runs a closure after its next read and before it returns the answer.
     private final class Interrupted: StorageBackend {
         let inner: InMemoryStore
         let afterRead = Mutex<(@Sendable () async -> Void)?>(nil)
@@ -162,7 +165,7 @@ import Testing
         func synchronize() async throws(BackendError) -> StorageDurability { try await inner.synchronize() }
     }
 
-    @Test func `a value that another program sets after the look at its empty place has not vanished`() async throws {
+    @Test func `a value that another program sets after the read of its empty slot has not vanished`() async throws {
         let interrupted = Interrupted(keyring)
         let router = stage.launch { $0.useBackend(for: .keychain) { _ in interrupted } }
         let (other, key) = (launch(), key)
@@ -172,7 +175,7 @@ import Testing
         #expect(try await router.get(key) == "theirs")
     }
 
-    @Test(.timeLimit(.minutes(5))) func `programs that set, remove and read at once never take a removed or new value for a vanished one`()
+    @Test(.timeLimit(.minutes(5))) func `concurrent programs never report a removed or a new value as vanished`()
         async throws
     {
         let stage = try Stage()
@@ -196,7 +199,7 @@ import Testing
     }
 
     #if SQLite
-        @Test func `a database whose file is gone has lost the values that have a witness`() async throws {
+        @Test func `a value with a witness has vanished if the database file is missing`() async throws {
             let stage = try Stage()
             let key = StorageKey<String>(
                 name: "a", domain: .encryptedSQLite(database: "main"), owner: "Tests", description: "A value"

@@ -4,7 +4,7 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// Stores that earlier releases wrote, read by this one.
+/// Stores that earlier releases wrote, read by this release.
 @Suite(.inTurn) struct GoldenStoreTests {
     struct Keys: StorageKeyCatalog {
         var allKeys: [AnyStorageKey]
@@ -28,7 +28,8 @@ import Testing
     #if SQLite
         let database = StorageDomain.encryptedSQLite(database: "main")
 
-        /// What a program of the first release keeps: a value of every form, in a property list, sealed in one, and in a database.
+        /// The keys of a program of the first release: values of every kind in a property list, sealed in a property
+        /// list, and in a database.
         var keys: Keys {
             Keys(
                 .key(key("text", .userDefaults, String.self)), .key(key("number", .userDefaults, Int.self)),
@@ -42,12 +43,12 @@ import Testing
         var listed: StorageKey<[String]> {
             StorageKey(name: "tags", domain: .userDefaults(suite: "other"), serializer: .plist, owner: "Tests", description: "Tags")
         }
-        /// One that the release brought from an older place itself, and one that it left for later.
+        /// A key whose value that release had already moved from a legacy location.
         var moved: StorageKey<String> { key("moved", database).moved(from: key("old moved")) }
         var evolved: StorageKey<Heading> {
             key("evolved", database).evolving(Evolution.from(Note.self).to { Heading(heading: $0.title) })
         }
-        /// One with an older place that it removed: no older copy comes back.
+        /// A key with a legacy location whose value that release removed. The older copy must not return.
         var removed: StorageKey<String> { key("removed", database).moved(from: key("old removed")) }
 
         struct Person: Codable, Identifiable {
@@ -71,11 +72,11 @@ import Testing
             _ = try await router.get(moved)
             try await router.set("removed", for: removed)
             try await router.remove(removed)
-            // What this release wrote was version 1: the next read brings it over.
+            // The value has version 1. The next read converts it to version 2.
             try await router.set(Note(title: "of version 1"), for: key("evolved", database))
         }
 
-        @Test func `what earlier releases of this library wrote is read`() async throws {
+        @Test func `stores of earlier releases of this library are read`() async throws {
             if FixtureMismatch.isRecording, !FileManager.default.fileExists(atPath: fixture("0.1/release.json")) {
                 try await GoldenStore.record("0.1", of: keys, in: "../Fixtures/Releases", fill)
             }
@@ -88,12 +89,12 @@ import Testing
             }
         }
 
-        @Test func `a recorded store is opened wherever it is copied, and its files are not touched`() async throws {
+        @Test func `a replay opens a recorded store with any file permissions and does not change its files`() async throws {
             let folder = try TemporaryDirectory()
             try await GoldenStore.record("1.0", of: keys, in: folder.path, fill)
             let before = try contents(of: folder.path)
             #expect(before.keys.contains { $0.hasSuffix("main.sqlite") || $0.contains("databases/main") }, "\(before.keys.sorted())")
-            // As version control would leave them.
+            // Version control does not keep private permissions.
             for path in before.keys { try setPermissions(0o644, of: path) }
             try await GoldenStore.replay(keys, in: folder.path)
             #expect(try contents(of: folder.path) == before)
@@ -116,7 +117,7 @@ import Testing
         return contents
     }
 
-    /// A release of one note.
+    /// Records a release with one note.
     private func recorded() async throws -> TemporaryDirectory {
         let folder = try TemporaryDirectory()
         try await GoldenStore.record("1.0", of: Keys(.key(key("note", .userDefaults, Note.self))), in: folder.path) {
@@ -125,7 +126,7 @@ import Testing
         return folder
     }
 
-    @Test func `a release is recorded once, and one that fails is not kept`() async throws {
+    @Test func `a release is recorded once, and a failed recording is not kept`() async throws {
         let folder = try await recorded()
         let keys = Keys(.key(key("note", .userDefaults, Note.self)))
         await #expect(throws: FixtureMismatch.self) { try await GoldenStore.record("1.0", of: keys, in: folder.path) { _ in } }
@@ -134,7 +135,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["1.0"])
     }
 
-    @Test func `a value that is read otherwise, or not at all, is told by name`() async throws {
+    @Test func `a value that is read differently, or not at all, is reported by name`() async throws {
         let folder = try await recorded()
         func differences(_ keys: Keys) async -> [String] {
             do { try await GoldenStore.replay(keys, in: folder.path, isRecording: false) } catch let error as FixtureMismatch {
@@ -149,7 +150,7 @@ import Testing
         #expect(await differences(Keys(.key(textKey("other", .userDefaults)))) == ["1.0/note had a value and is absent"])
         let unread = await differences(Keys(.key(key("note", .userDefaults, Int.self))))
         #expect(unread.count == 1 && unread[0].contains("not of type Int"), "\(unread)")
-        // What is meant is recorded, and holds from then on.
+        // A difference that is recorded on purpose is expected from then on.
         try await GoldenStore.replay(Keys(.key(upper)), in: folder.path, isRecording: true)
         #expect(await differences(Keys(.key(upper))).isEmpty)
         #expect(await differences(Keys(.key(key("note", .userDefaults, Note.self)))).count == 1)
@@ -157,7 +158,7 @@ import Testing
 
     // MARK: What a fixture keeps to itself
 
-    /// Keys whose values are protected: by the keyring, or by a seal whose key is in the keyring.
+    /// Keys whose values are protected by the keyring, or sealed with a key in the keyring.
     private var protected: Keys {
         Keys(.key(key("token", .keychain, String.self)), .key(key("pin", .userDefaults, String.self, security: .encrypted(.keychain))))
     }
@@ -171,7 +172,7 @@ import Testing
         return folder
     }
 
-    @Test func `a golden store has a keyring of its own, which is recorded with it`() async throws {
+    @Test func `a golden store uses a separate keyring, which is recorded with it`() async throws {
         let folder = try await recordedSecrets()
         try await GoldenStore.replay(protected, in: folder.path) { _, router in
             let token = try await router.get(key("token", .keychain, String.self))
@@ -181,12 +182,12 @@ import Testing
     }
 
     #if Keyring
-        @Test(.tags(.keyring)) func `the session's keyring is neither written nor read`() async throws {
+        @Test(.tags(.keyring)) func `the session keyring is neither written nor read`() async throws {
             let stage = try Stage(keyring: true)
             let real = stage.launch()
             _ = try await recordedSecrets()
             #expect(try await real.names(of: .keychain(service: "golden")).isEmpty)
-            // What the session's keyring holds under the same name is no value of the fixture.
+            // A value in the session keyring under the same name must not be read as a value of the fixture.
             let token = key("token", .keychain(service: "golden"), String.self)
             try await real.set("real", for: token)
             let folder = try TemporaryDirectory()
@@ -199,7 +200,7 @@ import Testing
         }
     #endif
 
-    @Test func `a fixture shows no protected value, and neither does a mismatch`() async throws {
+    @Test func `neither a fixture nor a mismatch reveals a protected value`() async throws {
         let folder = try await recordedSecrets()
         let secrets = ["in the keyring", "in a seal"].flatMap { [Data($0.utf8), Data(Data($0.utf8).base64EncodedString().utf8)] }
         func requireSecrecy() throws {
@@ -217,7 +218,7 @@ import Testing
         let differences = try #require(error?.differences)
         #expect(differences.count == 2 && differences.contains { $0.contains("1.0/token has another value") }, "\(differences)")
         for text in differences { #expect(!text.contains("keyring") && !text.contains("KEYRING") && !text.contains("seal"), "\(text)") }
-        // Values that are read otherwise on purpose are sealed too.
+        // Values that are recorded again on purpose are sealed, too.
         try await GoldenStore.replay(louder, in: folder.path, isRecording: true)
         try await GoldenStore.replay(louder, in: folder.path, isRecording: false)
         for (path, data) in try contents(of: folder.path) { #expect(data.range(of: Data("IN THE KEYRING".utf8)) == nil, "\(path)") }

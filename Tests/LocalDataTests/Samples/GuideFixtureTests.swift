@@ -1,4 +1,4 @@
-// The samples of the page on snapshots and golden stores; `Scripts/check-snippets` compares.
+// The samples of the page on snapshots and golden stores. `Scripts/check-snippets` compares them with the page.
 // snippet.hide
 import Foundation
 import LocalData
@@ -34,7 +34,7 @@ private struct AppKeys: StorageKeyCatalog {
         }
     }
 
-    @Test func `a release is recorded once, and read by every later one`() async throws {
+    @Test func `a release is recorded once and read by every later release`() async throws {
         let directory = try TemporaryDirectory()
         let releases = directory.file("Fixtures/Releases")
         // snippet.show

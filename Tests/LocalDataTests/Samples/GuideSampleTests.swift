@@ -8,18 +8,18 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// LD1, LD5 and LD6 with the samples of the guide, to the letter.
+/// Runs the migration samples of the guide unchanged.
 @Suite(.inTurn, .isolatedStorage) struct GuideSampleTests {
     private var router: StorageRouter { .shared }
 
-    @Test func `LD1: the guide's token moves when it is first asked for`() async throws {
+    @Test func `the token of the guide moves when it is first read`() async throws {
         try await router.set("abc", for: Samples.legacyToken)
         #expect(try await router.get(Samples.modernToken) == "abc")
         #expect(try await router.value(for: Samples.legacyToken) == nil)
         #expect(try await router.exists(Samples.modernToken))
     }
 
-    @Test func `LD5: the guide's catalog moves it at once`() async throws {
+    @Test func `a sweep of the guide catalog moves the token`() async throws {
         try await router.set("abc", for: Samples.legacyToken)
         let report = try await Samples.sweep()
         #expect(report.moved.map(\.key) == ["modern_token"])
@@ -27,7 +27,7 @@ import Testing
         #expect(try await router.get(Samples.modernToken) == "abc")
     }
 
-    @Test func `LD6: the guide's own migration does not run while the destination is absent`() async throws {
+    @Test func `the custom migration of the guide does not run while the destination is absent`() async throws {
         await expectRefusal(StorageError.notFound) { _ = try await router.get(CustomSamples.modernToken) }
         #expect(try await router.value(for: CustomSamples.modernToken) == nil)
         let forced = try await router.forceMigration(for: CustomSamples.modernToken)
@@ -35,7 +35,7 @@ import Testing
         await expectRefusal(StorageError.notFound) { _ = try await router.get(CustomSamples.modernToken) }
     }
 
-    @Test func `LD6: the guide's own migration runs when it is forced and the destination is there`() async throws {
+    @Test func `the custom migration of the guide runs when it is forced and the destination has a value`() async throws {
         try await router.set("abc", for: CustomSamples.modernToken)
         let forced = try await router.forceMigration(for: CustomSamples.modernToken)
         #expect(forced.isSuccess)
@@ -43,7 +43,7 @@ import Testing
         #expect(try await router.get(CustomSamples.modernToken) == "abc")
     }
 
-    /// The guide's migration, which counts what is asked of it.
+    /// A migration like the one of the guide, which counts its calls.
     private struct Counting: StorageMigration {
         typealias Count = (asked: Shared<Int>, run: Shared<Int>)
 
@@ -70,7 +70,7 @@ import Testing
             migration: { AnyStorageMigration(Counting(destinationKey: $0, count: count, wantsToRun: wantsToRun)) })
     }
 
-    @Test func `LD6: absent, migrate is not called; present and forced, it is called once`() async throws {
+    @Test func `migrate is not called while the destination is absent, and is called once when forced`() async throws {
         let count: Counting.Count = (Shared(0), Shared(0))
         let key = key(count) { try await $0.exists($1) }
         await expectRefusal(StorageError.notFound) { _ = try await router.get(key) }
@@ -83,7 +83,7 @@ import Testing
         #expect(count.run.number == 1)
     }
 
-    @Test func `LD6: a success without a value written is still not found`() async throws {
+    @Test func `a migration that succeeds without writing a value leaves the value absent`() async throws {
         let count: Counting.Count = (Shared(0), Shared(0))
         let key = key(count) { _, _ in true }
         await expectRefusal(StorageError.notFound) { _ = try await router.get(key) }

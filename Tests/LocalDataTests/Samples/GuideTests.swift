@@ -29,7 +29,7 @@ private struct AppKeys: StorageKeyCatalog {
     }
 }
 
-@Test func `the old program's token waits for the keyring and is then moved, once`() async throws {
+@Test func `the token of the old program waits for the keyring and is then moved once`() async throws {
     let machine = TestMachine()
     machine.seedUserDefaults(["apiToken": .string("abc")])  // as version 1 stored it
     machine.lock(.keychain)

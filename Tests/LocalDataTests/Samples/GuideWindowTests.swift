@@ -4,7 +4,7 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// The guide's samples of "Rolling out and rolling back", and what they promise.
+/// The samples of the guide section "Rolling out and rolling back", and tests of the behavior that it promises.
 @Suite struct GuideWindowTests {
     private struct Account: Codable, Sendable, Equatable {
         var name: String
@@ -15,8 +15,8 @@ import Testing
     private let new = StorageKeyGroup(owner: "Guide", domain: .userDefaults(suite: "new"))
     private let old = StorageKeyGroup(owner: "Guide", domain: .userDefaults(suite: "old"))
 
-    @Test func `two releases use one value, and the window ends`() async throws {
-        // Release 2 reads and writes the new place, and keeps the old one up to date until release 3.
+    @Test func `two releases share one value until the release window ends`() async throws {
+        // Release 2 uses the new location and keeps the legacy location up to date until release 3.
         let city: StorageKey<String> = new.key("city", "The first city to show")
             .moved(from: old.key("town", "The city, in release 1"), keeping: .until(version: "3.0"))
 
@@ -34,9 +34,9 @@ import Testing
         #expect(try await release1.value(for: town) == nil)
     }
 
-    @Test func `two releases use the records of one collection`() async throws {
+    @Test func `two releases share the records of one collection`() async throws {
         let oldNotes = Note.collection("old notes", .userDefaults(suite: "old"))
-        // Both releases read and write the notes, add and remove some. The window of all of them ends at once.
+        // Both releases read, add, change and remove notes. The release window ends for all notes at once.
         let notes = StorageCollection<Note>(
             "notes", domain: .encryptedSQLite(database: "main"), owner: "Guide", description: "What was noted"
         )
@@ -53,8 +53,8 @@ import Testing
         #expect(try await release2.value("a", in: notes)?.text == "of release 1")
     }
 
-    @Test func `an older shape is merged`() async throws {
-        // Release 1 knows the name only. What it writes keeps the number of visits that release 2 counted.
+    @Test func `a value of an older type is merged with the new value`() async throws {
+        // Release 1 stores only the name. A name that it writes keeps the visits that release 2 counted.
         let account: StorageKey<Account> = new.key("account", "Who uses the program, and how often")
             .moved(
                 from: old.key("user", "The name, in release 1"), keeping: .for(days: 60),
@@ -68,8 +68,8 @@ import Testing
         #expect(try await release2.get(account) == Account(name: "Grace", visits: 7))
     }
 
-    @Test func `a weaker copy is asked for by name, and every report names it`() async throws {
-        // Release 1 kept the token in the open. As long as it may run again, so does release 2.
+    @Test func `a weaker copy needs an explicit option, and every report names it`() async throws {
+        // Release 1 stored the token as plaintext. Release 2 keeps that copy up to date while release 1 may run again.
         let token: StorageKey<String> = StorageKeyGroup(owner: "Guide", domain: .keychain).key("token", "Opens the service")
             .moved(
                 from: old.key("token", "The token, in release 1"), keeping: .untilReleased, options: MigrationOptions(keepsWeakerCopy: true)
@@ -83,7 +83,7 @@ import Testing
         for case let kept? in report.rows.map(\.keeps) where kept.isWeaker {
             warn("A weaker copy is kept in \(kept.place), \(kept.until).")
         }
-        // Nobody goes back to release 1 any more.
+        // No installation will go back to release 1.
         try await router.endReleaseWindow(for: token)
 
         #expect(warnings == ["A weaker copy is kept in userDefaults(old)/token, until it is released."])

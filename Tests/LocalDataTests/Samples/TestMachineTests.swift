@@ -4,7 +4,7 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// A machine in memory behaves as the real one does: locks.
+/// Locks of the in-memory test machine have the same effects as on a real machine.
 @Suite struct TestMachineTests {
     private let database = StorageDomain.encryptedSQLite(database: "main")
 
@@ -21,7 +21,7 @@ import Testing
         #expect(try await machine.launch().get(key) == "abc")
     }
 
-    @Test func `a launch that has the key in memory reads on, and one that has not used the database does not`() async throws {
+    @Test func `a launch that has loaded the key continues to read, and a launch that has not is locked`() async throws {
         let machine = TestMachine()
         let key = textKey("note", database)
         let (user, stranger) = (machine.launch(), machine.launch())
@@ -32,7 +32,7 @@ import Testing
         await expectRefusal(.locked) { _ = try await stranger.get(key) }
     }
 
-    @Test func `a keyring of another service, a key file and a database that is locked itself are told apart`() async throws {
+    @Test func `locks of another keyring service, of a key file and of a database are independent`() async throws {
         let machine = TestMachine { configuration in
             configuration.databaseKeySources = ["file": .keyFile("key"), "other": .keychain(service: "other")]
         }

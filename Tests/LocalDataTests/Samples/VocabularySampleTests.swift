@@ -4,7 +4,7 @@ import LocalDataPlans
 import TestSupport
 import Testing
 
-/// The samples of the document about plans, run over real data.
+/// Runs the samples of the document about plans over real data.
 @Suite(.inTurn) struct VocabularySampleTests {
     private typealias Samples = VocabularySamples
 
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Place.allCases) func `the sample of a lightweight migration`(place: Place) async throws {
+    @Test(arguments: Place.allCases) func `the lightweight sample migrates its records`(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             let old = Samples.Catalog("1", .collection(Samples.old(domain)), ["id", "newProperty", "anotherProperty"])
             try await Samples.lightweight(launch(), old).sweep.requireComplete()
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Place.allCases) func `the sample of an ad-hoc migration`(place: Place) async throws {
+    @Test(arguments: Place.allCases) func `the ad-hoc sample adds its entity`(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             let text = StorageKey<String>(name: "text", domain: domain, owner: "Samples", description: "Something else")
             var old = TestCatalog([.key(text)], CatalogSchema("OLD_SCHEMA"))
@@ -47,11 +47,11 @@ import Testing
         }
     }
 
-    @Test(arguments: Place.allCases) func `the samples of an incremental and of a composite migration`(place: Place) async throws {
-        // The composite sample's plan leads as far as the chain's step does: it is the one that was written for this way.
+    @Test(arguments: Place.allCases) func `the incremental and the composite sample migrate the same records`(place: Place) async throws {
+        // In the composite sample, the ad-hoc plan covers the same versions as the chain, so the ad-hoc plan is used.
         for (run, kind) in [(Samples.incremental, PlanReport.Step.Kind.incremental), (Samples.composite, .adHoc)] {
             try await place.withLaunches { launch, domain in
-                // A program of before there were stamps.
+                // These records are from a program that did not record a schema version.
                 try await launch().set(records, in: Samples.old(domain))
                 let new = Samples.Catalog("V2", .collection(Samples.new(domain, version: 2)), ["newProperty"])
                 let report = try await run(launch(), new)
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `a policy of one's own is called, and its refusal is told`() async throws {
+    @Test func `a custom policy is called, and its refusal is thrown`() async throws {
         try await Place.memory.withLaunches { launch, domain in
             try await launch().set(records, in: Samples.old(domain))
             let new = Samples.Catalog("V2", .collection(Samples.new(domain, version: 2)), ["newProperty"])

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// CA1 to CA5 and CA7, in every kind of place. CA6 is in `ObservationTests`, and for records here.
+/// The scenarios of programs that move here from the Cache library, in every kind of store.
 @Suite(.inTurn, .tags(.scenario)) struct CacheScenarioTests {
     struct Person: Codable, Equatable {
         var firstName: String
@@ -31,14 +31,14 @@ import Testing
         StorageKey(name: "person", domain: domain, serializer: serializer, owner: "Tests", description: "A person")
     }
 
-    @Test(arguments: Place.allCases) func `CA1 rename: what was stored as a Person is read as an Alien`(place: Place) async throws {
+    @Test(arguments: Place.allCases) func `a value is read as another type with the same properties`(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             try await launch().set(Person(firstName: "John", lastName: "Snow"), for: key(domain, Person.self))
             #expect(try await launch().get(key(domain, Alien.self)).firstName == "John")
         }
     }
 
-    @Test(arguments: Place.allCases) func `CA2 manual: the old shape does not decode, stays, and is replaced by hand`(
+    @Test(arguments: Place.allCases) func `a value of an older type does not decode, stays, and is replaced by hand`(
         place: Place
     ) async throws {
         try await place.withLaunches { launch, domain in
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Place.allCases) func `CA3 automatic: one get finds the old shape at the same place and leaves the new one`(
+    @Test(arguments: Place.allCases) func `one get converts a value of an older type in the same slot`(
         place: Place
     ) async throws {
         try await place.withLaunches { launch, domain in
@@ -61,14 +61,13 @@ import Testing
             try await launch().set(Person1(fullName: "John Snow"), for: old)
             let new = key(domain, Person2.self).moved(from: old, Self.split)
             #expect(try await launch().get(new) == Person2(firstName: "John", lastName: "Snow"))
-            // The store holds the new shape only: a key that knows nothing of the old one reads it.
+            // The slot contains only the new type: a key without the migration reads it.
             #expect(try await launch().get(key(domain, Person2.self)).lastName == "Snow")
             await #expect { try await launch().get(old) } throws: { StorageError.undecodable ~= $0 }
         }
     }
 
-    @Test(arguments: Place.allCases) func `CA3 automatic: a chain of versions does the same, from every version`(place: Place) async throws
-    {
+    @Test(arguments: Place.allCases) func `a chain of versions converts a value in one slot from any version`(place: Place) async throws {
         struct Person3: Codable, Equatable {
             var firstName: String
             var lastName: String
@@ -98,7 +97,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Place.allCases) func `CA4 versioned block: runs once for each object below the version, and never again`(
+    @Test(arguments: Place.allCases) func `an enumerating step runs once for each record below the version`(
         place: Place
     ) async throws {
         let seen = Shared(0)
@@ -140,7 +139,7 @@ import Testing
             })
     }
 
-    @Test(arguments: Place.allCases) func `CA5 expiry: valid, then absent, stale on request, purged by a sweep`(place: Place) async throws {
+    @Test(arguments: Place.allCases) func `an expired value is absent, stale on request, and purged later`(place: Place) async throws {
         let clock = TestClock()
         try await place.withLaunches(clock: clock) { launch, domain in
             let key = key(domain, Person.self)
@@ -164,7 +163,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Place.allCases) func `CA5 expiry: a migration keeps the time that is left, in place and to another`(
+    @Test(arguments: Place.allCases) func `a migration keeps the remaining lifetime, in the same slot and in another`(
         place: Place
     ) async throws {
         let clock = TestClock()
@@ -180,13 +179,13 @@ import Testing
             clock.advance(by: .seconds(3_001))
             #expect(try await launch().value(for: evolved) == nil)
             #expect(try await launch().value(for: moved) == nil)
-            // What an older place holds does not come back in its stead.
+            // A legacy copy does not replace the expired value.
             try await launch().set(Person1(fullName: "Old Copy"), for: old)
             #expect(try await launch().value(for: moved) == nil)
         }
     }
 
-    @Test(arguments: Place.allCases) func `CA6 observation: the migration of a record is one event`(place: Place) async throws {
+    @Test(arguments: Place.allCases) func `observers receive the migration of a record as one event`(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             let old = people(domain, StoredDocument.self)
             let router = launch()
@@ -201,7 +200,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Place.allCases) func `CA7 enumeration: a new router over existing files lists every key`(place: Place) async throws {
+    @Test(arguments: Place.allCases) func `a new router over existing files lists every key`(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             let router = launch()
             for name in ["a", "b", "c"] {

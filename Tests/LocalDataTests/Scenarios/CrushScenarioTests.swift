@@ -7,7 +7,7 @@ import Testing
 @testable import LocalData
 @testable import LocalDataPlans
 
-/// The scenarios of schema versions, policies and plans, in every kind of place.
+/// The scenarios of programs that move here from Crush, in every kind of store: schema versions, policies and plans.
 @Suite(.inTurn, .tags(.scenario)) struct CrushScenarioTests {
     private static let v1 = ModelMigration("V1") {
         AddEntity("notes") {
@@ -32,7 +32,7 @@ import Testing
         catalog(version, domain, 2, texts("id", "newProperty"))
     }
 
-    /// Stores what a program of the first version would have.
+    /// Stores the records of a program of the first version.
     private func begin(_ router: StorageRouter, _ domain: StorageDomain, _ version: String = "V1") async throws {
         try await router.registerCatalog(old(domain, version), migrationPolicy: .lightweight)
         try await router.set(
@@ -44,7 +44,7 @@ import Testing
         #expect(found == Dictionary(uniqueKeysWithValues: ["1", "2", "3"].map { ($0, record($0, ["newProperty": "new"])) }))
     }
 
-    @Test("CR2 ad hoc: a plan from OLD_SCHEMA leads to the current version, and leaves everything else as it is", arguments: Place.allCases)
+    @Test("an ad-hoc plan migrates from its version to the current one and leaves everything else unchanged", arguments: Place.allCases)
     func cr2(place: Place) async throws {
         let migrations = [AdHocMigration("OLD_SCHEMA") { UpdateEntity("notes") { RemoveAttribute("anotherProperty") } }]
         try await place.withLaunches { launch, domain in
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test("CR3 incremental: one step from V1 to V2, none at V2, and none from a version that nobody knows", arguments: Place.allCases)
+    @Test("a chain runs one step from V1 to V2 and none at V2, and an unknown version is refused", arguments: Place.allCases)
     func cr3(place: Place) async throws {
         let policy = MigrationPolicy.incremental(MigrationChain([Self.v1, Self.v2]))
         try await place.withLaunches { launch, domain in
@@ -78,14 +78,14 @@ import Testing
             try await expectMigrated(launch(), domain)
             let after = try await launch().slots(domain, "notes")
             #expect(try await launch().registerCatalog(new(domain), migrationPolicy: policy).plan == PlanReport(from: "V2", to: "V2"))
-            // A program of the first version does not know the second.
+            // A program of the first version does not know the second version.
             await expectRefusal(StorageError.incompatibleSchema) {
                 try await launch().registerCatalog(old(domain), migrationPolicy: .incremental(MigrationChain([Self.v1])))
             }
             #expect(try await launch().slots(domain, "notes") == after)
         }
         try await place.withLaunches { launch, domain in
-            // Nothing there: the current version, without a step.
+            // A store without records gets the current version without a step.
             let first = try await launch().registerCatalog(new(domain), migrationPolicy: policy)
             let second = try await launch().registerCatalog(new(domain), migrationPolicy: policy)
             #expect(first.plan == PlanReport(to: "V2"))
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test("CR3 incremental: what ends between two steps leaves a valid stamp, and goes on there", arguments: Place.allCases)
+    @Test("an interrupted chain keeps the version of its last complete step and continues there", arguments: Place.allCases)
     func cr3Interrupted(place: Place) async throws {
         func third(_ hook: @escaping SchemaPlan.Hook) -> ModelMigration {
             ModelMigration("V3", willMigrate: hook) { UpdateEntity("notes") { AddAttribute("stars", attributeType: .integer, default: 0) } }
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test("CR4 composite: a plan that matches is one step, and else the chain is gone", arguments: Place.allCases)
+    @Test("an ad-hoc plan for the stored version replaces the chain, and otherwise the chain runs", arguments: Place.allCases)
     func cr4(place: Place) async throws {
         let third = ModelMigration("V3") { UpdateEntity("notes") { AddAttribute("stars", attributeType: .integer, default: 0) } }
         let short = AdHocMigration("V1") {
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test("CR5 validation: an end that is not what the program declares is told before anything is written", arguments: Place.allCases)
+    @Test("a plan that does not end in the declared schema is refused before anything is written", arguments: Place.allCases)
     func cr5(place: Place) async throws {
         let chain = MigrationChain([Self.v1, Self.v2])
         try await place.withLaunches { launch, domain in
@@ -154,7 +154,7 @@ import Testing
             #expect(error.message.contains("notes.stars"), "\(error)")
             #expect(try await launch().slots(domain, "notes") == before)
             try await launch().registerCatalog(new(domain), migrationPolicy: .incremental(chain))
-            // Nothing is due: it is only looked at where that is asked for.
+            // No step is due, so the plan is validated only if the caller asks for it.
             #expect(try await launch().registerCatalog(other, migrationPolicy: .incremental(chain)).plan.steps == [])
             await expectRefusal(StorageError.invalidEvolution) {
                 try await launch().registerCatalog(other, migrationPolicy: .incremental(chain, forceValidateModel: true))
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test("CR6 fallback: a plan that fails throws, or what can be inferred is done and the error is reported", arguments: Place.allCases)
+    @Test("a failing plan throws, or with a fallback runs an inferred migration and reports the error", arguments: Place.allCases)
     func cr6(place: Place) async throws {
         let second = ModelMigration("V2") {
             UpdateEntity("notes") { UpdateAttribute("anotherProperty", to: "number", attributeType: .integer, optional: true) }
@@ -191,7 +191,7 @@ import Testing
         }
     }
 
-    @Test("CR7 configurations: a group is migrated by itself, and what it shares with another only once", arguments: Place.allCases)
+    @Test("a configuration is migrated separately, and an entity that two of them share only once", arguments: Place.allCases)
     func cr7(place: Place) async throws {
         func catalog(_ version: String, _ domain: StorageDomain, _ number: Int) -> TestCatalog {
             TestCatalog(
@@ -246,7 +246,7 @@ import Testing
         }
     }
 
-    @Test("CR8 custom policy: it is asked in its order, and decides", arguments: Place.allCases)
+    @Test("a custom policy is called in order and decides", arguments: Place.allCases)
     func cr8(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             try await begin(launch(), domain)
@@ -268,7 +268,7 @@ import Testing
         }
     }
 
-    @Test("MM7 staged plan: a lightweight stage, then one with hooks before and after, in order and once each", arguments: Place.allCases)
+    @Test("a lightweight stage and a stage with hooks run in order and once each", arguments: Place.allCases)
     func mm7(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             try await begin(launch(), domain)
@@ -304,7 +304,7 @@ import Testing
             }
             let (will, did) = ("will, 3 records of version 2", "did, 3 records of version 3")
             #expect(calls.all == [will, did])
-            // What was noted is not called again; the hook that failed is.
+            // A hook that has completed is not called again. The hook that failed is.
             let report = try await launch().registerCatalog(last, migrationPolicy: .incremental(chain(failing: false)))
             #expect(report.plan.steps.map(\.to) == ["V3"])
             try await launch().registerCatalog(last, migrationPolicy: .incremental(chain(failing: false)))

@@ -4,7 +4,7 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// GS1 to GS7, in every kind of place.
+/// The scenarios of programs that move here from GarageStorage, numbered GS1 to GS7, in every kind of store.
 @Suite(.inTurn, .tags(.scenario)) struct GarageScenarioTests {
     struct Address: Codable, Equatable {
         var street: String?
@@ -34,14 +34,14 @@ import Testing
         }
     }
 
-    @Test(arguments: Place.allCases) func `GS1 rename all: every record is found by id under the new type, and the old tag is empty`(
+    @Test(arguments: Place.allCases) func `migrateAll gives every record the new type and leaves none with the old one`(
         place: Place
     ) async throws {
         try await place.withLaunches { launch, domain in
             let (old, new) = (Self.people(domain, OldPerson.self), Self.people(domain, Person.self))
             try await launch().set(Self.oldPeople(300), in: old)
             let router = launch()
-            // Under the new type they are not there yet, and are not overwritten by it.
+            // Before the migration, the new type neither finds nor overwrites the records.
             #expect(try await router.count(in: new) == 0)
             await #expect { try await router.value("p7", in: new) } throws: { StorageError.incompatibleSchema ~= $0 }
             await #expect { try await router.set(Person(id: "p7", name: "Other"), in: new) } throws: {
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Place.allCases) func `GS1 rename all: to another collection, in another place`(place: Place) async throws {
+    @Test(arguments: Place.allCases) func `migrateAll moves records to another collection in another domain`(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             let old = Self.people(place.olderDomain, OldPerson.self)
             let new = StorageCollection<Person>("persons", domain: domain, owner: "Tests", description: "People")
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Place.allCases) func `GS2 graph: identified children are stored once and found by id, anonymous ones inline`(
+    @Test(arguments: Place.allCases) func `children with an id are stored once and found by id, and others are stored inline`(
         place: Place
     ) async throws {
         try await place.withLaunches { launch, domain in
@@ -113,12 +113,12 @@ import Testing
                 #expect(names == ["Nick", "Emily"])
                 let emily = try await router.get("Emily", in: Sam.collection)
                 #expect(try await router.resolve(emily.brother)?.id == "Nick")
-                // An optional reference that leads nowhere is nil; a required one says which id is missing.
+                // An optional reference to a missing record is nil. A required one throws an error with the missing id.
                 #expect(try await router.resolve(found.boss) == nil)
                 await #expect { try await router.resolve(StorageReference<Sam>(id: "Nobody")) } throws: {
                     StorageError.notFound ~= $0 && ($0 as? StorageError)?.keyName == "Nobody"
                 }
-                // The child is one record: changed once, changed for everybody.
+                // The child is one record, so a change of it is visible through every reference.
                 try await router.update("Nick", in: Sam.collection) { $0?.home = Address(street: "New", city: "Linz") }
                 #expect(try await router.resolve(emily.brother)?.home?.city == "Linz")
                 #expect(try await router.resolve(found.siblings[0]).home?.city == "Linz")
@@ -135,7 +135,7 @@ import Testing
         @Migratable var grave: Address?
     }
 
-    @Test(arguments: Place.allCases) func `GS3 Migratable: a legacy value within a text, null and missing ones`(place: Place) async throws {
+    @Test(arguments: Place.allCases) func `a Migratable property reads a legacy text, null and a missing value`(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             let old = StorageCollection<StoredDocument>(
                 "people", domain: domain, owner: "Tests", description: "People", typeTag: "Migrated", id: { $0["id"]?.string ?? "" })
@@ -147,7 +147,7 @@ import Testing
             #expect(sam == Migrated(id: "sam", address: Address(street: "Main", city: "Graz"), birthplace: nil, grave: nil))
             sam.birthplace = Address(street: nil, city: "Linz")
             try await router.set(sam, in: new)
-            // Written again, it is no text any more.
+            // After the value was written again, it is stored as an object and not as a text.
             let document = try await launch().value(for: old.key("sam"))
             #expect(document?["address.city"] == "Graz")
             #expect(document?["birthplace.city"] == "Linz")
@@ -158,7 +158,7 @@ import Testing
 
     // MARK: GS4
 
-    @Test(arguments: Place.allCases) func `GS4 syncStatus: beside the record, kept by a migration, asked for`(place: Place) async throws {
+    @Test(arguments: Place.allCases) func `the sync status of a record survives a migration and can be queried`(place: Place) async throws {
         struct Demanding: Codable, Identifiable {
             var id: String
             var syncStatus: String
@@ -169,7 +169,7 @@ import Testing
             let router = launch()
             try await router.set(people.prefix(15), in: old, syncStatus: .synced)
             try await router.set(people.suffix(5), in: old, syncStatus: .notSynced, attributes: ["origin": "phone"])
-            // A type that demands it within the record gets a typed error, and nothing is changed.
+            // A type with the status as a property of the record gets a typed error, and nothing is changed.
             await #expect { try await router.migrateAll(from: old, to: Self.people(domain, Demanding.self)) } throws: {
                 StorageError.undecodable ~= $0
             }
@@ -185,7 +185,7 @@ import Testing
                 found.insert(record.id)
             }
             #expect(found == Set(people.suffix(5).map(\.id)))
-            // Storing a record again leaves it, unless it says otherwise.
+            // Storing a record again keeps its status, unless a new status is given.
             try await reader.set(Person(id: "p19", name: "New"), in: new)
             #expect(try await reader.storedValue("p19", in: new)?.syncStatus == .notSynced)
             try await reader.set(Person(id: "p19", name: "New"), in: new, syncStatus: .synced)
@@ -193,7 +193,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Place.allCases) func `records that were stored since a moment are found`(place: Place) async throws {
+    @Test(arguments: Place.allCases) func `records that were modified since a date are found`(place: Place) async throws {
         let clock = TestClock()
         try await place.withLaunches(clock: clock) { launch, domain in
             let people = Self.people(domain, Person.self)
@@ -210,7 +210,7 @@ import Testing
 
     // MARK: GS5, GS6, GS7
 
-    @Test(arguments: Place.allCases) func `GS5 atomic, repeatable: one record that cannot be read keeps all of them`(
+    @Test(arguments: Place.allCases) func `one record that cannot be decoded stops migrateAll for all records`(
         place: Place
     ) async throws {
         try await place.withLaunches { launch, domain in
@@ -235,7 +235,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Place.allCases) func `GS6 batch: nothing is there before its end, everything after`(place: Place) async throws {
+    @Test(arguments: Place.allCases) func `a batch of records is applied as a whole or not at all`(place: Place) async throws {
         struct Stop: Error {}
         try await place.withLaunches { launch, domain in
             let people = Self.people(domain, Person.self)
@@ -256,7 +256,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Place.allCases) func `GS7 retirement: when a migration last worked, and how much waits for it`(
+    @Test(arguments: Place.allCases) func `a migration reports when it last worked and how many records are pending`(
         place: Place
     ) async throws {
         try await place.withLaunches { launch, domain in
@@ -273,7 +273,7 @@ import Testing
             #expect(after.pending == 0)
             #expect(after.lastWorked != nil)
             #expect(after.isSafeToDelete)
-            // The chain is a migration of its own.
+            // The chain of versions is a separate migration.
             try await router.registerCatalog(TestCatalog([.collection(chained)]))
             #expect(try await router.migrations().map(\.pending) == [40])
             await router.sweep()

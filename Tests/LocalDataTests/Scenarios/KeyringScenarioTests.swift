@@ -5,7 +5,7 @@
     import TestSupport
     import Testing
 
-    /// LD1, LD2, LD4 and LD10 on real stores: a property list and a keyring.
+    /// Migrations, observation and locking with real stores: a property list and a keyring.
     @Suite(.inTurn, .slow("starts programs"), .tags(.scenario, .keyring)) struct KeyringScenarioTests {
         func legacy(_ name: String = "old_key_name") -> StorageKey<String> {
             StorageKey(name: name, domain: .userDefaults(suite: nil), security: .none, owner: "Tests", description: "The old token")
@@ -16,10 +16,10 @@
                 from: legacy())
         }
 
-        @Test func `LD1: get moves a value from the property list into the keyring`() async throws {
+        @Test func `get moves a value from the property list into the keyring`() async throws {
             let stage = try Stage(keyring: true)
             let router = stage.launch()
-            // Longer than the scenario's token, which the random names and digests of other files may hold by chance.
+            // A long token, because the random names and digests in other files may contain a short one by chance.
             let token = "abc, and nothing else looks like this"
             try await router.set(token, for: legacy())
             #expect(try stage.propertyList()["old_key_name"] as? String == token)
@@ -32,12 +32,12 @@
                 "secret-tool", ["search", "service", stage.service], environment: try #require(stage.keyring).environment)
             #expect(seen.stdout.contains("modern_token") || seen.stderr.contains("modern_token"))
             #expect(try stage.traces(of: token).isEmpty)
-            // A second get does not touch the source: what an old program writes there now is not taken.
+            // A second get does not read the legacy location: a value that an old program writes there now is ignored.
             try await router.set("from an old program", for: legacy())
             #expect(try await router.get(modern(stage)) == token)
         }
 
-        @Test func `LD1: a native string of UserDefaults is taken as it is`() async throws {
+        @Test func `a native string of UserDefaults is read unchanged`() async throws {
             let stage = try Stage(keyring: true)
             try stage.writePropertyList(["old_key_name": "\"quoted\" & <native>", "other": 7])
             #expect(try await stage.launch().get(modern(stage)) == "\"quoted\" & <native>")
@@ -45,7 +45,7 @@
             #expect(try stage.propertyList()["other"] as? Int == 7)
         }
 
-        @Test func `LD1: a string that another process kept with UserDefaults is moved into the keyring`() async throws {
+        @Test func `a string that another process stored with UserDefaults is moved into the keyring`() async throws {
             let stage = try Stage(keyring: true)
             try FileManager.default.createDirectory(atPath: stage.preferences, withIntermediateDirectories: true)
             var environment = ProcessInfo.processInfo.environment
@@ -58,7 +58,7 @@
             #expect(try await router.exists(modern(stage)))
         }
 
-        @Test func `LD2: with both present get returns the modern value and leaves the legacy one`() async throws {
+        @Test func `with both values present, get returns the modern value and leaves the legacy value`() async throws {
             let stage = try Stage(keyring: true)
             let router = stage.launch()
             try await router.set("modern", for: modern(stage))
@@ -67,11 +67,11 @@
             #expect(try await router.get(legacy()) == "legacy")
         }
 
-        @Test(.timeLimit(.minutes(2))) func `what another process does to a value in the keyring is told, once each`() async throws {
+        @Test(.timeLimit(.minutes(2))) func `observers receive every change of a value in the keyring once`() async throws {
             let stage = try Stage(keyring: true)
             let key = StorageKey<String>(
                 name: "watched", domain: .keychain(service: stage.service), owner: "Tests", description: "A token that two programs use")
-            // Two routers know nothing of each other but what is in the keyring.
+            // The two routers share only the keyring, like two processes.
             let (router, other) = (stage.launch(), stage.launch())
             var values = router.values(for: key).makeAsyncIterator()
             #expect(try await values.next() == .some(nil))
@@ -89,7 +89,7 @@
             try await other.shutdown()
         }
 
-        @Test func `LD4: while the keyring cannot be written the legacy value stays, and then it moves`() async throws {
+        @Test func `while the keyring is locked the legacy value stays, and after unlocking it moves`() async throws {
             let stage = try Stage()
             let keyring = try PrivateKeyring(.unlocked)
             let worker = try stage.worker(keyring.environment)
@@ -103,7 +103,7 @@
             #expect(try stage.propertyList()["old_key_name"] == nil)
         }
 
-        @Test func `LD10: a launch with a locked keyring blocks, and after unlocking the next sweep finishes`() async throws {
+        @Test func `a launch with a locked keyring is blocked, and the next sweep after unlocking completes`() async throws {
             let stage = try Stage()
             let keyring = try PrivateKeyring(.unlocked)
             let worker = try stage.worker(keyring.environment)

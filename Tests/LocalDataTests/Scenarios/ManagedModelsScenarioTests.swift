@@ -4,7 +4,11 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// The scenarios MM1 to MM8 (but for the plan, MM7), and CR1: models declared by hand, in every kind of place.
+/// The scenarios of programs that move here from SwiftData or ManagedModels, with models that are declared without
+/// macros.
+///
+/// They run in every kind of store and are numbered MM1 to MM8 and CR1. `CrushScenarioTests` tests the staged plan of
+/// MM7.
 @Suite(.inTurn, .tags(.scenario)) struct ManagedModelsScenarioTests {
     // MARK: MM1
 
@@ -17,7 +21,7 @@ import Testing
         var businessAddress: Address
     }
 
-    @Test("MM1 compound: a struct of structs is stored whole, and a missing street stays missing", arguments: Place.allCases)
+    @Test("a struct of structs is stored whole, and an absent optional property stays absent", arguments: Place.allCases)
     func compound(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             let person = Person(
@@ -37,7 +41,7 @@ import Testing
     enum Color: String, Codable { case red, green, blue }
     enum Priority: Int, Codable { case high = 5, medium = 3, low = 1 }
 
-    @Test("MM2 raw values: an enumeration is stored as its raw value, and another raw value is an error", arguments: Place.allCases)
+    @Test("an enumeration is stored as its raw value, and an unknown raw value is an error", arguments: Place.allCases)
     func rawValues(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             let first = launch()
@@ -64,7 +68,7 @@ import Testing
         }
     }
 
-    @Test("MM2 raw values: a property list has them as its own text and number")
+    @Test("a property list stores raw values as native texts and numbers")
     func nativeRawValues() async throws {
         let stage = try Stage()
         let router = stage.launch()
@@ -77,7 +81,7 @@ import Testing
 
     // MARK: MM3
 
-    /// Both: its stored properties would say something else than its raw value.
+    /// A type that is `RawRepresentable` and `Codable`. Its raw value is stored, not an object with its properties.
     struct Level: RawRepresentable, Codable, Hashable {
         var rawValue: Int
         var doubled: Int { rawValue * 2 }
@@ -89,7 +93,7 @@ import Testing
         var color: Color?
     }
 
-    @Test("MM3 optional Codable: nil saves and reads as nil, as a property and as a whole value", arguments: Place.allCases)
+    @Test("an optional nil is stored and read as nil, as a property and as a whole value", arguments: Place.allCases)
     func optionals(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             let settings = Settings(address: nil, level: Level(rawValue: 2), color: nil)
@@ -103,7 +107,7 @@ import Testing
         }
     }
 
-    @Test("MM3 raw and Codable: a type that is both uses its raw value", arguments: Place.allCases)
+    @Test("a type that is RawRepresentable and Codable is stored as its raw value", arguments: Place.allCases)
     func rawAndCodable(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             let first = launch()
@@ -131,7 +135,7 @@ import Testing
         ]
     }
 
-    @Test("MM4 original name: a renamed key finds the old value once", arguments: Place.allCases)
+    @Test("a renamed key finds the old value and moves it", arguments: Place.allCases)
     func renamedKey(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             try await launch().set("abc", for: key("oldName", domain))
@@ -139,12 +143,12 @@ import Testing
             let second = launch()
             #expect(try await second.get(renamed) == "abc")
             #expect(try await second.names(of: domain) == ["newName"])
-            // From now on the old name is not asked for.
+            // After the move, a key without the legacy location finds the value.
             #expect(try await launch().get(key("newName", domain)) == "abc")
         }
     }
 
-    @Test("MM4 original name: a renamed property finds the old value once, and is stored under its new name", arguments: Place.allCases)
+    @Test("a renamed property finds the old value and is stored under its new name", arguments: Place.allCases)
     func renamedProperty(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             try await launch().set(OldNote(title: "a", colour: "red"), for: key("note", domain))
@@ -158,7 +162,7 @@ import Testing
 
     // MARK: MM5
 
-    @Test("MM5 defaults: a default is returned and never written, and a value in an older place beats it", arguments: Place.allCases)
+    @Test("a default is returned and never written, and a value at a legacy location takes precedence", arguments: Place.allCases)
     func defaults(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             let width = StorageKey(name: "width", domain: domain, owner: "Tests", description: "A width", defaultValue: 800)
@@ -184,7 +188,7 @@ import Testing
         private enum CodingKeys: CodingKey { case token }
     }
 
-    @Test("MM6 transient: a transient property is never stored", arguments: Place.allCases)
+    @Test("a transient property is never stored", arguments: Place.allCases)
     func transientProperty(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             try await launch().set(Session(token: "abc", isSelected: true), for: key("session", domain))
@@ -194,7 +198,7 @@ import Testing
         }
     }
 
-    @Test("MM6 transient: a key in memory is gone with its router", arguments: Place.allCases)
+    @Test("a value in memory is lost with its router", arguments: Place.allCases)
     func transientKey(place: Place) async throws {
         try await place.withLaunches { launch, _ in
             let first = launch()
@@ -206,7 +210,7 @@ import Testing
 
     // MARK: MM8
 
-    /// A model that cannot be made without arguments, and two ways to make one.
+    /// A model with two initializers, none of which works without arguments.
     final class Contact: StorageModel {
         let name: String
         let age: Int
@@ -218,7 +222,7 @@ import Testing
         static let attributes = [AttributeDescription("name", .string), AttributeDescription("age", .integer)]
     }
 
-    @Test("MM8 initialisers: a model is made however it likes, and read by none of its initialisers", arguments: Place.allCases)
+    @Test("a model may have any initializers, and reading uses none of them", arguments: Place.allCases)
     func initialisers(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             try await launch().set(Contact(first: "Sam", last: "Snow"), for: key("contact", domain))
@@ -248,7 +252,7 @@ import Testing
         static let attributes = [AttributeDescription("title", .string), AttributeDescription("stars", .integer)]
     }
 
-    @Test("CR1 lightweight: an older value without a new optional or defaulted property reads", arguments: Place.allCases)
+    @Test("an older value without a new optional or defaulted property can be read", arguments: Place.allCases)
     func lightweight(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             try await launch().set(Early(title: "a"), for: key("note", domain))
@@ -259,7 +263,7 @@ import Testing
         }
     }
 
-    @Test("CR1 lightweight: without a new required property it is an error, and its bytes stay", arguments: Place.allCases)
+    @Test("an older value without a new required property is an error, and its bytes stay", arguments: Place.allCases)
     func required(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             let first = launch()

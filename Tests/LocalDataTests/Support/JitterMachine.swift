@@ -5,13 +5,14 @@ import MemoryBackend
 import Synchronization
 import TestSupport
 
-/// A machine whose stores let other tasks pass before and after every call, in an order that a seed decides.
+/// A machine whose stores yield to other tasks before and after every call. A seed determines how often.
 final class JitterMachine: Sendable {
     private let state: Mutex<(media: [String: MemoryMedium], numbers: SeededGenerator)>
 
     private let base: StorageConfiguration
 
-    /// - Parameter base: Serves what this machine does not: property lists and the keyring are its own.
+    /// - Parameter base: The configuration for everything but property lists and the keyring, which this machine
+    ///   provides.
     init(seed: UInt64, base: StorageConfiguration = .inMemory()) {
         self.base = base
         state = Mutex((media: [:], numbers: SeededGenerator(seed)))
@@ -46,7 +47,7 @@ final class JitterMachine: Sendable {
         }
     }
 
-    /// Another process: it shares the stores and nothing else.
+    /// Starts another process: a router that shares only the stores with the others.
     func launch() -> StorageRouter {
         var configuration = base
         for kind in [StorageDomain.Kind.userDefaults, .keychain] {

@@ -2,11 +2,11 @@ import LocalData
 import LocalDataTesting
 import Testing
 
-/// The kinds of place that a value can be in, for tests that hold in all of them: real files in a folder of the test's own, with the sealing key in a file beside
-/// them, and memory.
+/// The kinds of store that a test runs with: memory, and real files in a temporary folder with the sealing key beside
+/// them.
 ///
 /// ```swift
-/// @Test(arguments: Place.allCases) func `a text comes back`(place: Place) async throws {
+/// @Test(arguments: Place.allCases) func `a stored text is read back`(place: Place) async throws {
 ///     try await place.withLaunches { launch, domain in
 ///         let key = textKey("greeting", domain)
 ///         try await launch().set("hello", for: key)
@@ -19,10 +19,10 @@ enum Place: CaseIterable, Sendable, CustomTestStringConvertible {
         case sealedDatabase
     #endif
     case propertyList
-    /// Memory that outlives a router, as files do: the place of a program in a test.
+    /// Memory that outlives a router, as files do.
     case memory
 
-    /// The domain that a test's keys are in.
+    /// The domain of the keys in a test.
     var domain: StorageDomain {
         switch self {
         #if SQLite
@@ -32,7 +32,7 @@ enum Place: CaseIterable, Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// Another domain of the same kind, for what comes from an older place.
+    /// Another domain of the same kind, used as a legacy location.
     var olderDomain: StorageDomain {
         switch self {
         #if SQLite
@@ -42,7 +42,7 @@ enum Place: CaseIterable, Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// Whether a lone text or number is stored as the store's own.
+    /// Whether a single text or number is stored as a native value of the store.
     var storesNativeValues: Bool { self == .propertyList }
 
     var testDescription: String {
@@ -60,7 +60,10 @@ enum Place: CaseIterable, Sendable, CustomTestStringConvertible {
         try await withLaunches { launch, domain in try await body(launch(), domain) }
     }
 
-    /// Runs a test of a program that is started more than once: each call of `launch` is a new router over what the earlier ones left. All are shut down at the end.
+    /// Runs a test of a program that is started more than once.
+    ///
+    /// Each call of `launch` returns a new router over the data of the earlier ones. All routers are shut down at the
+    /// end.
     func withLaunches(
         clock: TestClock = TestClock(), _ body: (_ launch: @escaping () -> StorageRouter, StorageDomain) async throws -> Void
     ) async throws {

@@ -4,7 +4,7 @@ import Synchronization
 
 @testable import LocalData
 
-/// A collection of documents: the shape is the test's to say.
+/// Returns a collection of documents. The test decides which properties they have.
 func documents(_ name: String, _ domain: StorageDomain, version: Int = 1) -> StorageCollection<StoredDocument> {
     StorageCollection<StoredDocument>(
         name, domain: domain, owner: "Plans", description: "A test's records", typeTag: "Record",
@@ -12,16 +12,16 @@ func documents(_ name: String, _ domain: StorageDomain, version: Int = 1) -> Sto
     ).version(version)
 }
 
-/// A document with an id.
+/// Returns a document with an id.
 func record(_ id: String, _ properties: [String: DocumentValue] = [:]) -> StoredDocument {
     StoredDocument(.object(properties.merging(["id": .string(id)]) { $1 }))
 }
 
-/// The descriptions of required texts.
+/// Returns descriptions of required text attributes.
 func texts(_ names: String...) -> [AttributeDescription] { names.map { AttributeDescription($0, .string) } }
 
 extension StorageRouter {
-    /// Every slot of a store, with what stands in it, in the parts that plans touch.
+    /// Returns the content of every slot of a domain in the namespaces that plans use.
     func slots(_ domain: StorageDomain, _ collections: String..., also others: [String] = []) async throws -> [StorageAddress: StorageProbe]
     {
         let backend = try env.routes.backend(for: domain, key: "").1
@@ -34,7 +34,7 @@ extension StorageRouter {
         return found
     }
 
-    /// Every record of a collection of documents, by its id.
+    /// Returns every document of a collection, by its id.
     func all(_ collection: StorageCollection<StoredDocument>) async throws -> [String: StoredDocument] {
         var found: [String: StoredDocument] = [:]
         for try await record in storedRecords(in: collection) { found[record.id] = record.value }
@@ -42,5 +42,5 @@ extension StorageRouter {
     }
 }
 
-/// What a test lets go wrong.
+/// An error that a test throws on purpose.
 struct Mishap: Error {}

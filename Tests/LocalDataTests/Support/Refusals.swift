@@ -2,13 +2,13 @@ import BackendContract
 import LocalData
 import Testing
 
-/// Expects an error of one of some codes. An error of the library's own says in a sentence what is wrong.
+/// Expects a `StorageError` with one of the given codes. The message of an error from this library must be a sentence.
 /// - Parameters:
-///   - key: The key that the error names; then nothing was changed.
-///   - words: What the message contains.
-///   - isSentence: False for an error that the test itself throws.
-///   - hidden: What no form of the error shows.
-/// - Returns: The error.
+///   - key: The key name in the error. If it is given, the outcome must be `notApplied`, too.
+///   - words: The texts that the message must contain.
+///   - isSentence: False for an error that the test throws.
+///   - hidden: The texts that no printed form of the error may contain.
+/// - Returns: The error, or nil if no `StorageError` was thrown.
 @discardableResult
 func expectRefusal(
     _ codes: StorageError.Code..., of key: String? = nil, saying words: String..., isSentence: Bool = true, hiding hidden: [String] = [],

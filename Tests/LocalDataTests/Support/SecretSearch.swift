@@ -3,8 +3,10 @@ import Foundation
 import LocalData
 import TestSupport
 
-/// Looks for a text in every file below a folder, as somebody would who has the disk: as it is, in UTF-16, in hexadecimal, and in base64 wherever it may begin. A fingerprint of
-/// it is looked for, too: with one, a short secret is found by trying.
+/// Searches every file below a folder for a text, as an attacker who has the disk would.
+///
+/// The search finds the text in UTF-8, in UTF-16, in hexadecimal, and in base64 at any offset.
+/// It also finds a fingerprint of the text, because a short secret can be guessed from its fingerprint.
 struct SecretSearch {
     private let needles: [Data]
 
@@ -15,7 +17,7 @@ struct SecretSearch {
             + [String.Encoding.utf16LittleEndian, .utf16BigEndian].compactMap { text.data(using: $0) }
     }
 
-    /// The fingerprints of a value, as a text and as the bytes of a serializer.
+    /// Returns the fingerprints of a value, as a native text and as the bytes of a serializer.
     static func fingerprints(of text: String) -> [Data] {
         let payloads: [StoragePayload] = [.native(.string(text)), .bytes(Array(text.utf8)), .bytes(Array("\"\(text)\"".utf8))]
         return payloads.compactMap { payload in
@@ -24,13 +26,13 @@ struct SecretSearch {
         }
     }
 
-    /// Bytes as they are, in hexadecimal, and in base64.
+    /// Returns bytes in unchanged form, in hexadecimal, and in base64.
     private static func forms(of bytes: Data) -> [Data] {
         let hexadecimal = hexadecimalText(of: bytes)
         var texts = [hexadecimal, hexadecimal.uppercased()]
         for offset in 0..<3 {
             let encoded = (Data(count: offset) + bytes).base64EncodedString()
-            // The characters that hold bits of this text alone.
+            // Keep only the characters that do not depend on the bytes before and after.
             texts.append(String(encoded.prefix((offset + bytes.count) * 8 / 6).dropFirst((offset * 8 + 5) / 6)))
         }
         return [bytes] + texts.map { Data($0.utf8) }
@@ -38,7 +40,7 @@ struct SecretSearch {
 
     func isFound(in data: Data) -> Bool { needles.contains { data.range(of: $0) != nil } }
 
-    /// The files below a folder that hold the text, in their content or their name.
+    /// Returns the files below a folder that contain the text in their content or in their name.
     func files(below folder: URL) throws -> [String] {
         var found: [String] = []
         let all = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: [.isRegularFileKey])
@@ -52,9 +54,9 @@ struct SecretSearch {
 }
 
 extension Stage {
-    /// Every file of the stage that holds a text in any of its forms.
+    /// Returns every file of the stage that contains a text in any encoding.
     func traces(of text: String) throws -> [String] { try SecretSearch(text).files(below: URL(fileURLWithPath: directory.path)) }
 
-    /// The files of a database, by their endings.
+    /// Returns the path of a database file.
     func path(ofDatabase name: String) -> String { root.path + "/data/databases/\(name).sqlite" }
 }

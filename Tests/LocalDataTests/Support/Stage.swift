@@ -4,17 +4,17 @@ import Foundation
 import LocalData
 import TestSupport
 
-/// A folder and a private keyring of a test's own: real stores that nobody else sees.
+/// A temporary folder and optionally a private keyring, so that real stores are isolated from other tests.
 final class Stage: Sendable {
     let directory: TemporaryDirectory
     #if Keyring
         let keyring: PrivateKeyring?
     #endif
-    /// The keyring's service: the session is shared by all tests, so every stage has its own.
+    /// The service of this stage's keyring items. It is unique, because all tests share one keyring session.
     let service = "test.\(UUID().uuidString)"
 
     #if Keyring
-        /// - Parameter keyring: Whether the test needs the session's keyring.
+        /// - Parameter keyring: Whether the test needs a keyring.
         init(keyring: Bool = false) throws {
             directory = try TemporaryDirectory()
             self.keyring = keyring ? try PrivateKeyring.shared() : nil
@@ -26,16 +26,17 @@ final class Stage: Sendable {
     var root: URL { URL(fileURLWithPath: directory.file("root")) }
     var preferences: String { root.path + "/preferences" }
 
-    /// The configuration of a program that keeps everything on this stage.
+    /// The configuration of a program that stores everything on this stage.
     var configuration: StorageConfiguration {
         var configuration = StorageConfiguration(root: root, applicationID: service)
         configuration.userDefaultsName = "standard"
-        // Suites share few threads and one keyring with its lock, and a call's deadline counts its waiting for both.
+        // Long deadlines: the suites share few threads and the lock of one keyring, and the time to wait for them
+        // counts.
         configuration.deadlines.files = .seconds(120)
         configuration.deadlines.keychain = .seconds(120)
         #if Keyring
             if let keyring {
-                // The daemon's files are where its own home is, not where the tests' is.
+                // The keyring daemon stores its files below a separate home folder, not below the one of the tests.
                 configuration.runtime.host.environment["XDG_DATA_HOME"] =
                     URL(fileURLWithPath: keyring.keyringsDirectory).deletingLastPathComponent().path
             }
@@ -49,14 +50,14 @@ final class Stage: Sendable {
         return StorageRouter(configuration: configuration)
     }
 
-    /// Writes a property list as another program would: over everything that was there.
+    /// Writes a property list as another program would: it replaces the whole file.
     func writePropertyList(_ entries: [String: Any], suite: String = "standard") throws {
         try FileManager.default.createDirectory(atPath: preferences, withIntermediateDirectories: true)
         let data = try PropertyListSerialization.data(fromPropertyList: entries, format: .xml, options: 0)
         try data.write(to: URL(fileURLWithPath: "\(preferences)/\(suite).plist"))
     }
 
-    /// The entries of a property list, without the library's own.
+    /// Returns the entries of a property list without those that the library reserves for itself.
     func propertyList(suite: String = "standard") throws -> [String: Any] {
         guard let data = FileManager.default.contents(atPath: "\(preferences)/\(suite).plist") else { return [:] }
         let entries = try PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any] ?? [:]

@@ -3,19 +3,19 @@ import Foundation
 import LocalData
 import Testing
 
-/// A key of a text.
+/// Returns a key for a text.
 func textKey(_ name: String, _ domain: StorageDomain, _ security: SecurityPolicy = .automatic) -> StorageKey<String> {
     testKey(name, domain, security, of: String.self)
 }
 
-/// A key of any type.
+/// Returns a key for a value of any type.
 func testKey<Value>(
     _ name: String, _ domain: StorageDomain, _ security: SecurityPolicy = .automatic, of type: Value.Type
 ) -> StorageKey<Value> {
     StorageKey(name: name, domain: domain, security: security, owner: "Tests", description: "A value")
 }
 
-/// A catalog put together by a test.
+/// A catalog with the keys that a test gives it.
 struct TestCatalog: StorageKeyCatalog {
     var id = "Tests"
     var allKeys: [AnyStorageKey]
@@ -31,18 +31,18 @@ struct TestCatalog: StorageKeyCatalog {
 }
 
 extension StorageRouter {
-    /// Sweeps one key, and says what became of it.
+    /// Sweeps one key and returns its row of the report.
     nonisolated func row(of key: StorageKey<String>) async throws -> MigrationReport.Row {
         try #require(await sweep(TestCatalog(.key(key))).rows.first { $0.key == key.name })
     }
 }
 
 extension DomainStatus {
-    /// Why the domain cannot be used.
+    /// The error of an unavailable domain.
     var error: StorageError? { if case .unavailable(let error) = self { error } else { nil } }
 }
 
-/// The key names and places of the scenarios.
+/// The keys and domains that tests of migrations share.
 enum Places {
     static let legacy = StorageDomain.userDefaults(suite: "a")
     static let middle = StorageDomain.userDefaults(suite: "c")

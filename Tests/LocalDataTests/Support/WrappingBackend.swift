@@ -1,6 +1,6 @@
 import BackendContract
 
-/// A backend of a test's own around another one: what it does not do itself, that one does.
+/// A backend of a test that wraps another backend and forwards every call that it does not implement.
 protocol WrappingBackend: StorageBackend {
     var base: any StorageBackend { get }
 }

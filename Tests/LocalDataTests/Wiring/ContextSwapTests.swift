@@ -5,13 +5,13 @@
     import TestSupport
     import Testing
 
-    /// Databases and vaults under one key file, put in each other's places by somebody who can write the folder.
+    /// Databases and vaults with the same key file, whose files an attacker with write access to the folder swaps.
     @Suite(.inTurn) struct ContextSwapTests {
         private let directory: TemporaryDirectory
 
         init() throws { directory = try TemporaryDirectory() }
 
-        /// A router over a folder, under a key file that all of them share.
+        /// Returns a router over a folder. All routers share one key file.
         private func router(_ folder: String, application: String = "com.example", context: String? = nil) -> StorageRouter {
             var configuration = StorageConfiguration(root: URL(filePath: directory.file(folder)), applicationID: application)
             configuration.keySource = .keyFile(directory.file("shared-key"))
@@ -43,7 +43,7 @@
         }
 
         @Test(arguments: [false, true])
-        func `two databases, and two vaults, of one application do not open as each other`(_ areVaults: Bool) async throws {
+        func `two swapped databases, or two swapped vaults, of one application do not open`(_ areVaults: Bool) async throws {
             let (bank, chat): (StorageDomain, StorageDomain) =
                 areVaults
                 ? (.keychain(service: "bank"), .keychain(service: "chat"))
@@ -62,7 +62,7 @@
             try await again.shutdown()
         }
 
-        @Test func `a vault does not open as a database of its name`() async throws {
+        @Test func `a vault file does not open as a database, and a database file does not open as a vault`() async throws {
             try await put(.keychain(service: "bank"), router("one"))
             try await put(.encryptedSQLite(database: "v-bank"), router("one"))
             try swap(file("one", "vaults/v-bank.sqlite"), file("one", "databases/v-bank.sqlite"))
@@ -72,7 +72,7 @@
             try await router.shutdown()
         }
 
-        @Test func `two applications, and two tenants of one, do not open each other's databases, and a family does`() async throws {
+        @Test func `a database does not open for another application or sealing context, and opens for a shared context`() async throws {
             let domain = StorageDomain.encryptedSQLite(database: "main")
             try await put(domain, router("one", application: "com.one"))
             try await put(domain, router("two", application: "com.two"))
@@ -86,7 +86,7 @@
             #expect(try await router("c", application: "com.four", context: "family").get(textKey("a", domain)) == "in \(domain)")
         }
 
-        @Test func `a database is moved to another name and application by a call, and by nothing else`() async throws {
+        @Test func `a database changes its name and application only by adoption`() async throws {
             let (bank, chat) = (StorageDomain.encryptedSQLite(database: "bank"), StorageDomain.encryptedSQLite(database: "chat"))
             try await put(bank, router("one", application: "com.one"))
             try FileManager.default.createDirectory(atPath: file("two", "databases"), withIntermediateDirectories: true)

@@ -8,9 +8,9 @@
     import TestSupport
     import Testing
 
-    /// Key sources of the program's own.
+    /// Custom key sources.
     @Suite(.inTurn) struct CustomKeySourceTests {
-        /// A source whose key a test holds.
+        /// A key source whose key and errors the test controls.
         private final class Shelf: CustomKeySource {
             let protection: ProtectionLevel
             let key = Mutex<SealingKeyMaterial?>(nil)
@@ -54,7 +54,7 @@
             } catch { return (error as? StorageError)?.code }
         }
 
-        @Test func `a source of the program's own opens databases and sealed values`() async throws {
+        @Test func `a custom key source opens databases and sealed values`() async throws {
             let shelf = Shelf()
             let router = launch(["shelf": shelf])
             try await router.set("row", for: row)
@@ -70,7 +70,7 @@
             #expect(audit.quarantine.isEmpty)
         }
 
-        @Test func `errors of a source are told without its words, and no key is made beside data`() async throws {
+        @Test func `errors of a source are reported without its text, and no key is created beside sealed data`() async throws {
             struct Refusal: Error { let words = "hunter2" }
             let shelf = Shelf()
             let first = launch(["shelf": shelf])
@@ -96,11 +96,11 @@
             #expect(await code(launch(["shelf": shelf]), row) == StorageError.encryptionKeyMismatch)
             shelf.key.withLock { $0 = key }
             #expect(try await launch(["shelf": shelf]).get(row) == "row")
-            // Under another name it is another source: the database names its own.
+            // The database records the name of its source, so a source with another name does not open it.
             #expect(await code(launch(["other": shelf], "other"), row) == StorageError.encryptionKeyMismatch)
         }
 
-        @Test func `a name that recovery keys have, or no source has, is refused`() async throws {
+        @Test func `an invalid or unregistered source name is refused, and key material is not printed`() async throws {
             for name in ["recovery key", "", "a\nb", String(repeating: "x", count: 201)] {
                 #expect(await code(launch([name: Shelf()], name), row) == StorageError.invalidName, "\(name)")
             }
@@ -115,7 +115,8 @@
 
         // MARK: A service
 
-        /// A key service on the loopback: one key, which only a caller with the token gets.
+        /// A key service on the loopback interface. It stores keys for callers that send the token, and refuses all
+        /// others.
         private static let server = """
             import http.server, sys
             class Service(http.server.BaseHTTPRequestHandler):
@@ -143,7 +144,7 @@
             server.serve_forever()
             """
 
-        @Test func `a key in a service over HTTP opens a database, and nothing without the service or the token`() async throws {
+        @Test func `a key in a service over HTTP opens a database, and not without the service or the token`() async throws {
             let token = "token-\(UInt64.random(in: 1 ... .max))"
             let service = try RunningProgram("/usr/bin/python3", ["-c", Self.server, token])
             let port = try #require(Int(try await service.line()))

@@ -7,7 +7,7 @@
     import TestSupport
     import Testing
 
-    /// Another data key for a database that programs use.
+    /// Rotations of the data key of a database that programs use.
     @Suite(.inTurn) struct DataKeyRotationTests {
         private let stage: Stage
 
@@ -16,7 +16,7 @@
         private func launch() -> StorageRouter { stage.launch { $0.keychain = .sealedVault(.configured) } }
 
         @Test(arguments: [StorageDomain.encryptedSQLite(database: "main"), .keychain])
-        func `a database and a vault go on under another data key, in this program and in others`(_ domain: StorageDomain) async throws {
+        func `a database and a vault continue with a new data key, in this program and in others`(_ domain: StorageDomain) async throws {
             let router = launch()
             let keys = (0..<5).map { textKey("key \($0)", domain) }
             for key in keys { try await router.set("value of \(key.name)", for: key) }
@@ -39,7 +39,7 @@
             #expect(try await recovered.get(keys[1]) == "new")
         }
 
-        @Test func `an older copy is still known as one after a rotation, and no conflict is seen`() async throws {
+        @Test func `a copy is still recognized after a rotation and causes no conflict`() async throws {
             let old = textKey("old", .encryptedSQLite(database: "main"))
             let router = launch()
             try await router.set("first", for: old)
@@ -54,7 +54,7 @@
             #expect(try await launch().quarantine.values().isEmpty)
         }
 
-        @Test func `a domain without a data key of its own, no database, and a locked one are refused`() async throws {
+        @Test func `a rotation is refused for a domain without a data key, a missing database and a locked router`() async throws {
             let router = launch()
             for (domain, code) in [
                 (StorageDomain.userDefaults(suite: "list"), StorageError.unsupported),

@@ -5,13 +5,13 @@
     import TestSupport
     import Testing
 
-    /// Databases of one program under several keys.
+    /// Databases of one program with different keys.
     @Suite(.inTurn) struct DatabaseKeyTests {
         private func group(_ database: String) -> StorageKeyGroup {
             StorageKeyGroup(owner: "Tests", domain: .encryptedSQLite(database: database))
         }
 
-        @Test func `values come under another key by moving into another database, and the first key can then go`() async throws {
+        @Test func `values move to a database with another key, and the first key can then be deleted`() async throws {
             let stage = try Stage()
             let old: StorageKey<String> = group("documents").key("draft", "The draft, under the first key")
             let draft: StorageKey<String> = group("documents-2").key("draft", "The draft").moved(from: old)
@@ -34,7 +34,7 @@
             #expect(try stage.traces(of: "under the stone").isEmpty)
         }
 
-        @Test(arguments: [true, false]) func `a program whose folders are deleted seals nothing that the next process cannot open`(
+        @Test(arguments: [true, false]) func `a program whose folders were deleted seals no value that the next process cannot open`(
             deletesAll: Bool
         ) async throws {
             let stage = try Stage()
@@ -48,11 +48,11 @@
             try await router.shutdown()
             let next = stage.launch()
             if deletesAll {
-                // Nothing is left that an earlier key has sealed, so this is a first start.
+                // No data is left that an earlier key has sealed, so this is a first start.
                 #expect(refusal == nil)
                 #expect(try await next.get(draft) == "second")
             } else {
-                // What the ledger records was sealed with the key that is lost.
+                // The ledger still records that the lost key has sealed data.
                 #expect(refusal?.code == .encryptionKeyMissing)
                 #expect(!FileManager.default.fileExists(atPath: stage.root.path + "/data/documents.sqlite"))
                 await #expect(throws: StorageError.self) { try await next.set("third", for: draft) }
@@ -60,7 +60,7 @@
             try await next.shutdown()
         }
 
-        @Test func `a key that its file has lost seals no further value, and opens those that it has sealed`() async throws {
+        @Test func `a key that was deleted from its file seals no new value and still opens the old ones`() async throws {
             let stage = try Stage()
             let token = textKey("token", .userDefaults, .encrypted)
             let clock = ManualClock()

@@ -6,7 +6,7 @@
     import TestSupport
     import Testing
 
-    /// What a program sees of a database that cannot be opened, or has no key.
+    /// Databases that cannot be opened, or have no key.
     @Suite(.inTurn) struct DatabaseOpeningTests {
         let secret = "correct-horse-battery-staple"
         let key = textKey("a", .encryptedSQLite(database: "main"))
@@ -21,7 +21,7 @@
             #expect(await router.status(of: key.domain).error?.code == code)
         }
 
-        @Test func `a look makes no database, no key and no folder`() async throws {
+        @Test func `reads and removals create no database, no key and no folder`() async throws {
             let stage = try Stage()
             let router = stage.launch()
             #expect(try await router.value(for: key) == nil)
@@ -35,7 +35,7 @@
             #expect(!FileManager.default.fileExists(atPath: stage.root.path + "/data"))
         }
 
-        @Test(arguments: [true, false]) func `a database whose key is missing stays closed, and no key is made`(
+        @Test(arguments: [true, false]) func `a database whose key is missing stays closed, and no key is created`(
             hasLedger: Bool
         ) async throws {
             let stage = try Stage()
@@ -60,11 +60,11 @@
             #expect(try files(stage) == before)
             try Data(right.utf8).write(to: URL(fileURLWithPath: keyFile))
             try setPermissions(0o600, of: keyFile)
-            // The same router, once the key is there again.
+            // After the key was restored, this router opens the database.
             #expect(try await router.get(key) == secret)
         }
 
-        @Test(arguments: [true, false]) func `with another key a database stays closed, until the right one is back`(
+        @Test(arguments: [true, false]) func `a database with a wrong key stays closed until the right key is restored`(
             hasLedger: Bool
         ) async throws {
             let stage = try Stage()
@@ -94,7 +94,7 @@
             #expect(try await router.get(key) == secret)
         }
 
-        @Test func `a key file that others can read is refused, and no key is made in its place`() async throws {
+        @Test func `a key file that other users can read is refused, and no other key is created`() async throws {
             let stage = try Stage()
             let keyFile = stage.root.path + "/data/sealing-key"
             try await stage.launch().set(secret, for: key)
@@ -108,7 +108,7 @@
             #expect(try await router.get(key) == secret)
         }
 
-        @Test func `a database that was made with another source is refused by the source's name`() async throws {
+        @Test func `a database that was created with another key source is refused, and the error names the source`() async throws {
             let stage = try Stage()
             try await stage.launch().set(secret, for: key)
             let router = stage.launch { $0.databaseKeySources["main"] = .keyFile("another-key") }
@@ -120,7 +120,7 @@
             #expect(try await stage.launch().get(key) == secret)
         }
 
-        @Test(.timeLimit(.minutes(10))) func `without a passphrase a database is locked, and with it it opens`() async throws {
+        @Test(.timeLimit(.minutes(10))) func `a database is locked without its passphrase and opens with it`() async throws {
             let stage = try Stage()
             let given = Mutex<String?>(nil)
             let asked = Mutex<[String]>([])
@@ -175,7 +175,7 @@
                 let refused = try await next.run("look", "database:ringed", "a")
                 #expect(refused.contains("locked"), "\(refused)")
                 #expect(try await next.run("put", "database:ringed", "a", "w").contains("locked"))
-                // A process that has the key goes on.
+                // A process that has already loaded the key continues to read.
                 #expect(try await worker.run("look", "database:ringed", "a") == "value v")
                 try keyring.unlock()
                 #expect(try await next.run("look", "database:ringed", "a") == "value v")
@@ -184,7 +184,7 @@
             }
         #endif
 
-        @Test func `after a shutdown the database is one file, and it opens again`() async throws {
+        @Test func `after a shutdown the write-ahead log is empty, and the database opens again`() async throws {
             let stage = try Stage()
             for round in 0..<3 {
                 let router = stage.launch()
@@ -201,7 +201,7 @@
             "a?mode=memory",
             ":memory:", String(repeating: "x", count: 300), String(repeating: "x", count: 201),
         ])
-        func `a hostile name of a database is refused, and no file is made`(name: String) async throws {
+        func `a hostile database name is refused, and no file is created`(name: String) async throws {
             let stage = try Stage()
             let router = stage.launch()
             try await router.set("neighbour", for: key)
@@ -221,7 +221,7 @@
             #expect(try await router.get(key) == "neighbour")
         }
 
-        @Test func `names of databases that differ in case are two, and the longest name works`() async throws {
+        @Test func `database names that differ in case are different databases, and the longest name works`() async throws {
             let stage = try Stage()
             let router = stage.launch()
             let names = ["Main", "main", "main.sqlite", "m", "0", "a-b_c.d", String(repeating: "x", count: 200)]

@@ -4,7 +4,7 @@ import LocalData
 import TestSupport
 import Testing
 
-/// Where a configuration keeps things.
+/// The folders that a configuration uses.
 @Suite(.inTurn) struct DirectoryTests {
     func directories(_ configuration: StorageConfiguration, home: String?, _ environment: [String: String]) throws -> StorageDirectories? {
         var configuration = configuration
@@ -13,14 +13,14 @@ import Testing
         return try configuration.directories
     }
 
-    @Test func `a session's program uses the XDG folders, and their defaults`() throws {
+    @Test func `a program in a session uses the XDG folders and their defaults`() throws {
         let id = "com.example.app"
         #expect(
             try directories(.xdg(applicationID: id), home: "/home/a", [:])
                 == StorageDirectories(
                     preferences: "/home/a/.config", data: "/home/a/.local/share/com.example.app/LocalData",
                     state: "/home/a/.local/state/com.example.app/LocalData", locks: "/home/a/.local/state/LocalData/locks"))
-        // Relative paths are to be ignored, says the specification.
+        // The XDG Base Directory Specification requires that relative paths are ignored.
         let named = ["XDG_CONFIG_HOME": "/c", "XDG_DATA_HOME": "relative", "XDG_STATE_HOME": "/s"]
         #expect(
             try directories(.xdg(applicationID: id), home: "/home/a", named)
@@ -29,14 +29,14 @@ import Testing
                     locks: "/s/LocalData/locks"))
     }
 
-    @Test func `a service keeps everything in its state directory, in the layout of one folder`() throws {
+    @Test func `a service stores everything in its state directory, in the layout of one root folder`() throws {
         let given = ["STATE_DIRECTORY": "/var/lib/app:/var/lib/other", "CONFIGURATION_DIRECTORY": "/etc/app"]
         let found = try #require(try directories(.service(applicationID: "app"), home: nil, given))
         #expect(found == StorageDirectories(root: URL(fileURLWithPath: "/var/lib/app/LocalData")))
         #expect(found.preferences == "/var/lib/app/LocalData/preferences" && found.data == "/var/lib/app/LocalData/data")
     }
 
-    @Test func `without a home directory the first use says what to set, and constructing a router does not fail`() async throws {
+    @Test func `without a home directory the first call says what to set, and creating a router does not fail`() async throws {
         var configuration = StorageConfiguration.xdg(applicationID: "app")
         configuration.runtime.host.environment = [:]
         configuration.runtime.host.homeDirectory = nil
@@ -47,7 +47,7 @@ import Testing
         #expect(error.message.contains("HOME"))
     }
 
-    @Test func `a service without a state directory and a home is refused with what to set`() async throws {
+    @Test func `without a state directory and a home directory the error of a service says what to set`() async throws {
         var configuration = StorageConfiguration.service(applicationID: "app")
         configuration.runtime.host.environment = [:]
         configuration.runtime.host.homeDirectory = nil
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `folders of one's own choice are used, and made private`() async throws {
+    @Test func `custom folders are used and made private`() async throws {
         let temporary = try TemporaryDirectory()
         let directories = StorageDirectories(
             preferences: temporary.file("p"), data: temporary.file("d"), state: temporary.file("s"), locks: temporary.file("l"))

@@ -10,11 +10,11 @@
 
     @testable import Sealing
 
-    /// A key is known by what is computed from it, so another key is never taken for it.
+    /// A key is identified by a commitment that is computed from its bytes. Another key with the same id is refused.
     @Suite(.inTurn) struct KeyIdentityTests {
         private let list = textKey("a", .userDefaults(suite: "sealed"), .encrypted)
 
-        @Test func `another key under the recorded key's id seals no new value and no new database`() async throws {
+        @Test func `another key with the id of the recorded key seals no new value and no new database`() async throws {
             let stage = try Stage()
             try await stage.launch().set("v", for: list)
             let keyFile = stage.root.path + "/data/sealing-key"
@@ -32,7 +32,7 @@
             #expect(try await stage.launch().get(list) == "v")
         }
 
-        /// A source that holds one key.
+        /// A key source with one key.
         private struct Holding: KeySource {
             let key: SealingKey
             let identifier = "source"
@@ -42,7 +42,7 @@
             func create(_ keys: SourceKeys) async throws(BackendError) -> SourceKeys { throw BackendError(.failed, "There is a key.") }
         }
 
-        @Test func `the commitment tells two keys apart that have one id`() async throws {
+        @Test func `the commitment distinguishes two keys that have the same id`() async throws {
             let key = SealingKey.random(Runtime.live.randomBytes)
             let colliding = SealingKey(collidingWith: key.id, key: SymmetricKey(size: .bits256))
             func refused(_ key: SealingKey, recorded: SealingKey) async -> [BackendError.Code?] {
@@ -65,7 +65,7 @@
             return nil
         }
 
-        @Test func `a record of the key that cannot be read is damage, not a first start`() async throws {
+        @Test func `an unreadable key record in the ledger is damage and not a first start`() async throws {
             let stage = try Stage()
             try await stage.launch().set("v", for: list)
             let ledger = stage.root.path + "/state/ledger.plist"

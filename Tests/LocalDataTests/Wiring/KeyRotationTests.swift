@@ -7,7 +7,7 @@
     import TestSupport
     import Testing
 
-    /// Another key in a source, for everything that the one before has sealed.
+    /// Rotations of the key of a source, which seal everything again that the old key has sealed.
     @Suite(.slow("goes through real files many times"), .inTurn) struct KeyRotationTests {
         private struct Note: Codable, Identifiable, Equatable, Sendable {
             var id: String
@@ -22,7 +22,7 @@
         private let secret = textKey("secret", .keychain)
         private let notes = StorageCollection<Note>(
             "notes", domain: .userDefaults(suite: "notes"), security: .encrypted, owner: "Tests", description: "Notes")
-        /// A value that was moved, in a shape with a backup of the one before, from a place that another key still uses.
+        /// The legacy location of `copy`, which another key still uses. The migration copies its value and leaves it.
         private let source = textKey("source", .userDefaults(suite: "source"), .encrypted)
         private let copy: StorageKey<String>
 
@@ -31,7 +31,7 @@
             copy = textKey("copy", .userDefaults(suite: "list"), .encrypted).copied(from: source)
         }
 
-        /// The lines of the key file, in one of the test's folders.
+        /// Returns the lines of the key file below one of the folders of the test.
         private func lines(_ root: String = "root") throws -> [Substring] {
             let path = stage.directory.file(root) + "/data/sealing-key"
             return String(decoding: try #require(FileManager.default.contents(atPath: path)), as: UTF8.self).split(separator: "\n")
@@ -63,7 +63,7 @@
             #expect(try await router.get(copy) == "value of source")
         }
 
-        /// The ids that stand beside seals, in all property lists.
+        /// Returns whether a property list names a key id beside a sealed value. The ledger is not searched.
         private func isNamed(_ id: String) throws -> Bool {
             let all = FileManager.default.enumerator(at: stage.root, includingPropertiesForKeys: nil)
             while let url = all?.nextObject() as? URL {
@@ -75,7 +75,7 @@
             return false
         }
 
-        @Test func `everything is sealed with the new key, and the old one is destroyed when nothing needs it`() async throws {
+        @Test func `a rotation seals everything with the new key, and the old key is deleted when nothing needs it`() async throws {
             let router = try await launch()
             try await fill(router)
             let before = try lines()
@@ -97,29 +97,30 @@
             try await check(try await launch())
             let recipients = try await router.keyRecipients(of: row.domain)
             #expect(recipients.map(\.id) == [id(try lines()[0])])
-            // A second rotation makes a third key.
+            // A second rotation creates a third key.
             #expect(try await router.rotateKey().isComplete)
             try await router.deleteOlderKeys()
             try await check(try await launch())
         }
 
-        @Test func `a program that was started before reads on, and what it seals keeps the old key`() async throws {
+        @Test func `a program that was started before a rotation reads on and seals with the old key`() async throws {
             let (router, other) = (try await launch(), try await launch())
             try await fill(router)
             try await other.set("value of list", for: list)
             _ = try await router.rotateKey()
-            // It has the old key in memory, and goes on with it.
+            // The other program has the old key in memory and continues to use it.
             try await other.set("late", for: late)
             let old = try lines()[1]
             #expect(try isNamed(id(old)))
             let refusal = try await #require(throws: StorageError.self) { try await router.deleteOlderKeys() }
             #expect(refusal.code == StorageError.conflict && refusal.message.contains(id(old)), "\(refusal)")
-            // What the new key sealed makes it look at the source again.
+            // A value that is sealed with the new key makes the program load the key source again.
             try await check(other)
             try await other.set("later", for: late)
             #expect(try !isNamed(id(old)))
             #expect(try await router.rotateKey().isComplete)
-            // It seals with the new key by now; what it sealed before may not be written yet, as far as others know.
+            // The other program now seals with the new key. Another router cannot know whether its earlier values are
+            // all written.
             let still = try await #require(throws: StorageError.self) { try await router.deleteOlderKeys() }
             #expect(still.code == StorageError.conflict)
             try await other.rotateKey()
@@ -128,7 +129,7 @@
             for router in [router, other, try await launch()] { try await check(router) }
         }
 
-        @Test func `what an ended program has sealed with the old key is found, and keeps it`() async throws {
+        @Test func `a value that an ended program sealed with the old key is found and keeps the old key`() async throws {
             let router = try await launch()
             try await fill(router)
             do {
@@ -147,7 +148,7 @@
             #expect(try await launch().get(late) == "late")
         }
 
-        @Test func `copies are still known as copies after a rotation`() async throws {
+        @Test func `copies are still recognized as copies after a rotation`() async throws {
             let router = try await launch()
             try await fill(router)
             let old = textKey("old", .userDefaults(suite: "old"), .encrypted)
@@ -172,7 +173,7 @@
             #expect(try await program.quarantine.values().isEmpty)
         }
 
-        /// A router with a value in quarantine, and the catalog of the key that it is about.
+        /// Returns a router with a quarantined value, the catalog of the key of that value, and the quarantine entry.
         private func quarantined() async throws -> (router: StorageRouter, catalog: TestCatalog, entry: QuarantinedValue) {
             let older = textKey("older", .userDefaults(suite: "older"), .encrypted)
             let key = textKey("key", .userDefaults(suite: "list"), .encrypted).moved(from: older)
@@ -185,7 +186,7 @@
             return (router, catalog, try #require(try await router.quarantine.values().first))
         }
 
-        @Test func `a quarantined value is sealed again, with the seal that it had in its place`() async throws {
+        @Test func `a quarantined value is sealed again with the new key and keeps its content`() async throws {
             let (router, _, entry) = try await quarantined()
             let content = try await router.quarantine.data(of: entry)
             let old = try lines()[0]
@@ -196,7 +197,7 @@
             #expect(try await launch().quarantine.data(of: entry) == content)
         }
 
-        /// Leaves a slot of a property list with nothing but metadata that nobody can read.
+        /// Removes the value of a slot in a property list and damages its metadata.
         private func damage(_ suite: URL, _ name: String) throws {
             var entries = try #require(
                 try PropertyListSerialization.propertyList(from: Data(contentsOf: suite), format: nil) as? [String: Any])
@@ -209,7 +210,7 @@
             try PropertyListSerialization.data(fromPropertyList: entries, format: .xml, options: 0).write(to: suite)
         }
 
-        @Test func `what is damaged may need the old key, and keeps it until it is removed`() async throws {
+        @Test func `a damaged value may need the old key and keeps it until the value is replaced`() async throws {
             let first = try await launch()
             try await fill(first)
             try await first.shutdown()
@@ -225,7 +226,7 @@
             try await check(try await launch())
         }
 
-        @Test func `a damaged entry of the quarantine keeps the old key until it is discarded`() async throws {
+        @Test func `a damaged quarantine entry keeps the old key until it is purged`() async throws {
             let (router, catalog, entry) = try await quarantined()
             try await router.shutdown()
             try damage(stage.root.appendingPathComponent("data/quarantine/quarantine.plist"), entry.id)
@@ -257,7 +258,7 @@
             for key in many { #expect(try await launch().get(key) == key.name) }
         }
 
-        @Test func `an older copy is no new value after it was sealed again, also where new ones win`() async throws {
+        @Test func `an older copy that was sealed again is not a new value, even if the source wins conflicts`() async throws {
             let old = textKey("old", .userDefaults(suite: "old"), .encrypted)
             let new = textKey("new", .userDefaults(suite: "list"), .encrypted).moved(from: old).resolvingConflicts(.sourceWins)
             let router = try await launch()
@@ -277,13 +278,13 @@
             #expect(await next.sweep().isComplete)
             #expect(try await next.get(new) == "second")
             #expect(try await next.quarantine.values().isEmpty)
-            // A new value of an older release does win.
+            // A new value that an older release sets still wins.
             try await next.set("third", for: old)
             #expect(await next.sweep().isComplete)
             #expect(try await next.get(new) == "third")
         }
 
-        @Test func `a rotation that is killed at any step loses nothing, and goes on`() async throws {
+        @Test func `a rotation that is killed at any step loses nothing and can be completed`() async throws {
             let first = try await launch()
             try await fill(first)
             try await first.shutdown()
@@ -310,7 +311,7 @@
                     _ = try await router.rotateKey()
                     try await router.deleteOlderKeys()
                 } catch {}
-                // A process that was killed holds no lock any more.
+                // A killed process would hold no locks, so shut the router down to release its locks.
                 try? await router.shutdown()
                 files.arm(nil)
                 let next = try await launch(root)
@@ -332,7 +333,7 @@
             #expect(before > 0 && between > 3)
         }
 
-        @Test func `without a catalog, without a key and in a damaged store no key is destroyed`() async throws {
+        @Test func `no key is deleted without a catalog or by a locked router, and rotateKey needs a key`() async throws {
             let router = try await launch()
             let none = try await #require(throws: StorageError.self) { try await router.rotateKey() }
             #expect(none.code == StorageError.encryptionKeyMissing)
@@ -347,13 +348,13 @@
             #expect(locked.code == StorageError.locked)
         }
 
-        @Test func `a backup in the middle of a rotation brings every key that it needs`() async throws {
+        @Test func `a backup during a rotation contains every key that it needs`() async throws {
             let router = try await launch()
             try await fill(router)
             let other = try await launch()
             try await other.set("value of list", for: list)
             _ = try await router.rotateKey()
-            // One value has the old key again.
+            // One value is sealed with the old key again.
             try await other.set("late", for: late)
             let kit = URL(fileURLWithPath: stage.directory.file("kit"))
             let passphrase = BackupKey.passphrase("correct horse", PassphraseCost(logN: 1, blockSize: 1, parallelism: 1))
@@ -375,7 +376,7 @@
             #expect(try await last.get(late) == "late")
         }
 
-        @Test func `older shapes and their backups are sealed again`() async throws {
+        @Test func `values of older schema versions and their backups are sealed again`() async throws {
             struct Settings: Codable, Equatable, Sendable { var text: String }
             func key<Value>(_ type: Value.Type) -> StorageKey<Value> {
                 testKey("settings", .userDefaults(suite: "shapes"), .encrypted, of: type)

@@ -9,7 +9,7 @@
     import TestSupport
     import Testing
 
-    /// Another key in each kind of source.
+    /// Rotations of the key in each kind of source.
     @Suite(.inTurn) struct KeySourceRotationTests {
         private let stage: Stage
         private let list = textKey("list", .userDefaults(suite: "list"), .encrypted)
@@ -18,7 +18,7 @@
 
         init() throws { stage = try Stage() }
 
-        @Test func `a credential is rotated by its lines`() async throws {
+        @Test func `a credential is rotated by adding and reordering its lines`() async throws {
             let folder = try stage.directory.folder("credentials")
             let (old, new) = (SealingKey.random(Runtime.live.randomBytes).text, SealingKey.random(Runtime.live.randomBytes).text)
             func launch() async throws -> StorageRouter {
@@ -39,7 +39,8 @@
             let refusal = try await #require(throws: StorageError.self) { try await router.rotateKey() }
             #expect(refusal.code == StorageError.unsupported && refusal.message.contains("localdata key new"))
             try await router.shutdown()
-            // First everywhere as a key that opens, then as the first one.
+            // Provide the new key everywhere as a second line first, so that every program can open with it. Then make
+            // it the first line.
             try provide(old, new)
             let prepared = try await launch()
             try await prepared.set("again", for: list)
@@ -57,7 +58,7 @@
             #expect(stale.code == StorageError.encryptionKeyMismatch)
         }
 
-        /// A source that keeps versions of its key, as a service for keys does.
+        /// A key source that keeps the versions of its key, as a key management service does.
         private final class Versions: CustomKeySource {
             let protection = ProtectionLevel.sealed
             let keys = Mutex<[SealingKeyMaterial]>([])
@@ -78,7 +79,7 @@
             }
         }
 
-        @Test func `a source of the program's own is rotated if it can be, and a source in a passphrase file`() async throws {
+        @Test func `a custom source that can replace its key and a passphrase file are rotated`() async throws {
             let versions = Versions()
             let cost = ScryptCost.tooCheapForAnythingButTests(logN: 1, blockSize: 1, parallelism: 1)
             for source in [KeySourceReference.custom("versions"), .passphrase("main")] {
@@ -107,7 +108,7 @@
         }
 
         #if Keyring
-            @Test(.tags(.keyring)) func `a key in the keyring is rotated there`() async throws {
+            @Test(.tags(.keyring)) func `a key in the keyring is rotated in the keyring`() async throws {
                 let stage = try Stage(keyring: true)
                 func launch() async throws -> StorageRouter {
                     let router = stage.launch { $0.keySource = .keychain }

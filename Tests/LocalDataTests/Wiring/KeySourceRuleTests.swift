@@ -8,7 +8,9 @@
     import TestSupport
     import Testing
 
-    /// A key that is missing beside what it sealed is never made anew, whatever kind of store it sealed, and whether or not the ledger is there.
+    /// A missing key is never replaced by a new key while data that it has sealed exists.
+    ///
+    /// This holds for every kind of store, with and without the ledger.
     @Suite(.inTurn) struct KeySourceRuleTests {
         enum Sealed: CaseIterable, CustomTestStringConvertible {
             case database, vault, list, quarantine
@@ -19,7 +21,7 @@
 
         func launch(_ stage: Stage) -> StorageRouter { stage.launch { $0.keychain = .sealedVault(.configured) } }
 
-        /// Seals something in one kind of store, and only there.
+        /// Seals a value in one kind of store, and in no other.
         func seal(_ sealed: Sealed, _ stage: Stage) async throws {
             let router = launch(stage)
             switch sealed {
@@ -27,7 +29,8 @@
             case .vault: try await router.set("v", for: textKey("a", .keychain))
             case .list: try await router.set("v", for: list)
             case .quarantine:
-                // Something unreadable stands where a sealed value is to be, and goes into quarantine as well protected as the place is.
+                // A plaintext value in the slot of an encrypted key is unreadable and goes into quarantine, which seals
+                // it.
                 try await router.set("plain", for: textKey("torn", .userDefaults(suite: "torn")))
                 try await router.set("v", for: textKey("old", .userDefaults(suite: "legacy")))
                 _ = try await router.get(torn(.userDefaults(suite: "torn")))
@@ -41,7 +44,7 @@
             textKey("torn", domain, .encrypted).moved(from: textKey("old", .userDefaults(suite: "legacy")))
         }
 
-        @Test func `the time that a passphrase takes counts against no deadline`() async throws {
+        @Test func `the time to enter a passphrase counts against no deadline`() async throws {
             let stage = try Stage()
             let clock = ManualClock()
             func launch() -> StorageRouter {
@@ -64,7 +67,7 @@
             #expect(try await router.names(of: row.domain) == ["a"])
         }
 
-        @Test(arguments: Sealed.allCases, [true, false]) func `nothing seals with a new key beside what the old one sealed`(
+        @Test(arguments: Sealed.allCases, [true, false]) func `no new key is created beside data that a missing key has sealed`(
             sealed: Sealed, hasLedger: Bool
         ) async throws {
             let stage = try Stage()
@@ -91,7 +94,7 @@
             }
             for (name, action) in actions() {
                 let router = launch(stage)
-                // What a program seals in its property lists is known by its catalogs.
+                // The router finds the sealed values in property lists through the registered catalogs.
                 try await router.registerCatalog(TestCatalog(.key(list)))
                 let error = try await #require(throws: StorageError.self, "\(name) took a new key beside \(sealed)") {
                     try await action(router)
@@ -104,7 +107,7 @@
             for (_, action) in actions() { try await action(launch(stage)) }
         }
 
-        /// A source whose key another process makes between two looks.
+        /// A key source whose key another process creates between the first load and the second.
         private final class LateSource: KeySource {
             let key = SealingKey.random(Runtime.live.randomBytes)
             private let looks = Mutex(0)
@@ -118,7 +121,7 @@
             func create(_ keys: SourceKeys) async throws(BackendError) -> SourceKeys { throw BackendError(.failed, "There is a key.") }
         }
 
-        @Test func `a key that another process makes and records between two looks is taken, not missed`() async throws {
+        @Test func `a key that another process creates and records between two loads is used`() async throws {
             let source = LateSource()
             let key = source.key.identity
             let pins = SealingKeys.Pins(
@@ -128,7 +131,7 @@
             #expect(try await keys.forSealing(from: source) { () throws(BackendError) in [] }.identity == key)
         }
 
-        /// A source without a key, until one is made.
+        /// A key source without a key, until one is created.
         private final class EmptySource: KeySource {
             private let keys = Mutex<SourceKeys?>(nil)
             let timesAsked = Mutex(0)
@@ -142,7 +145,7 @@
             }
         }
 
-        @Test func `what is sealed is asked once, however many write first, and again after a refusal`() async throws {
+        @Test func `concurrent writers check for sealed data once, and again after a refusal`() async throws {
             let source = EmptySource()
             let pins = SealingKeys.Pins(
                 recorded: { (_) throws(BackendError) in nil }, record: { (_, _) throws(BackendError) in },
@@ -168,7 +171,7 @@
             #expect(source.timesAsked.withLock(\.self) == 1)
         }
 
-        @Test func `a key file that does not answer in time has changed nothing`() async throws {
+        @Test func `a key file that does not answer in time changes nothing`() async throws {
             let stage = try Stage()
             try await stage.launch().set("v", for: list)
             let router = stage.launch {
@@ -180,7 +183,7 @@
             #expect(try await stage.launch().get(list) == "v")
         }
 
-        @Test func `what another source sealed does not stand in the way of a first key, also when the ledger is lost`() async throws {
+        @Test func `data that another source has sealed does not prevent a first key, even without the ledger`() async throws {
             let stage = try Stage()
             func launch() -> StorageRouter { stage.launch { $0.databaseKeySources["other"] = .keyFile("other-key") } }
             let other = textKey("a", .encryptedSQLite(database: "other"))

@@ -9,7 +9,7 @@
     import TestSupport
     import Testing
 
-    /// Routers that let go of their keys, and domains that do.
+    /// Locks of routers and of single domains: calls are refused, and the keys are removed from memory.
     @Suite(.inTurn) struct LockTests {
         private let stage: Stage
         private let list = textKey("a", .userDefaults(suite: "list"))
@@ -28,7 +28,7 @@
             }
         }
 
-        /// A switch that is used up once.
+        /// A flag that can be taken once each time it is armed.
         private final class Armed: Sendable {
             private let isOn = Mutex(false)
             func arm() { isOn.withLock { $0 = true } }
@@ -40,14 +40,14 @@
             }
         }
 
-        /// Expects that a call is refused as locked, and changed nothing.
+        /// Expects that a call throws `locked` and has changed nothing.
         private func expectLocked(at location: SourceLocation = #_sourceLocation, _ call: () async throws -> Void) async {
             let error = await #expect(throws: StorageError.self, sourceLocation: location) { try await call() }
             #expect(error?.code == StorageError.locked, "\(String(describing: error))", sourceLocation: location)
             #expect(error?.outcome == .notApplied, sourceLocation: location)
         }
 
-        @Test func `a locked router refuses every read and change, and gives everything back once it is unlocked`() async throws {
+        @Test func `a locked router refuses every read and change, and allows them again after it is unlocked`() async throws {
             let router = launch()
             for key in keys { try await router.set("value of \(key.name)", for: key) }
             #expect(try await router.lock())
@@ -69,7 +69,7 @@
             await expectLocked { try await router.changePassphrase(of: .passphrase(), to: "new") }
             let blocked = try await router.registerCatalog(TestCatalog(keys.map { .key($0) }), migrateImmediately: true)
             #expect(blocked.rows.map(\.state) == Array(repeating: .blocked, count: keys.count), "\(blocked)")
-            // Nobody else is locked out.
+            // Other routers are not locked.
             #expect(try await launch().get(row) == "value of c")
             try await router.unlock()
             for key in keys { #expect(try await router.get(key) == "value of \(key.name)") }
@@ -77,7 +77,7 @@
             for key in keys { #expect(try await launch().get(key) == "new value of \(key.name)") }
         }
 
-        @Test func `a locked domain is locked alone`() async throws {
+        @Test func `a lock of one domain does not lock other domains`() async throws {
             let router = launch()
             for key in keys { try await router.set("value of \(key.name)", for: key) }
             #expect(try await router.lock(row.domain))
@@ -95,7 +95,10 @@
             for key in keys { #expect(try await router.get(key) == "value of \(key.name)") }
         }
 
-        /// A router whose next change of the database stops, once it is armed, when it takes the database's lock, until the gate is opened.
+        /// Returns a router that pauses a database change.
+        ///
+        /// After `isArmed` is armed, the next change stops before it takes the lock of the database, until the gate is
+        /// opened.
         private func pausing() -> (router: StorageRouter, isArmed: Armed, gate: Gate) {
             let (isArmed, gate) = (Armed(), Gate())
             let files = HookedFiles { operation, path in
@@ -104,18 +107,18 @@
             return (launch { $0.runtime.files = files }, isArmed, gate)
         }
 
-        @Test func `a change that is under way is finished and durable, and no other begins meanwhile`() async throws {
+        @Test func `a running change is completed and durable before the lock, and new changes are refused`() async throws {
             let (router, isArmed, gate) = pausing()
             try await router.set("before", for: row)
             isArmed.arm()
             let change = Task { try await router.set("finished", for: row) }
             await gate.arrived(1)
             let locking = Task { try await router.lock(waitingAtMost: .seconds(60)) }
-            // The lock is being waited for once a new call is refused.
+            // The lock has begun when a new call is refused.
             var isRefused = false
             while !isRefused {
                 do { _ = try await router.get(list, default: "none") } catch StorageError.locked { isRefused = true }
-                // A read that is answered at once never suspends: without this, two such loops occupy all threads.
+                // A read that is answered at once never suspends. Without the yield, two such loops occupy all threads.
                 await Task.yield()
             }
             await expectLocked { try await router.set("lost", for: other) }
@@ -128,7 +131,7 @@
             #expect(try await router.get(row) == "finished")
         }
 
-        @Test func `a change that lasts longer than the limit is ended, and changes nothing`() async throws {
+        @Test func `a change that exceeds the limit of the lock is stopped and changes nothing`() async throws {
             let (router, isArmed, gate) = pausing()
             try await router.set("before", for: row)
             isArmed.arm()
@@ -143,12 +146,12 @@
             #expect(try await router.get(row) == "before")
         }
 
-        @Test func `a sequence of values waits while its domain is locked, and goes on with the latest value`() async throws {
+        @Test func `a sequence of values waits while its domain is locked and continues with the latest value`() async throws {
             let router = launch()
             try await router.set("first", for: list)
             var values = router.values(for: list).makeAsyncIterator()
             #expect(try await values.next() == "first")
-            // It waits to be told when the lock comes, and is not told any more.
+            // The lock begins before the sequence delivers this value, so the sequence skips it.
             try await router.set("second", for: list)
             try await router.lock()
             await expectLocked {
@@ -184,7 +187,7 @@
             #expect(asked.withLock(\.self) == before + 1)
         }
 
-        /// A keyring that somebody else locks.
+        /// A keyring that the test locks, as another program could.
         private final class Keyring: LockableBackend {
             private let inner: InMemoryStore
             let isLocked = Mutex(false)
@@ -213,7 +216,7 @@
             func unlock() async throws(BackendError) { isLocked.withLock { $0 = false } }
         }
 
-        @Test(arguments: [true, false]) func `a lock of the keyring is followed where the program asks for it`(_ follows: Bool) async throws
+        @Test(arguments: [true, false]) func `a router locks with the keyring only if a configuration says so`(_ follows: Bool) async throws
         {
             let keyring = Keyring(
                 InMemoryStore(
@@ -226,7 +229,7 @@
             }
             try await router.set("row", for: row)
             try await router.set("sealed", for: sealed)
-            // Nothing is asked of the keyring where the program did not ask for it.
+            // Without `locksWithKeychain`, the router never asks the keyring for its status.
             keyring.isLocked.withLock { $0 = true }
             guard follows else {
                 #expect(try await router.get(row) == "row")
@@ -249,7 +252,7 @@
     }
 
     extension StorageRouter {
-        /// The value of a key, or another one.
+        /// Returns the value of a key, or another value if it is absent.
         fileprivate nonisolated func get(_ key: StorageKey<String>, default other: String) async throws -> String {
             try await value(for: key) ?? other
         }

@@ -6,12 +6,13 @@
 
     @testable import LocalData
 
-    /// What a locked router leaves in the memory of its process.
+    /// A search for keys in the memory of a process whose router is locked.
     @Suite(.alone) struct LockedMemoryTests {
         private let row = textKey("a", .encryptedSQLite(database: "main"))
         private let sealed = textKey("b", .userDefaults(suite: "list"), .encrypted)
 
-        /// Two halves of the data key of a database, which another process unwraps and masks.
+        /// Returns two halves of the data key of a database. Another process unwraps and masks them, so that this one
+        /// holds no copy.
         private func dataKey(_ path: String, _ keyFile: String) async throws -> [ProcessMemory.Needle] {
             let script = """
                 import importlib.util, sqlite3, sys
@@ -35,7 +36,7 @@
             return [ProcessMemory.Needle(masked: masked[..<16]), ProcessMemory.Needle(masked: masked[16...])]
         }
 
-        /// In a process of its own: other tests' threads keep old contents of registers on their stacks.
+        /// Runs in a separate process, because the threads of other tests keep old register contents on their stacks.
         @Test(.timeLimit(.minutes(10))) func `no key of a source or a database is in memory while a router is locked`() async throws {
             await #expect(processExitsWith: .success) { try await LockedMemoryTests().lockAndSearch() }
         }
@@ -55,7 +56,7 @@
                 let clock = ContinuousClock()
                 let limit = clock.now.advanced(by: .seconds(60))
                 var found = 1
-                // Threads keep old contents of registers for a while.
+                // Threads keep old register contents on their stacks for a while.
                 while found > 0, clock.now < limit {
                     await ProcessMemory.useStacks()
                     found = try ProcessMemory.occurrences(of: needles + ofData)

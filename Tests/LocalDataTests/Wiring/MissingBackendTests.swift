@@ -4,9 +4,9 @@ import LocalData
 import TestSupport
 import Testing
 
-/// Domains that nothing serves in this build.
+/// Domains without a backend in this build.
 @Suite(.inTurn) struct MissingBackendTests {
-    /// The domain of encrypted SQLite in a build without it, else one that nobody plugged in.
+    /// Encrypted SQLite in a build without it, or else a custom domain for which no backend is configured.
     #if SQLite
         let domain = StorageDomain.custom("archive", scope: "main")
         let remedy = "StorageConfiguration.useBackend(for:_:)"
@@ -26,7 +26,7 @@ import Testing
         if case .unavailable = await router.status(of: missing.domain) {} else { Issue.record("the status is not unavailable") }
     }
 
-    @Test func `a catalog with such a key registers, and its sweep blocks that key alone`() async throws {
+    @Test func `a catalog with a key of a missing backend registers, and a sweep blocks that key only`() async throws {
         let stage = try Stage()
         let router = stage.launch()
         try await router.set("v", for: old)
@@ -37,7 +37,7 @@ import Testing
         #expect(report.rows[0].errorCode == .unavailable)
     }
 
-    @Test func `such a source stops the search, unless the migration passes it over`() async throws {
+    @Test func `a legacy location of a missing backend stops a migration, unless the migration skips it`() async throws {
         let router = try Stage().launch()
         try await router.set("v", for: old)
         let plain = textKey("new", .userDefaults(suite: "modern"))

@@ -7,7 +7,8 @@
     import TestSupport
     import Testing
 
-    /// The portal's secret as the key of a whole program, over restarts and changes of the secret.
+    /// The secret of the desktop portal as the key of a database and of sealed values, over restarts and changes of the
+    /// secret.
     @Suite(.inTurn, .serialized, .timeLimit(.minutes(5)), .tags(.keyring)) struct PortalKeyTests {
         private let stage: Stage
         private let portal: SmallSecretPortal
@@ -40,7 +41,7 @@
             try await router.shutdown()
         }
 
-        @Test func `a database and sealed values open again with the portal's secret, which is on no disk`() async throws {
+        @Test func `a database and sealed values open again with the secret of the portal, which is on no disk`() async throws {
             try await fill()
             await portal.kill()
             try await portal.start()
@@ -54,7 +55,7 @@
         }
 
         @Test(arguments: ["forget", "app org.example.two"])
-        func `another secret on the second start is a wrong key, and never a new one`(change: String) async throws {
+        func `another secret at the second start is a wrong key and never a new key`(change: String) async throws {
             try await fill()
             try await portal.tell(change)
             let router = launch()
@@ -62,7 +63,7 @@
             #expect(await code { try await router.set("new", for: row) } == StorageError.encryptionKeyMismatch)
             #expect(await code { _ = try await router.get(sealed) } == StorageError.encryptionKeyMismatch)
             #expect(await code { try await router.set("new", for: sealed) } == StorageError.encryptionKeyMismatch)
-            // Not even a database that holds nothing yet: the ledger knows the portal's key.
+            // An unused property list refuses the new secret, too, because the ledger records the key of the portal.
             let other = textKey("c", .userDefaults(suite: "other"), .encrypted(.secretPortal()))
             #expect(await code { try await router.set("new", for: other) } == StorageError.encryptionKeyMismatch)
             try await router.shutdown()
@@ -73,7 +74,7 @@
             #expect(try await again.get(sealed) == "sealed")
         }
 
-        @Test func `without a ledger, what is sealed still tells that the secret is another`() async throws {
+        @Test func `without a ledger, sealed data still shows that the secret is another one`() async throws {
             try await fill()
             try await portal.tell("forget")
             try FileManager.default.removeItem(atPath: stage.root.path + "/state/ledger.plist")
@@ -82,7 +83,7 @@
             #expect(await code { _ = try await router.get(row) } == StorageError.encryptionKeyMismatch)
         }
 
-        @Test func `another name is another key, and the database can be given to it`() async throws {
+        @Test func `another secret name is another key, and the database can be rewrapped for it`() async throws {
             try await fill()
             let router = launch("second")
             #expect(await code { _ = try await router.get(row) } == StorageError.encryptionKeyMismatch)
@@ -91,7 +92,7 @@
             #expect(await code { _ = try await router.rotateKey(of: .secretPortal("second")) } == StorageError.unsupported)
         }
 
-        @Test func `without the portal values are unavailable, and nothing is made`() async throws {
+        @Test func `without the portal values are unavailable, and nothing is created`() async throws {
             try await fill()
             await portal.kill()
             let router = launch()
@@ -102,7 +103,7 @@
             #expect(try await router.get(row) == "row")
         }
 
-        @Test func `a backup has the key, and is restored where the portal has another secret`() async throws {
+        @Test func `a backup contains the key and is restored where the portal has another secret`() async throws {
             let first = launch()
             try await first.set("row", for: row)
             try await first.shutdown()

@@ -4,9 +4,10 @@
     import Glibc
     import Sealing
 
-    /// What the test's own process holds: open descriptors, threads, and bytes in its memory.
+    /// The open descriptors, threads and memory contents of the test process.
     enum ProcessMemory {
-        /// What open descriptors lead to, but for those that Dispatch and the concurrency run time open for themselves, once, when they first need them.
+        /// The targets of the open descriptors, without those that Dispatch and the concurrency runtime open once for
+        /// internal use.
         static var openFiles: [String] {
             let numbers = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
             let own = ["anon_inode:[timerfd]", "anon_inode:[eventfd]", "anon_inode:[eventpoll]"]
@@ -14,7 +15,7 @@
                 .filter { !own.contains($0) }.sorted()
         }
 
-        /// How many descriptors are open, but for those.
+        /// The number of open descriptors, without those that `openFiles` leaves out.
         static var descriptors: Int { openFiles.count }
 
         /// The number of threads.
@@ -24,18 +25,18 @@
             (try? FileManager.default.contentsOfDirectory(atPath: directory).count) ?? 0
         }
 
-        /// Bytes to look for. They are kept masked, so that a search for them does not find the list of what is searched.
+        /// Bytes to search for. They are stored masked, so that a search does not find the needle itself.
         struct Needle: Sendable {
             private static let mask: UInt8 = 0xA7
             fileprivate var masked: [UInt8]
 
-            /// Takes bytes, which stay the caller's to wipe.
+            /// Copies and masks bytes. The caller must wipe the original.
             init(_ bytes: UnsafeRawBufferPointer) { masked = bytes.map { $0 ^ Self.mask } }
 
-            /// Takes bytes that another process has masked, with the same mask.
+            /// Takes bytes that another process has masked with the same mask.
             init(masked bytes: some Collection<UInt8>) { masked = Array(bytes) }
 
-            /// Two halves of the sealing key that a key file holds, read without leaving a copy.
+            /// Returns two halves of the sealing key in a key file. No copy of the key remains in memory.
             static func halves(ofKeyFile path: String) throws -> [Needle] {
                 let file = open(path, O_RDONLY | O_CLOEXEC)
                 guard file >= 0 else { throw CocoaError(.fileReadNoSuchFile) }
@@ -55,7 +56,7 @@
                 }
             }
 
-            /// Decodes base64 digits; false if they are not as many bytes as there is room for.
+            /// Decodes base64 digits. Returns false if they do not fill the buffer exactly.
             private static func decode(_ digits: Slice<UnsafeMutableRawBufferPointer>, into bytes: UnsafeMutableRawBufferPointer) -> Bool {
                 var (bits, count, filled) = (UInt32(0), 0, 0)
                 for digit in digits where digit != UInt8(ascii: "=") {
@@ -72,7 +73,9 @@
 
             private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
-            /// How often the bytes occur in a piece of memory. One of them, which text and empty memory do not have, is looked for as it is; the rest is compared masked.
+            /// Returns how often the bytes occur in a piece of memory.
+            ///
+            /// The search finds one byte that is rare in text and empty memory, and compares the other bytes masked.
             fileprivate func occurrences(in piece: UnsafeRawBufferPointer) -> Int {
                 guard piece.count >= masked.count, let start = piece.baseAddress else { return 0 }
                 let rare = masked.firstIndex { (0x81..<0xFF).contains($0 ^ Self.mask) } ?? 0
@@ -88,8 +91,9 @@
             }
         }
 
-        /// Uses the stacks of the pool's threads, and those of threads that have ended, which the C library keeps for later ones: they hold old contents of registers and
-        /// frames until they are used again.
+        /// Overwrites the stacks of pool threads, and of ended threads, which the C library keeps for new threads.
+        ///
+        /// These stacks contain old registers and frames until they are used again.
         static func useStacks() async {
             DispatchQueue.concurrentPerform(iterations: 64) { _ in _ = clearStack(200) }
             await withTaskGroup(of: Int.self) { group in
@@ -106,7 +110,7 @@
             await withCheckedContinuation { continuation in ended.notify(queue: .global()) { continuation.resume() } }
         }
 
-        /// Clears about a kilobyte of stack in each of so many frames.
+        /// Clears about a kilobyte of stack in each of the given number of frames.
         @inline(never) private static func clearStack(_ frames: Int) -> Int {
             withUnsafeTemporaryAllocation(byteCount: 1_000, alignment: 16) { frame in
                 wipe(frame)
@@ -114,7 +118,7 @@
             }
         }
 
-        /// How often any of some bytes occur in what this process can write to.
+        /// Returns how often any of the needles occurs in the writable memory of this process.
         static func occurrences(of needles: [Needle]) throws -> Int {
             let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
             let memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC)
@@ -122,7 +126,7 @@
             defer { close(memory) }
             let longest = needles.map(\.masked.count).max() ?? 0
             return withUnsafeTemporaryAllocation(byteCount: 1 << 20, alignment: 16) { window in
-                // What was copied here is looked at once only: a later search must not find this copy.
+                // Wipe the copied memory, so that a later search does not find this copy.
                 defer { wipe(window) }
                 let own = UInt(bitPattern: window.baseAddress)..<UInt(bitPattern: window.baseAddress) + UInt(window.count)
                 var found = 0
@@ -132,7 +136,7 @@
                     guard fields[1].hasPrefix("rw"), ends.count == 2 else { continue }
                     var at = ends[0]
                     while at < ends[1] {
-                        // The window itself is left out.
+                        // Skip the window itself.
                         if own.contains(at) { at = own.upperBound }
                         let limit = at < own.lowerBound ? min(ends[1], own.lowerBound) : ends[1]
                         let wanted = min(window.count, Int(max(limit, at) - at))

@@ -8,7 +8,7 @@
     import TestSupport
     import Testing
 
-    /// Databases whose own key is lost or is to be another one, and who can open them.
+    /// Recovery keys, and changes of the key source of a database: which keys can open it afterwards.
     @Suite(.slow("goes through real files many times"), .inTurn) struct RecoveryTests {
         enum Place: CaseIterable, CustomTestStringConvertible {
             case database, vault
@@ -40,18 +40,18 @@
             #expect(error?.outcome == .notApplied, sourceLocation: location)
         }
 
-        /// A value, and a recovery key for its database.
+        /// Stores a value and returns a recovery key for its database.
         private func prepare(_ place: Place) async throws -> RecoveryKey {
             let router = launch()
             try await router.set(secret, for: value(place))
             let key = try await router.addRecoveryKey(to: place.domain)
-            // The session that is open learns of it.
+            // The open session can still write after the recovery key was added.
             try await router.set(secret, for: value(place))
             try await router.shutdown()
             return key
         }
 
-        @Test(arguments: Place.allCases) func `a recovery key opens what a lost key sealed, and the source has a new key then`(
+        @Test(arguments: Place.allCases) func `a recovery key opens the data of a lost key, and the source then has a new key`(
             _ place: Place
         ) async throws {
             let key = try await prepare(place)
@@ -66,13 +66,13 @@
             #expect(try await router.keyRecipients(of: place.domain).map(\.isRecoveryKey).sorted { !$0 && $1 } == [false, true])
             try await router.shutdown()
             #expect(try await launch().get(value(place)) == "\(secret) again")
-            // The lost key turns up again: it is not the database's any more.
+            // The lost key file returns. Its key no longer opens the database.
             try lost.write(to: URL(fileURLWithPath: keyFile))
             await expect(StorageError.encryptionKeyMismatch, launch()) { _ = try await $0.get(value(place)) }
         }
 
         @Test(arguments: Place.allCases)
-        func `a recovery key opens a copy of the file on another machine, and adoption still asks for its place`(
+        func `a recovery key opens a copied file on another machine, but only in its sealing context`(
             _ place: Place
         ) async throws {
             let key = try await prepare(place)
@@ -101,7 +101,7 @@
             #expect(try await router.get(value(place)) == secret)
         }
 
-        @Test func `another recovery key opens nothing, and one is as good as the other`() async throws {
+        @Test func `a recovery key of another database opens nothing, and every recovery key of a database opens it`() async throws {
             let key = try await prepare(.database)
             let router = launch()
             let second = try await router.addRecoveryKey(to: Place.database.domain)
@@ -119,7 +119,7 @@
             }
         }
 
-        @Test func `a recovery key that was removed opens older copies only`() async throws {
+        @Test func `a removed recovery key opens only older copies`() async throws {
             let key = try await prepare(.database)
             let copy = try await snapshot()
             let router = launch()
@@ -138,7 +138,7 @@
             #expect(try await older.get(value(.database)) == secret)
         }
 
-        @Test func `another source takes the place of the first, and the first key opens nothing any more`() async throws {
+        @Test func `another key source replaces the first, and the first key opens nothing any more`() async throws {
             let key = try await prepare(.database)
             let folder = try stage.directory.folder("keys")
             let other = KeySourceReference.keyFile(folder + "/other")
@@ -150,7 +150,8 @@
             try await router.changeKeySource(of: Place.database.domain, from: .configured)
             #expect(try await router.get(value(.database)) == secret)
             #expect(try await router.keyRecipients(of: Place.database.domain).map(\.source).sorted() == ["key file other", "recovery key"])
-            // A program with the first source that has the database open finds out with its next change, and loses nothing.
+            // A program that uses the first source has the database open. Its next change is refused, and nothing is
+            // lost.
             await expect(StorageError.encryptionKeyMismatch, open) { try await $0.set("lost", for: value(.database)) }
             #expect(try await moved().get(value(.database)) == secret)
             await expect(StorageError.encryptionKeyMismatch, launch()) { _ = try await $0.get(value(.database)) }
@@ -158,10 +159,10 @@
             #expect(try await moved().get(value(.database)) == secret)
         }
 
-        @Test func `a recovery that ends after the new key was made goes on with that key`() async throws {
+        @Test func `a recovery that stops after it has created the new key continues with that key`() async throws {
             let key = try await prepare(.database)
             try FileManager.default.removeItem(atPath: keyFile)
-            // Another process holds the database's lock.
+            // Another process holds the lock of the database.
             let lock = try #require(
                 try FileManager.default.subpathsOfDirectory(atPath: stage.root.path).first {
                     $0.hasSuffix(".lock") && $0.contains("sqlite")
@@ -181,7 +182,7 @@
             #expect(try Data(contentsOf: URL(fileURLWithPath: keyFile)) == made)
         }
 
-        @Test func `programs that have a database open go on when its recipients change`() async throws {
+        @Test func `programs that have a database open continue when its recipients change`() async throws {
             _ = try await prepare(.database)
             let (first, second) = (launch(), launch())
             #expect(try await second.get(value(.database)) == secret)
@@ -193,7 +194,7 @@
             #expect(try await second.keyRecipients(of: Place.database.domain).count == 7)
         }
 
-        @Test func `domains without data keys of their own say so, and a text that is no recovery key is refused`() async throws {
+        @Test func `domains without data keys refuse recovery, and an invalid recovery key text is refused`() async throws {
             let key = try await prepare(.database)
             await expect(StorageError.unsupported, launch()) { _ = try await $0.addRecoveryKey(to: .userDefaults) }
             await expect(StorageError.unsupported, launch()) { try await $0.recover(.userDefaults, with: key) }
@@ -203,7 +204,7 @@
             #expect(error?.code == StorageError.invalidRecoveryKey)
         }
 
-        @Test func `nothing on the machine keeps a recovery key`() async throws {
+        @Test func `no file and no printed form contains a recovery key`() async throws {
             let key = try await prepare(.database)
             for text in [key.text, key.text.replacing("-", with: "")] { #expect(try stage.traces(of: text).isEmpty) }
             var dumped = ""

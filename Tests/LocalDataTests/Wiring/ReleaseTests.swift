@@ -7,9 +7,9 @@
 
     @testable import LocalData
 
-    /// A router that is released without `shutdown` leaves nothing behind.
+    /// Routers that are shut down, or released without `shutdown`: they leave no open file, no thread and no key.
     @Suite(.slow("goes through real files many times"), .alone) struct ReleaseTests {
-        /// An object that a test does not keep alive.
+        /// A weak reference to an object of a router, which the test must not keep alive.
         private struct Part {
             let name: String
             weak var object: AnyObject?
@@ -19,7 +19,7 @@
         private let row = textKey("a", .encryptedSQLite(database: "main"))
         private let sealed = textKey("b", .userDefaults(suite: "list"), .encrypted)
 
-        /// Uses a router for a property list, a database under a key file, a sealed value, and a sequence that is begun and dropped.
+        /// Uses a property list, a database with a key file, a sealed value, and a sequence of values that is dropped.
         private func use(_ router: StorageRouter, _ number: Int) async throws {
             try await router.registerCatalog(TestCatalog(.key(list), .key(row), .key(sealed)))
             try await router.set("list \(number)", for: list)
@@ -30,7 +30,7 @@
             #expect(try await values.next() == "list \(number)")
         }
 
-        @Test func `a router whose store does not close says so, and not once it has`() async throws {
+        @Test func `a shutdown reports a store that does not close, and succeeds after it has closed`() async throws {
             let stage = try Stage()
             let (lane, clock) = (TestLane(), ManualClock())
             let router = stage.launch {
@@ -47,7 +47,7 @@
             #expect(try await stage.launch().get(row) == "row")
         }
 
-        @Test func `a shutdown while calls are under way finishes them, and later calls are refused`() async throws {
+        @Test func `a shutdown completes the running calls, and later calls are refused`() async throws {
             for round in 0..<20 {
                 let stage = try Stage()
                 let router = stage.launch()
@@ -100,14 +100,15 @@
             return parts(of: router)
         }
 
-        /// Waits until a condition holds. The system ends threads when it likes, some seconds after their work.
+        /// Waits up to a minute until a condition holds, because the system ends threads some seconds after their work.
         private func wait(_ isReached: () async throws -> Bool) async throws {
             let clock = ContinuousClock()
             let limit = clock.now.advanced(by: .seconds(60))
             while try await !isReached(), clock.now < limit { try await Task.sleep(for: .milliseconds(50)) }
         }
 
-        /// In a process of its own: other tests' threads keep old contents of registers on their stacks, and their files open.
+        /// Runs in a separate process, because other tests keep files open and old register contents on the stacks of
+        /// their threads.
         @Test(.timeLimit(.minutes(10)))
         func `50 routers released without shutdown close their files, end their threads and wipe their keys`() async throws {
             await #expect(processExitsWith: .success) { try await ReleaseTests().useAndReleaseAll() }
@@ -119,7 +120,7 @@
             let needles = try ProcessMemory.Needle.halves(ofKeyFile: stage.root.path + "/data/sealing-key")
             #expect(needles.count == 2)
 
-            // What the process has once everything was used at least once, and a router that still holds the key.
+            // The baseline: everything was used at least once, and a router still holds the key.
             var last: StorageRouter? = stage.launch()
             try await use(try #require(last), 1)
             #expect(try ProcessMemory.occurrences(of: needles) > 0, "the search does not find a key that is in use")
@@ -133,7 +134,7 @@
             try await wait { alive().isEmpty && ProcessMemory.descriptors <= descriptors && ProcessMemory.threads <= threads }
             #expect(alive().isEmpty, "still there: \(Set(alive()))")
             if ProcessMemory.descriptors > descriptors {
-                // What an exit test expects reaches nobody in words.
+                // An exit test does not show the messages of its expectations, so print the files.
                 print("still open: \(ProcessMemory.openFiles)")
             }
             #expect(ProcessMemory.descriptors <= descriptors)

@@ -4,7 +4,7 @@
     import TestSupport
     import Testing
 
-    /// What stays in a process's memory after a router was shut down and released, seen in a core dump.
+    /// A search for keys in a core dump of a process whose router was shut down and released.
     @Suite(.alone, .slow("dumps the memory of processes"), .tags(.process, .keyring)) struct RouterLeakTests {
         @Test func `after a shutdown no key of a router is in memory`() async throws {
             let place = "database:main"
@@ -29,7 +29,7 @@
             #expect(result.stdout.contains("read\n") && result.stdout.contains("released\n"), "\(result.stdout)\n\(result.stderr)")
             let memory = try CoreDump(path: core)
             #expect(!memory.hits("control-\(control)".utf8).isEmpty, "the core does not show the program's memory")
-            // Halves: what is given back to the allocator loses its first bytes to the allocator's own list.
+            // Search for halves, because the allocator overwrites the first bytes of freed memory with its list.
             for (what, bytes) in [
                 ("the key", key[..<16]), ("the key's second half", key[16...]), ("the key's line", line[..<22]),
                 ("the second half of the key's line", line[22...]),

@@ -4,7 +4,8 @@ import LocalData
 import TestSupport
 import Testing
 
-/// Folders and files in which another user could put something of his own: refused when a store is opened, as ssh does.
+/// Folders and files in which another user could plant content. Opening a store there is refused, as ssh refuses such
+/// files.
 @Suite struct TrustTests {
     private let secret = "a-secret-nobody-guesses"
 
@@ -12,7 +13,7 @@ import Testing
         StorageKey(name: name, domain: .userDefaults(suite: "app"), security: .encrypted, owner: "Tests", description: "A value")
     }
 
-    /// What a program of its own does with a stage whose path was opened to others, and after that was corrected.
+    /// Expects that a new router refuses a stage while other users can write a path, and accepts it after a correction.
     private func expectUntrusted(
         of key: StorageKey<String>, _ path: String, mode: Int, on stage: Stage
     ) async throws {
@@ -59,7 +60,7 @@ import Testing
             try await expectUntrusted(of: row(), stage.root.path + path, mode: 0o772, on: stage)
         }
 
-        @Test func `no database is made in a folder that others can write`() async throws {
+        @Test func `no database is created in a folder that others can write`() async throws {
             let stage = try Stage()
             let folder = stage.root.path + "/data/databases"
             try FileManager.default.createDirectory(
@@ -78,13 +79,13 @@ import Testing
             let nobody: UInt32 = 65_534
             for path in ["", "/data", "/state", "/locks", "/data/databases"] { #expect(chown(root + path, nobody, nobody) == 0) }
             for name in try FileManager.default.subpathsOfDirectory(atPath: root) { #expect(chown(root + "/" + name, nobody, nobody) == 0) }
-            // To root these are another user's.
+            // Root refuses the files, because they belong to another user.
             let error = try await #require(throws: StorageError.self) { try await stage.launch().get(row("a")) }
             #expect(error.code == .untrusted && error.message.contains("user 65534"), "\(error)")
-            // To that user they are its own, below folders of root.
+            // For user 65534, the files are trusted: they belong to it, and the folders above belong to root.
             try setPermissions(0o755, of: stage.directory.path)
             #expect(try await stage.workerAsNobody().ask("look database:main a") == "value \(secret)")
-            // One folder of a third user is enough.
+            // One folder that belongs to a third user is enough for a refusal.
             #expect(chown(root + "/data", 12_345, 12_345) == 0)
             try setPermissions(0o755, of: root + "/data")
             let answer = try await stage.workerAsNobody().ask("look database:main a")

@@ -5,25 +5,26 @@
     import TestSupport
     import Testing
 
-    /// Programs without a session: everything but the keyring works, and a sealed vault takes the keyring's place where the program says so.
+    /// Programs without a login session: everything but the keyring works, and a sealed vault replaces the keyring if
+    /// the configuration says so.
     @Suite(.inTurn, .slow("passphrases are stretched without optimisation"), .tags(.process)) struct VaultTests {
         let secret = "correct-horse-battery-staple"
 
         // MARK: Without D-Bus
 
-        /// The environment of a program that nobody is logged in for.
+        /// Returns the environment of a program that runs without a login session.
         private func withoutSession(_ change: (inout [String: String]) -> Void = { _ in }) -> [String: String] {
             var environment = ProcessInfo.processInfo.environment
             for name in ["DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "XDG_DATA_HOME", "CREDENTIALS_DIRECTORY"] {
                 environment[name] = nil
             }
-            // Whoever waited for a keyring would wait longer than any test here takes.
+            // With this deadline, a program that waited for a keyring would exceed the time limit of every test here.
             environment["WORKER_KEYRING_DEADLINE"] = "600000"
             change(&environment)
             return environment
         }
 
-        @Test func `without a session everything but the keyring works, at once`() async throws {
+        @Test func `without a session everything but the keyring works at once`() async throws {
             let stage = try Stage()
             let credentials = try stage.directory.folder("credentials")
             try await stage.launch().set("x", for: textKey("a", .encryptedSQLite(database: "main")))
@@ -39,7 +40,8 @@
                 let answer = try await worker.run("put", place, "a", "\(secret)-\(place)")
                 #expect(answer == "done", "\(place)")
                 #expect(try await worker.run("look", place, "a") == "value \(secret)-\(place)")
-                // A call over D-Bus gives up after 25 seconds; a passphrase costs derivations that take seconds where nothing is optimised.
+                // A call over D-Bus times out after 25 seconds. Key derivation takes seconds in a build without
+                // optimization.
                 let elapsed = ContinuousClock.now - start
                 #expect(elapsed < (place == "database:passphrase" ? .seconds(120) : .seconds(20)), "\(place) took \(elapsed)")
                 let next = try stage.worker(environment)
@@ -49,7 +51,7 @@
         }
 
         @Test(arguments: ["vault-key", "credential", "passphrase"])
-        func `without a session a vault takes the keyring's place, and without its key nothing takes the vault's`(
+        func `without a session a vault replaces the keyring, and a vault without its key refuses every call`(
             source: String
         ) async throws {
             let stage = try Stage()
@@ -87,7 +89,7 @@
         }
 
         #if Keyring
-            @Test func `without a session and a vault the keyring is unavailable at once, and nothing takes its place`() async throws {
+            @Test func `without a session and a vault the keyring is unavailable at once, and nothing replaces it`() async throws {
                 let stage = try Stage()
                 let worker = try stage.worker(withoutSession { $0["WORKER_PASSPHRASE"] = "open sesame" })
                 try await stage.launch().set("x", for: textKey("a", .encryptedSQLite(database: "main")))
@@ -104,7 +106,7 @@
             }
         #endif
 
-        @Test func `without its credential or its passphrase a database is refused with what to do, and nothing is made`() async throws {
+        @Test func `a database without its credential or passphrase is refused with what to do, and nothing is created`() async throws {
             let stage = try Stage()
             let worker = try stage.worker(withoutSession())
             let credential = try await worker.run("put", "database:credential", "a", secret)
@@ -125,7 +127,7 @@
             }
         }
 
-        @Test func `LD1: get moves a value from the property list into the vault, and it is plain in no file`() async throws {
+        @Test func `get moves a value from the property list into the vault and leaves no plaintext`() async throws {
             let stage = try Stage()
             let router = launch(stage)
             let source = textKey("old_key_name", .userDefaults(suite: nil), .none)
@@ -140,7 +142,7 @@
             #expect(try await launch(stage).row(of: key).state == .unchanged)
         }
 
-        @Test func `the vault protects as its key's source does, and a catalog that demands a keyring refuses a key on the disk`()
+        @Test func `a vault has the protection of its key source, and a required keyring refuses a key on the disk`()
             async throws
         {
             let stage = try Stage()
@@ -159,7 +161,7 @@
             #expect(try await strong.audit().rows.map(\.protection) == [.keychain])
         }
 
-        @Test func `in memory a vault and a database claim what the real ones would`() async throws {
+        @Test func `an in-memory vault and database report the protection of the real ones`() async throws {
             func launch(_ source: KeySourceReference) -> StorageRouter {
                 var configuration = StorageConfiguration.inMemory()
                 configuration.keychain = .sealedVault(source)
@@ -180,7 +182,7 @@
         }
 
         @Test(arguments: [KeySourceReference.keychain, .keychain(service: "other", name: "key"), .configured])
-        func `a vault whose key is in the keyring is refused, and nothing is made`(source: KeySourceReference) async throws {
+        func `a vault whose key is in the keyring is refused, and nothing is created`(source: KeySourceReference) async throws {
             let stage = try Stage()
             let router = stage.launch {
                 $0.keySource = .keychain
@@ -194,7 +196,7 @@
             #expect(!FileManager.default.fileExists(atPath: stage.root.path + "/data"))
         }
 
-        @Test func `keys of the keyring are kept in the vault when it stands in for the keyring`() async throws {
+        @Test func `keys of the keyring are stored in the vault that replaces the keyring`() async throws {
             let stage = try Stage()
             func launch() -> StorageRouter {
                 stage.launch {
@@ -211,7 +213,7 @@
             #expect(try await router.audit().rows.map(\.protection) == [.sealed, .sealed, .sealed])
         }
 
-        @Test func `services of any name have vaults of their own, all in one folder`() async throws {
+        @Test func `services with any names have separate vaults in one folder`() async throws {
             let stage = try Stage()
             let router = launch(stage)
             let services = [
@@ -227,7 +229,7 @@
             #expect(try FileManager.default.contentsOfDirectory(atPath: stage.directory.path) == ["root"])
         }
 
-        @Test func `a vault without its key is not made anew`() async throws {
+        @Test func `a vault whose key is missing gets no new key`() async throws {
             let stage = try Stage()
             let key = textKey("token", .keychain)
             try await launch(stage).set(secret, for: key)
