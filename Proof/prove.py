@@ -1,4 +1,4 @@
-"""What Scripts/prove runs. Each run is a command that prints what it tried, and exits with 1 if it finds something."""
+"""Runs the searches of Scripts/prove. Each run is a command that prints what it tried, and exits with 1 if it finds something."""
 
 import os
 import re
@@ -21,16 +21,16 @@ USAGE = """usage: Scripts/prove [--quick | --long] [--list] [step…]
   --list    prints the commands of the steps instead of running them
 
 steps: campaigns   simulated programs over the real router, by the thousand (Proof/Simulation)
-       mutants     one part of the protocol is taken away at a time, and the campaigns notice (Proof/Mutants)
+       mutants     switches off one part of the protocol at a time, which a campaign must notice (Proof/Mutants)
        faults      real operations on real files, killed, torn or failing at each of their calls (Proof/RealFaults)
-       cuts        the same operations: every disk that a power cut could leave
+       cuts        every disk that a power cut during a real operation can leave (Proof/RealFaults)
        processes   several real processes on the same stores, killed and stopped at random
        attacks     every bit of every format flipped, every table exchanged (Proof/Searches)
        limits      a full disk, no memory, no open file left (needs root)
        laws        the laws of backends and of pure parts over more values than in the tests
        model       the migration protocol in all its states, with spin (Proof/Models)
        fuzz        libFuzzer on every reader of foreign bytes (Proof/Fuzz)
-       providers   KeePassXC, KWallet and pass_secret_service as they really are; installs them; only where it is named
+       providers   the real KeePassXC, KWallet and pass_secret_service, which it installs; runs only if it is named
 
 Each run writes its row into Proof/Evidence.md. A run that finds something prints the command that repeats it; the exit status is then 1."""
 
@@ -45,14 +45,14 @@ class Run:
 
     name: str
     command: str
-    #: The command finds a planted mistake: exit status 0 is the failure.
+    #: Whether the command must find a planted mistake. Then exit status 0 is the failure.
     is_planted: bool = False
-    #: The parts of a long run; `{part}` in the command is replaced by each.
+    #: The parts of a long run. Each replaces `{part}` in the command.
     parts: list = field(default_factory=lambda: [""])
 
 
 def steps(length):
-    """The runs of each step, for "quick", "default" or "long"."""
+    """Returns the runs of each step, for "quick", "default" or "long"."""
     quick, long = length == "quick", length == "long"
     prove = ".build/debug/Prove" if quick else ".build/release/Prove"
     today = datetime.now(timezone.utc).strftime("%Y%m%d")
@@ -110,24 +110,24 @@ def steps(length):
     }
 
 
-#: The steps of each length where none is named.
+#: The steps of each length, if none is named.
 ORDINARY = {
     "quick": ["campaigns", "mutants", "faults", "cuts", "processes"],
     "default": ["campaigns", "mutants", "faults", "cuts", "processes", "attacks", "limits", "laws", "model", "fuzz"],
 }
 ORDINARY["long"] = ORDINARY["default"]
 
-#: What must be built for a step.
+#: The product that must be built for a step.
 PRODUCTS = {"campaigns": "Prove", "mutants": "Prove", "faults": "Prove", "cuts": "Prove", "processes": "Prove", "limits": "Prove"}
 
 
 def listed(command):
-    """The lines that a command prints."""
+    """Returns the lines that a command prints."""
     return subprocess.run(["bash", "-c", command], cwd=TOP, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
 
 
 def build(names, length):
-    """Builds what the steps run: without optimisation for a quick run, which then shares the folder and the objects of the tests."""
+    """Builds the programs of the steps. A quick run builds without optimisation, so it shares the build folder of the tests."""
     if any(PRODUCTS.get(name) for name in names):
         configuration = ["--product", "Prove"] if length == "quick" else ["-c", "release", "--product", "Prove"]
         subprocess.run(["Scripts/build", "--quiet", *configuration], cwd=TOP, check=True)
@@ -140,12 +140,12 @@ class Interrupted(Exception):
 
 
 class Runner:
-    """Runs commands one after the other, and leaves no process and no folder behind."""
+    """Runs commands one after the other, and removes all processes and folders at the end."""
 
     def __init__(self, length):
         self.length = length
         self.process = None
-        # Sockets are made below: a path may have a hundred bytes only.
+        # A short path, because programs create sockets below it, whose paths have at most about a hundred bytes.
         self.temporary = tempfile.mkdtemp(prefix="prove-")
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, self.interrupted)
@@ -162,7 +162,7 @@ class Runner:
         shutil.rmtree(self.temporary, ignore_errors=True)
 
     def execute(self, command):
-        """Runs a command in a group of its own. Returns its exit status and the lines it printed."""
+        """Runs a command in a new process group. Returns its exit status and the lines it printed."""
         lines = []
         self.process = subprocess.Popen(
             ["bash", "-c", command], cwd=TOP, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -177,7 +177,7 @@ class Runner:
         revision = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=TOP, stdout=subprocess.PIPE, text=True).stdout.strip()
         log = WORK / self.length / (re.sub(r"[^a-z0-9]+", "-", run.name) + ".log")
         log.parent.mkdir(parents=True, exist_ok=True)
-        # A log of parts that ended belongs to this revision, or is not continued.
+        # A log is continued only if its parts ran at this revision.
         ended = {}
         if self.length == "long" and log.exists() and log.read_text().startswith(f"{revision}\n"):
             for line in log.read_text().splitlines():
@@ -210,7 +210,7 @@ class Runner:
 
 
 def tried(lines):
-    """What a command says that it tried: its last line that begins with `tried: `, or the closing line of the test runner."""
+    """Returns what a command tried, from its last line with `tried: ` or from the last line of the test runner."""
     for line in reversed(lines):
         if match := re.search(r"^tried: (.*)|Test run with (\d+ tests?)", line):
             return match[1] or match[2]
@@ -218,7 +218,7 @@ def tried(lines):
 
 
 def joined(texts):
-    """Texts of the same form as one, with their numbers added."""
+    """Merges texts that differ only in their numbers, and adds the numbers."""
     numbers = [[int(number) for number in re.findall(r"\d+", text)] for text in texts]
     if len(texts) == 1 or len({re.sub(r"\d+", "#", text) for text in texts}) > 1:
         return "; ".join(texts)
@@ -237,7 +237,7 @@ one that the search must notice.
 
 
 def note(name, length, revision, seconds, tried, found):
-    """Replaces the row of a search and a length."""
+    """Replaces the row of a search and a length in Proof/Evidence.md."""
     rows = {}
     if EVIDENCE.exists():
         for line in EVIDENCE.read_text().splitlines():

@@ -1,6 +1,6 @@
-// Tells ThreadSanitizer what Synchronization.Mutex does when two threads contend for it. That part of the Swift runtime is not built for
-// the sanitizer, which therefore takes everything a contended Mutex guards for a race: a counter in a Mutex, raised from four threads, is
-// enough to see it. Loaded in front of the runtime by Scripts/check; real races are still found.
+// Shows ThreadSanitizer how Synchronization.Mutex orders two threads that contend for it. That part of the Swift runtime is not built for
+// the sanitizer. Without this file, the sanitizer reports a race for every value that a contended Mutex guards. An example is a counter in
+// a Mutex that four threads increase. Scripts/check loads this library before the runtime. The sanitizer still finds real races.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-"""Reads Swift source as text: which names a file declares, and which it uses, without comments and string literals."""
+"""Reads Swift source as text. Finds the names that a file declares and uses, outside of comments and string literals."""
 import re
 
 TYPES = {"struct", "class", "enum", "actor", "protocol", "extension"}
@@ -10,7 +10,8 @@ TOKEN = re.compile(r"""(?P<space>\s+)|(?P<comment>//[^\n]*|/\*)|(?P<string>\#*"{
 
 
 def tokens(text, at=0, nested=False):
-    """The tokens from a position: (text, line, follows a space). With `nested`, up to the parenthesis that ends an interpolation."""
+    """Returns the tokens from a position: (text, offset, whether a space precedes it). With `nested`, stops at the parenthesis that ends an
+    interpolation, and returns the position after it, too."""
     result, depth, spaced = [], 0, True
     while at < len(text):
         match = TOKEN.match(text, at)
@@ -45,14 +46,14 @@ def tokens(text, at=0, nested=False):
 
 
 class Scope:
-    """What a pair of braces encloses: a type, an extension, or code. `bound` are the names it gives to values and generic parameters."""
+    """A type, an extension or code between braces. `bound` has the names of its values and generic parameters."""
 
     def __init__(self, kind, path=None, modifiers=frozenset()):
         self.kind, self.path, self.modifiers, self.bound = kind, path, modifiers, set()
 
 
 class File:
-    """The declarations and the names of one file, with the scopes each stands in."""
+    """The declarations of one file and the names that it uses, each with its scopes."""
 
     def __init__(self, path, folder):
         self.path, self.folder, self.declared, self.used, self.generic_types = path, folder, [], [], []
@@ -63,7 +64,7 @@ class File:
         return self.words[index][0] if 0 <= index < len(self.words) else ""
 
     def modifiers(self, index):
-        """The modifiers in front of the keyword at an index; `private(set)` is not one."""
+        """Returns the modifiers before the keyword at an index; `private(set)` is not one."""
         found, index = set(), index - 1
         while index >= 0:
             word = self.word(index)
@@ -78,7 +79,7 @@ class File:
         return found
 
     def labels(self, index, declared=False):
-        """The argument labels of the parentheses that open at an index, of a call or of a declaration, and where they close."""
+        """Returns the labels in the parentheses that open at an index, of a call or a declaration, and the index of their end."""
         found, depth = [], 0
         while index < len(self.words):
             word = self.word(index)
@@ -92,7 +93,7 @@ class File:
         return [label for label in found if label != "_"], index
 
     def generics(self, index):
-        """The generic parameters that are declared in angle brackets at an index, and what follows them."""
+        """Returns the generic parameters in the angle brackets at an index, and the index after them."""
         found, depth = set(), 0
         while index < len(self.words) and (self.word(index) == "<" or depth):
             if depth == 1 and self.word(index) not in (",", ">") and self.word(index - 1) in ("<", ",", "each", "let"):
@@ -102,7 +103,7 @@ class File:
         return found, index
 
     def before_generics(self, index):
-        """The index of the name in front of the generic arguments that end at an index; the index itself if none do."""
+        """Returns the index of the name before the generic arguments that end at an index; the index itself if none end there."""
         depth = 0
         while index >= 0 and (self.word(index) == ">" or depth):
             depth += {">": 1, "<": -1}.get(self.word(index), 0)

@@ -1,12 +1,14 @@
 import Foundation
 import LocalData
 
-/// A program of its own for the campaigns of real faults: it prepares the stores of an operation, does it, or looks what became of it.
+/// The program that uses LocalData while a campaign of real faults kills it or lets its calls fail.
 ///
-/// Arguments: `list`; or `prepare`, `act` or `check`, the operation's name and the root folder. `act` takes how it ends: `abandon` (without closing its stores), `close`, or
-/// `again` (the fault is lifted, and the operation done once more). Each line of the output is a word and what it says.
+/// Arguments: `list`; or `prepare`, `act` or `check`, with the name of an operation and the root folder. `prepare`
+/// fills the stores, `act` does the operation, and `check` reads the result, sweeps, and does the operation again.
+/// `act` takes an ending: `abandon` (without closing the stores), `close`, or `again` (lifts the fault and does the
+/// operation once more). Each output line is a word and a text, for example `told acknowledged`.
 ///
-/// Or `live`, `serve` or `foundation`: a process among several on the same stores.
+/// The arguments `live`, `serve` and `foundation` start one of several processes on the same stores.
 @main
 struct FaultWorker {
     let operation: Operation
@@ -55,7 +57,7 @@ struct FaultWorker {
         switch ending {
         case "abandon":
             await tellState("then")
-            // Not even what runs at the end of a process.
+            // `_exit` skips the exit handlers, so that nothing is closed.
             _exit(0)
         case "again":
             Shim.lift()
@@ -72,7 +74,7 @@ struct FaultWorker {
         await tellState("settled")
         for key in operation.older where await isLeft(key) { say("left", "\(key.name)") }
         await tell("again", operation.act)
-        // A restore closes the router that it is done beside.
+        // A restore closes the router that was in use, so read with a new one.
         let fresh = FaultWorker(
             operation: operation,
             stage: Operation.Stage(root: stage.root, router: StorageRouter(configuration: Operation.configuration(stage.root))))
@@ -81,12 +83,12 @@ struct FaultWorker {
         await tell("closed") { try await $0.router.shutdown() }
     }
 
-    /// Whether an older place cannot be seen to be empty.
+    /// Whether a legacy location holds a value, or cannot be read.
     private func isLeft(_ key: StorageKey<String>) async -> Bool {
         do { return try await stage.router.value(for: key) != nil } catch { return true }
     }
 
-    /// Sweeps until there is nothing left to do: at most twice, and once more to see that it stays so.
+    /// Requires that two sweeps finish, and that a third one changes nothing.
     private func settle() async {
         do {
             try await stage.router.registerCatalog(FaultCatalog(allKeys: operation.keys))
@@ -98,7 +100,7 @@ struct FaultWorker {
         } catch { say("unsettled", "\(error)") }
     }
 
-    /// Does a piece of work, and says what a program is told of it.
+    /// Does a piece of work, and prints its result or its error.
     private func tell(_ word: String, _ work: Operation.Work) async {
         do {
             try await work(stage)
@@ -117,16 +119,16 @@ struct FaultWorker {
     }
 }
 
-/// Writes a line past all buffers: what was said before a kill was said.
+/// Writes a line without buffers, so that a later kill does not lose it.
 private func say(_ word: String, _ text: String) {
     let line = "\(word) \(text.replacing("\n", with: " "))"
     FileHandle.standardOutput.write(Data("\(line)\n".utf8))
     Shim.mark(line)
 }
 
-/// The library that makes faults, where the program was started with it.
+/// The functions of the library that makes faults, if the program was started with it.
 private enum Shim {
-    /// No call fails any more.
+    /// Ends the fault: no further call fails.
     static func lift() {
         typealias Lift = @convention(c) () -> Void
         if let symbol = dlsym(nil, "fault_lift") { unsafeBitCast(symbol, to: Lift.self)() }

@@ -3,12 +3,12 @@ import Glibc
 import LocalData
 import LocalDataTesting
 
-/// Work that comes to the limits of a machine: very many values, a clock that is set, a process that divides.
+/// Work at the limits of a machine: very many values, a clock that is set, a process that forks.
 struct LimitWork {
     let router: StorageRouter
     let clock: TestClock
 
-    /// Does a piece of work; nil for one that it does not know.
+    /// Does a piece of work; nil for an unknown verb.
     func answer(_ words: [String]) async throws -> String? {
         let count = words.count > 1 ? Int(words[1]) ?? 0 : 0
         switch words.first {
@@ -36,7 +36,7 @@ struct LimitWork {
 
     private static func names(_ begin: String, _ count: Int) -> [String] { (0..<count).map { "\(begin)-\($0)" } }
 
-    /// Puts the same value under many names, ten thousand in a commit.
+    /// Stores the same value under many names, ten thousand in a commit.
     private func fill(_ names: [String], _ value: String) async throws {
         var rest = names[...]
         while !rest.isEmpty {
@@ -46,14 +46,15 @@ struct LimitWork {
         }
     }
 
-    /// How many names have a value.
+    /// Counts the names that have the value.
     private func look(_ names: [String], _ value: String) async throws -> Int {
         var found = 0
         for name in names { if let key = LiveKeys.key(name), try await router.value(for: key) == value { found += 1 } }
         return found
     }
 
-    /// Two places have a value each under every name, and a sweep quarantines one of them.
+    /// Stores two different values for each name, in the destination and in the legacy location. A sweep then
+    /// quarantines one of them.
     private func conflicts(_ names: [String]) async throws -> String {
         try await fill(names.map { "older-\($0)" }, "theirs")
         try await fill(names.map { "database-\($0)" }, "mine")
@@ -61,7 +62,8 @@ struct LimitWork {
         return await router.sweep(FaultCatalog(allKeys: keys.map { .key($0) })).isComplete ? "ok complete" : "ok incomplete"
     }
 
-    /// Writes a value until a child that `fork` made has the file of a lock open, and then no more. The child does nothing, for a minute.
+    /// Forks while a value is being written, until a child has inherited the open file of a lock. The child then
+    /// sleeps for a minute. Returns its process identifier.
     private func divide(writing name: String) async throws -> String? {
         typealias Fork = @convention(c) () -> Int32
         guard let key = LiveKeys.key(name), let symbol = dlsym(nil, "fork") else { return nil }

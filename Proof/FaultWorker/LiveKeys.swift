@@ -3,15 +3,20 @@ import LocalData
 
 /// The values that several processes use at once, by their names.
 ///
-/// A name begins with the place: `list`, `database`, `moving` (from the list into the database), `rolling` (the same, in a release window), or `older` for what a value is
-/// moved from. A name with `count` in it is a counter's.
+/// A name begins with the kind of value:
+/// - `list`, `own` and `database` name the store, and `ring` the keyring.
+/// - `moving` is a value that moves from the list into the database.
+/// - `rolling` moves in the same way, in a release window.
+/// - `older` is the legacy location of such a value.
+///
+/// A name with `count` in it is a counter.
 enum LiveKeys {
     static let list = StorageDomain.userDefaults(suite: "shared")
     static let database = StorageDomain.encryptedSQLite(database: "shared")
     /// How many values of each kind move, one after the other.
     static let moving = 48
 
-    /// The key of a name; nil for a name that begins otherwise.
+    /// The key of a name; nil for an unknown kind.
     static func key(_ name: String) -> StorageKey<String>? {
         switch name.prefix(while: { $0 != "-" }) {
         case "list", "older", "own": Keys.text(name, list)
@@ -25,14 +30,14 @@ enum LiveKeys {
         }
     }
 
-    /// The catalog of some of them.
+    /// The catalog of some values.
     static func catalog(_ names: [String]) -> FaultCatalog { FaultCatalog(allKeys: names.compactMap(key).map { .key($0) }) }
 
-    /// Every value that moves.
+    /// The names of all values that move.
     static let allMoving = (0..<moving).flatMap { ["moving-\($0)", "moving-count-\($0)"] }
 
-    /// Stores that processes share.
-    /// - Parameter deadline: After how many milliseconds a stopped process is left; nil: the default.
+    /// The configuration of stores that processes share.
+    /// - Parameter deadline: How long a call waits for a stopped process, in milliseconds; nil for the default.
     static func configuration(_ root: String, deadline: Int? = 1_500) -> StorageConfiguration {
         var configuration = Operation.configuration(URL(filePath: root))
         if let deadline { configuration.deadlines.files = .milliseconds(deadline) }
@@ -40,7 +45,8 @@ enum LiveKeys {
     }
 }
 
-/// A call of one value, and its answer in words: `ok` and the value, or an error's outcome and code; `-` for no value.
+/// A call on one value. Its answer is `ok` and the value, or an error's outcome and code; `-` means that there is no
+/// value.
 struct LiveCall {
     let verb: String
     let name: String
@@ -73,7 +79,7 @@ struct LiveCall {
     }
 }
 
-/// What a piece of work answers, or what its error says.
+/// The result of a piece of work, or the text of its error.
 func telling(_ work: () async throws -> String?) async -> String? {
     do { return try await work() } catch let error as StorageError {
         return "\(error.outcome) \(error.code) \(error.message)".replacing("\n", with: " ")

@@ -4,16 +4,21 @@ import LocalData
 import LocalDataTesting
 import Synchronization
 
-/// Calls at random on values that several processes share, each written down before it is made and after it was answered.
+/// Makes random calls on values that several processes share. It records each call before it is made and after it was
+/// answered.
 ///
-/// Arguments: `live`, the root folder, the file to write to, a tag that no other process has, what to do (`newer` or `older`, the two releases; `list`, `database` or `moving`
-/// for a part of it; `beside` for values of its own beside a foreign writer; `forgetful` and `twice` for planted mistakes), and a file: it ends when that is there.
+/// Arguments: `live`, the root folder, the log file, a unique tag of the process, a role, and a file whose existence
+/// ends the work. The roles are:
+/// - `newer` and `older`: the two releases of a program.
+/// - `list`, `database` and `moving`: only values of this kind.
+/// - `beside`: separate values beside a foreign writer.
+/// - `forgetful` and `twice`: planted mistakes, which the campaign must notice.
 struct LiveWork: Sendable {
     let router: StorageRouter
     let diary: CallLog
     let tag: String
     let role: String
-    /// The work is over when this file is there.
+    /// The work is over when this file exists.
     let end: String
 
     static func main(_ words: [String]) async {
@@ -32,7 +37,7 @@ struct LiveWork: Sendable {
             number += 1
             let call = role == "beside" ? besideForeign(number) : next("\(tag)-\(caller)-\(number)")
             await tell(call, number)
-            // A forgotten write is looked for at once, before another worker's write hides that it is missing.
+            // Read a forgotten write at once, before another worker's write hides that it is missing.
             if isForgotten(call, number) { await tell(LiveCall(verb: "get", name: call.name), number) }
         }
     }
@@ -52,7 +57,7 @@ struct LiveWork: Sendable {
         return await call.answer(router)
     }
 
-    /// The numbers of the values that move at present: all processes turn to the next ones at once.
+    /// The numbers of the values that move at present. All processes switch to the next ones at the same time.
     private var moving: [Int] {
         let turn = CallLog.now() / 1_500_000_000
         return [turn % LiveKeys.moving, (turn + LiveKeys.moving - 1) % LiveKeys.moving]
@@ -86,7 +91,7 @@ struct LiveWork: Sendable {
         return LiveCall(verb: "set", name: name, argument: value)
     }
 
-    /// A value of the process's own is written and read in turn.
+    /// Writes and reads a value of this process in turn.
     private func besideForeign(_ number: Int) -> LiveCall {
         let name = "own-\(tag)-\(number / 2 % 3)"
         return number % 2 == 0
@@ -94,15 +99,16 @@ struct LiveWork: Sendable {
     }
 }
 
-/// Whether there is a file.
+/// Whether a file exists.
 private func isThere(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
-/// What a worker writes down: a line before each call and one after it, each in one piece, so that a kill leaves the call without an end.
+/// The log of a worker. It has a line before each call and one after it. Each line is one write, so a kill leaves a
+/// call without an end, but no torn line.
 final class CallLog: Sendable {
     private let file: Int32
     private let number = Mutex(0)
 
-    /// Begins a file; nil where it cannot be made.
+    /// Creates the log; nil if the file cannot be opened.
     init?(_ path: String) {
         file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
         if file < 0 { return nil }
@@ -135,7 +141,8 @@ final class CallLog: Sendable {
     }
 }
 
-/// A program that does what it is told: each line of its input is a verb, a name and an argument, and is answered by one line.
+/// A program that makes the calls on its standard input. Each line is a verb, a name and an argument, and gets one
+/// line as its answer.
 ///
 /// Arguments: `serve`, the root folder, and how many milliseconds a call may wait.
 enum LiveServer {
@@ -162,7 +169,8 @@ enum LiveServer {
 
 /// A program that writes the same property list with Foundation's `UserDefaults`.
 ///
-/// Arguments: `foundation`, the tags of the processes whose values it writes as well, and a file: it ends when that is there. The list's folder is in `XDG_CONFIG_HOME`.
+/// Arguments: `foundation`, the tags of the processes whose values it also writes, and a file whose existence ends
+/// the work. `XDG_CONFIG_HOME` is the folder of the list.
 enum ForeignWriter {
     static func main(_ words: [String]) {
         guard words.count > 1, let defaults = UserDefaults(suiteName: "shared") else { exit(64) }

@@ -1,6 +1,6 @@
 import LocalData
 
-/// Values in the keyring, a real one.
+/// Operations on values in a real keyring.
 extension Operation {
     static let keyring: [Operation] = {
         #if Keyring && os(Linux)

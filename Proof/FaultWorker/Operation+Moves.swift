@@ -1,7 +1,7 @@
 import Foundation
 import LocalData
 
-/// Values that move.
+/// Operations on values that move.
 extension Operation {
     static let moves = [
         lazy("list to database", from: Keys.list, to: Keys.database),
@@ -42,7 +42,7 @@ extension Operation {
         name: "set over a value that waits", prepare: { try await $0.router.set("old", for: pending) },
         act: { try await $0.router.set("new", for: moving) }, read: Keys.read([moving]), keys: [.key(moving)], older: [pending])
 
-    /// Both places have a value: the older one's is quarantined.
+    /// Stores different values in the destination and in the legacy location. The legacy value gets quarantined.
     private static let conflictBegins: Work = { stage in
         try await stage.router.set("mine", for: destination)
         try await stage.router.set("theirs", for: pending)
@@ -55,7 +55,7 @@ extension Operation {
             try report.requireComplete()
         },
         read: { stage in
-            // Nobody saw the value that lost: it is in its place or in the quarantine.
+            // No user has reviewed the value that lost, so it must be in its legacy location or in quarantine.
             let kept = try await stage.router.quarantine.values().count
             let waiting = try await stage.router.value(for: pending)
             return try await Keys.read([destination])(stage) + ["theirs is kept=\(kept > 0 || waiting != nil)"]
@@ -82,7 +82,7 @@ extension Operation {
     private static let openWindow = Operation(
         name: "release window opens", prepare: { try await $0.router.set("old", for: pending) },
         act: { try await $0.router.set("new", for: windowed) },
-        // Both releases read the same in the end; between its two writes the older place is behind.
+        // Compares only the destination: between the two writes of a set, the legacy location has an earlier value.
         read: Keys.read([windowed]), keys: [.key(windowed)])
 
     private static let endOfWindow = Operation(

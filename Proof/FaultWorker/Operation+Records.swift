@@ -1,11 +1,11 @@
 import LocalData
 import LocalDataVocabulary
 
-/// Records of collections.
+/// Operations on the records of collections.
 extension Operation {
     static let records = [setRecord, updateRecord, removeRecord, retag, chain, reference, referenceOverStores, plan]
 
-    /// A note, with whom it is by.
+    /// A note and its author.
     private struct Note: Codable, Identifiable, Sendable {
         var id: String
         var text: String
@@ -50,14 +50,14 @@ extension Operation {
     private static let removeRecord = Operation(
         name: "collection: remove", prepare: fill, act: { try await $0.router.remove("3", in: notes) }, read: read(notes))
 
-    /// The type has another name.
+    /// The type of the records gets another tag.
     private static let retag = Operation(
         name: "collection: migrateAll", prepare: fill,
         act: {
             _ = try await $0.router.migrateAll(from: "Note", to: collection("notes", Keys.database, "Memo") as StorageCollection<Note>)
         },
         read: { stage in
-            // Whichever name the record has, all are there.
+            // All records must be readable, with the old tag or with the new one.
             var lines: [String] = []
             for tag in ["Note", "Memo"] {
                 let records: StorageCollection<Note> = collection("notes", Keys.database, tag)
@@ -102,7 +102,7 @@ extension Operation {
     private static let referenceOverStores = referring(
         "references over two stores", collection("notes", Keys.other), isAtomic: true)
 
-    /// A plan of two steps.
+    /// A plan that renames a collection, then an attribute of its records.
     private static let plan: Operation = {
         let stored = StorageCollection<StoredDocument>(
             "memos", domain: Keys.database, owner: "Faults", description: "Records", typeTag: "Note", id: { $0["id"]?.string ?? "" })
@@ -130,7 +130,7 @@ extension Operation {
                     (0..<4).map { StoredDocument(["id": .string("\($0)"), "body": .string("text \($0)")]) }, in: stored)
             }, act: { try await $0.router.registerCatalog(catalog, migrationPolicy: .incremental(steps)).sweep.requireComplete() },
             read: { stage in
-                // Where the plan has not ended, the next run of the program goes on with it before it reads.
+                // If the plan was interrupted, the next run of the program completes it before it reads.
                 try await stage.router.registerCatalog(catalog, migrationPolicy: .incremental(steps)).sweep.requireComplete()
                 return try await read(memos)(stage)
             })

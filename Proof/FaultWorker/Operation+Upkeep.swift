@@ -2,7 +2,7 @@ import Foundation
 import LocalData
 import LocalDataBackup
 
-/// Keys, backups, logs.
+/// Operations on keys and backups.
 extension Operation {
     static let upkeep = [rotateDataKey, rotateKey, deleteOlderKeys, adopt, backup, restore, restoreIntoNothing]
 
@@ -54,14 +54,14 @@ extension Operation {
         act: { try await $0.router.adopt(moved, from: Keys.database) },
         read: Keys.read((0..<12).map { Keys.text("\($0)", moved) }))
 
-    /// A recovery key of known bytes: nothing here is a secret.
+    /// A fixed recovery key, which protects no secrets.
     private static func secret() throws -> BackupKey {
         .recoveryKey(try RecoveryKey(text: "0410-6105-0R3G-G28A-1C60-T3GF-208H-44RM-2MB1-E60S-38DH-R78Y-3WG0-Z1WJ"))
     }
 
     private static func file(_ stage: Stage) -> URL { stage.root.appending(path: "kit/backup") }
 
-    /// A backup beside the data. Who finds one that no call acknowledged may remove it.
+    /// Makes a backup beside the data folder. A program may remove a backup that no call acknowledged.
     private static let backup = Operation(
         name: "backup",
         prepare: { stage in
@@ -70,22 +70,23 @@ extension Operation {
                 at: stage.root.appending(path: "kit"), withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         },
         act: { stage in
-            // An earlier call made the backup and was killed before it could say so: whether it is durable, it could not say either.
+            // An earlier call made the backup and was killed before it returned. The backup may not be durable, so
+            // this call must not acknowledge it.
             if (try? await StorageRouter.verifyBackup(at: file(stage), with: secret())) != nil { throw NothingToDo() }
             let report = try await stage.router.backup(to: file(stage), openedBy: [secret()])
-            // The report names the stores that could not be read. This program makes another backup then.
+            // The report names the stores that could not be read. In this case the program makes another backup.
             guard !report.isSound else { return }
             try FileManager.default.removeItem(at: file(stage))
             throw StorageError(StorageError.unavailable, key: "backup", "The backup does not contain every store.")
         },
         read: { stage in
-            // A file that is there is a whole one.
+            // A backup file that exists must be complete.
             let isThere = FileManager.default.fileExists(atPath: file(stage).path)
             let report = isThere ? try await StorageRouter.verifyBackup(at: file(stage), with: secret()) : nil
             return try await Keys.read(keys)(stage) + ["backup=\(report.map { "\($0.isSound)" } ?? "none")"]
         })
 
-    /// A backup is put in the place of later values.
+    /// A backup replaces later values.
     private static let restore = Operation(
         name: "restore", isAtomic: false, mayRefuse: true,
         prepare: { stage in
@@ -102,7 +103,7 @@ extension Operation {
                 replacing: ["userDefaults(list)", "encryptedSQLite(database)", "encryptedSQLite(other)", "ledger"])
         }, read: Keys.read(keys))
 
-    /// A backup is restored where nothing is, as on another machine.
+    /// A backup is restored into empty folders, as on another machine.
     private static let restoreIntoNothing = Operation(
         name: "restore into nothing", isAtomic: false, mayRefuse: true,
         prepare: { stage in

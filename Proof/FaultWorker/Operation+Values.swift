@@ -1,10 +1,10 @@
 import LocalData
 
-/// Single values, where they are.
+/// Operations on single values that do not move.
 extension Operation {
     static let values = inPlace(Keys.list) + inPlace(Keys.database) + [sealed, sealedAgain, expiry]
 
-    /// The same of a property list and of a database.
+    /// The operations on plain values of one store, a property list or a database.
     private static func inPlace(_ domain: StorageDomain) -> [Operation] {
         let place = domain == Keys.list ? "list" : "database"
         let (first, second, third) = (Keys.text("first", domain), Keys.text("second", domain), Keys.text("third", domain))
@@ -46,7 +46,7 @@ extension Operation {
 
     private static let secret = Keys.text("secret", Keys.list, .encrypted)
 
-    /// A sealed value in a list, whose key is made with it.
+    /// The first sealed value of a list. Its key is created with it.
     private static let sealed = Operation(
         name: "list: first sealed value", act: { try await $0.router.set("new", for: secret) }, read: Keys.read([secret]))
 
@@ -54,7 +54,7 @@ extension Operation {
         name: "list: sealed value", prepare: { try await $0.router.set("old", for: secret) },
         act: { try await $0.router.set("new", for: secret) }, read: Keys.read([secret]))
 
-    /// A value whose time is over is cleared by a sweep, and a new one has a new time.
+    /// A sweep clears expired values, and new ones are set with another lifetime.
     private static let expiry: Operation = {
         let keys = [Keys.text("session", Keys.database), Keys.text("draft", Keys.list)]
         return Operation(

@@ -2,11 +2,12 @@ import Foundation
 import LocalData
 import Synchronization
 
-/// One thing that a program does to its stores while the machine fails, and what must be true afterwards.
+/// An operation on stores during which the machine fails, and what must be true afterwards.
 ///
-/// What is stored is told as lines of text. Whatever fails, each line is in the end what it was before or what it is afterwards.
+/// The stored values are read as lines of text. After any fault, each line must equal the line from before the
+/// operation or the one from after it.
 struct Operation: Sendable {
-    /// The folder of a run, and the program that works in it.
+    /// The folder of a run, and the router that uses it.
     final class Stage: Sendable {
         let root: URL
         private let current: Mutex<StorageRouter>
@@ -18,7 +19,7 @@ struct Operation: Sendable {
 
         var router: StorageRouter { current.withLock(\.self) }
 
-        /// Shuts the router down; what follows uses another one.
+        /// Shuts the router down. Later work uses a new one.
         func close() async throws {
             let old = current.withLock { router in
                 defer { router = StorageRouter(configuration: Operation.configuration(root)) }
@@ -28,37 +29,38 @@ struct Operation: Sendable {
         }
     }
 
-    /// What an operation throws that finds nothing to do, and so is told nothing.
+    /// The error of an operation that finds nothing to do, so that it acknowledges nothing.
     struct NothingToDo: Error {}
 
     typealias Work = @Sendable (Stage) async throws -> Void
 
     let name: String
-    /// Whether all lines change at once, and a call that says `notApplied` has changed none.
+    /// Whether all lines change at once, and a call that reports `notApplied` has changed none.
     var isAtomic = true
-    /// Whether reading may be refused until the program has done it again: a restore that was killed is gone on with first.
+    /// Whether reads may be refused until the operation was done again. A restore that was killed must be completed
+    /// first.
     var mayRefuse = false
-    /// Whether values are in the keyring: no copy of a folder brings back how it was.
+    /// Whether values are in the keyring. Then copying a folder does not restore the state before the operation.
     var usesKeyring = false
-    /// How the stores are before.
+    /// Fills the stores before the operation.
     var prepare: Work = { _ in }
-    /// What the program does; doing it twice is doing it once.
+    /// The operation. It must be idempotent.
     let act: Work
-    /// What is stored.
+    /// Reads the stored values, as lines of text.
     let read: @Sendable (Stage) async throws -> [String]
-    /// What a sweep visits afterwards.
+    /// The keys that a sweep settles afterwards.
     var keys: [AnyStorageKey] = []
-    /// The places that values have left, which are empty in the end.
+    /// The legacy locations of values that move. They must be empty at the end.
     var older: [StorageKey<String>] = []
 
-    /// The operations, by their names.
+    /// All operations.
     static let all = values + moves + records + upkeep + keyring
 
-    /// The configuration of every run: files under one folder, one database under a key of its own.
+    /// The configuration of every run. All files are below one folder, and the database `other` has a separate key.
     static func configuration(_ root: URL) -> StorageConfiguration {
         var configuration = StorageConfiguration(root: root, applicationID: "org.example.faults")
         configuration.userDefaultsName = "standard"
-        // Some failing calls last until the deadline: a short one leaves time for more of them.
+        // Some failing calls last until the deadline. A short one leaves time for more of them.
         configuration.deadlines.files = .seconds(4)
         configuration.databaseKeySources = ["other": .keyFile("other-key")]
         if Keys.hasKeyring { configuration.databaseKeySources["ringed"] = .keychain(service: Keys.service) }
@@ -72,7 +74,7 @@ enum Keys {
     static let database = StorageDomain.encryptedSQLite(database: "database")
     /// A database whose key is in the keyring.
     static let ringed = StorageDomain.encryptedSQLite(database: "ringed")
-    /// Each run has a service of its own in the keyring, which all share.
+    /// The service of this run in the keyring, which all runs share.
     static let service = ProcessInfo.processInfo.environment["FAULT_SERVICE"] ?? "faults"
     static let hasKeyring = ProcessInfo.processInfo.environment["FAULT_SERVICE"] != nil
     static let keyring = StorageDomain.keychain(service: service)
@@ -82,7 +84,7 @@ enum Keys {
         StorageKey(name: name, domain: domain, security: security, owner: "Faults", description: "A value")
     }
 
-    /// The values of keys, a line each.
+    /// Reads the values of keys, a line each.
     static func read(_ keys: [StorageKey<String>]) -> @Sendable (Operation.Stage) async throws -> [String] {
         { stage in
             var lines: [String] = []

@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Every committed input, and every seed, through its target: what once failed never fails again.
+/// Runs every committed input and every seed through its target, so that a failure does not come back.
 @Suite(.inTurn, .slow("tries every known input without optimisation"), .tags(.campaign)) struct CorpusTests {
     @Test(arguments: FuzzTarget.all.map(\.name))
-    func `every known input of a target keeps its promises`(_ name: String) throws {
+    func `every target keeps its promises for every known input`(_ name: String) throws {
         let target = try #require(FuzzTarget.all.first { $0.name == name })
         let inputs = try corpus(of: name)
         #expect(inputs.count > 5, "there is no corpus")
@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(arguments: FuzzTarget.all.map(\.name))
-    func `an input of 64 KiB is dealt with in well under a second`(_ name: String) throws {
+    func `an input of 64 KiB takes less than a second of processor time`(_ name: String) throws {
         let target = try #require(FuzzTarget.all.first { $0.name == name })
         let size = 1 << 16
         for (number, seed) in (target.seeds() + [[0], [255], Array("<dict>".utf8)]).enumerated() where !seed.isEmpty {
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `every folder of inputs has its target`() throws {
+    @Test func `every target has a folder of inputs, and every folder a target`() throws {
         let folders = try FileManager.default.contentsOfDirectory(atPath: Self.corpus.path)
         #if SQLite
             #expect(Set(folders) == Set(FuzzTarget.all.map(\.name)))
@@ -32,7 +32,8 @@ import Testing
         #endif
     }
 
-    /// The processor's time, so that a busy machine makes no difference. A target looks several times at an input, and without optimisation.
+    /// Checks one input. It measures the processor time of this thread, so that a busy machine makes no difference. A
+    /// target reads its input several times, and without optimisation.
     private func check(_ target: FuzzTarget, _ input: [UInt8], _ name: String) {
         let started = processorTime()
         do throws(BrokenPromise) { try target.run(input) } catch { Issue.record("\(target.name), \(name): \(error)") }

@@ -6,7 +6,7 @@
     @testable import SQLiteBackend
     @testable import Sealing
 
-    /// Rows, headers and keysets of a database, as SQLite hands them over.
+    /// Rows, headers and keysets of a database, as SQLite returns them.
     extension FuzzTarget {
         static let databases: [FuzzTarget] =
             [
@@ -28,7 +28,8 @@
                     }
                 },
                 FuzzTarget(name: "row-contents", seeds: { DatabaseSeeds.contents }) { (bytes) throws(BrokenPromise) in
-                    // What stands inside a valid seal: whatever the input is, or a content in its size class, or one that was made of the input.
+                    // The plaintext of a valid seal: the input itself, the input in its size class, or a row content
+                    // built from the input.
                     var dice = Dice(bytes)
                     switch dice.number(below: 3) {
                     case 0: try checkContent(dice.remainder())
@@ -43,7 +44,8 @@
                 },
             ] + headers
 
-        /// Seals a plaintext, and opens it as the store does. Returns whether there was a content in it.
+        /// Seals a plaintext, and opens it as the store does.
+        /// - Returns: Whether the plaintext is a row content.
         @discardableResult
         private static func checkContent(_ plain: [UInt8]) throws(BrokenPromise) -> Bool {
             guard let row = DatabaseSeeds.row(plain) else { throw BrokenPromise(description: "a plaintext is not sealed") }
@@ -59,12 +61,12 @@
         }
     }
 
-    /// A row as an input: its version, its slot, and the rest sealed; or something that is no row at all.
+    /// A row as an input: its version, its slot, and the sealed rest. Columns can also have a wrong type.
     struct StoredRow: Hashable {
         var version: Int64
         var slot: [UInt8]
         var sealed: [UInt8]
-        /// Which columns hold something else than they should.
+        /// The columns with a value of a wrong type, a bit each.
         var strange: UInt8
 
         init(version: Int64, slot: [UInt8], sealed: [UInt8]) {
@@ -86,10 +88,10 @@
         var keyID: [UInt8] { Array(sealed.dropFirst().prefix(SealingKey.idLength)) }
     }
 
-    /// A database's keys, and rows that are sealed with them.
+    /// The keys of a database, and rows that are sealed with them.
     enum DatabaseSeeds {
         static let database: [UInt8] = Array(40..<56)
-        /// The format of a row that the header permits, and this version does not know.
+        /// A row format that the header permits, but this version cannot read.
         static let laterFormat: UInt8 = 2
         static let formats = [SealedRow.format, laterFormat]
         static let context = StoreContext(application: "fuzz", kind: "sqlite", scope: "scratch")
@@ -98,7 +100,7 @@
         static let destroyed: [UInt8] = Array(80..<88)
         static var keyIDs: [[UInt8]] { [active?.key ?? [], decryptOnly?.key ?? [], destroyed] }
 
-        /// One key of every state, wrapped as the format says.
+        /// One key of every state, wrapped as the format demands.
         static let tables: KeyTables? = {
             let wraps = [active, decryptOnly].compactMap(\.self)
             let keys = zip(wraps, [KeyTables.State.active, .decryptOnly]).map { KeyTables.Key(id: $0.key, state: $1) }
@@ -107,7 +109,7 @@
 
         static let keyset = tables.flatMap { try? Keyset.open($0, database: database, formats: formats, kek: SealSeeds.key) }
 
-        /// A data key of one byte again and again, wrapped for the key of the seeds.
+        /// A data key that repeats one byte, wrapped for the key of the seeds.
         static func wrapped(_ byte: UInt8) -> KeyTables.Wrap? {
             let key = SymmetricKey(data: [UInt8](repeating: byte, count: 32))
             return try? KeyEncryptionKey(SealSeeds.key, database: database).wrap(key, source: "key file k") { SealSeeds.bytes($0) }
@@ -135,13 +137,13 @@
                 }
             } + RecordSeeds.dice.map { [2] + $0 }
 
-        /// A content behind its length, with zeros up to its size class.
+        /// Puts the length before a content, and pads it with zeros to its size class.
         static func padded(_ content: [UInt8]) -> [UInt8] {
             let bytes = withUnsafeBytes(of: UInt32(content.count).bigEndian) { Array($0) } + content
             return bytes + Array(repeating: 0, count: SizeClass.padded(bytes.count) - bytes.count)
         }
 
-        /// A row with a whole seal around a plaintext.
+        /// A row with a valid seal around a plaintext.
         static func row(_ plain: [UInt8], with key: DataKey? = keyset?.active) -> StoredRow? {
             let (slot, version, nonce) = (SealSeeds.bytes(DataKey.slotLength), Int64(3), SealSeeds.bytes(24))
             guard let key else { return nil }
@@ -152,7 +154,7 @@
             return StoredRow(version: version, slot: slot, sealed: [SealedRow.format] + key.id + nonce + sealed)
         }
 
-        /// What an attempt to open a row came to; a content as its plaintext.
+        /// The result of opening a row. A content is given as its plaintext.
         enum Opened: Equatable {
             case content([UInt8])
             case damaged([UInt8])

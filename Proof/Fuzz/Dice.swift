@@ -1,37 +1,38 @@
 import BackendContract
 
-/// Makes values of an input's bytes, so that whatever mutates the bytes mutates the values. Past the end everything is zero.
+/// Makes values from the bytes of an input, so that a mutation of the bytes mutates the values. After the end of the
+/// input all bytes are zero.
 struct Dice {
     private var rest: ArraySlice<UInt8>
 
     init(_ bytes: [UInt8]) { rest = bytes[...] }
 
-    /// Whether there is nothing left.
+    /// Whether all bytes have been used.
     var isEmpty: Bool { rest.isEmpty }
 
     mutating func byte() -> UInt8 { rest.popFirst() ?? 0 }
 
     mutating func flag() -> Bool { byte() & 1 == 1 }
 
-    /// A number below another one, which is at most 256.
+    /// A number below a bound, which is at most 256.
     mutating func number(below bound: Int) -> Int { Int(byte()) % bound }
 
     mutating func word() -> UInt64 { (0..<8).reduce(0) { word, _ in word << 8 | UInt64(byte()) } }
 
-    /// At most so many bytes, and no more than there are.
+    /// At most `limit` bytes, and no more than there are.
     mutating func bytes(atMost limit: Int = 255) -> [UInt8] {
         let count = min(number(below: 256), limit, rest.count)
         defer { rest = rest.dropFirst(count) }
         return Array(rest.prefix(count))
     }
 
-    /// All that is left.
+    /// All bytes that are left.
     mutating func remainder() -> [UInt8] {
         defer { rest = [] }
         return Array(rest)
     }
 
-    /// A text; what is not UTF-8 is repaired.
+    /// A text. Invalid UTF-8 is repaired.
     mutating func text(atMost limit: Int = 255) -> String { String(decoding: bytes(atMost: limit), as: UTF8.self) }
 
     mutating func optional<Value>(_ make: (inout Dice) -> Value) -> Value? { flag() ? make(&self) : nil }

@@ -1,10 +1,10 @@
-/// A reader of bytes that others may have written, and what it promises whatever they are.
+/// A reader of bytes that others may have written, and a check of its promises for any bytes.
 struct FuzzTarget: Sendable {
     /// The name of the target, and of the folder of its inputs.
     let name: String
-    /// Inputs to begin with: what this library itself writes.
+    /// The first inputs, as this library writes them.
     let seeds: @Sendable () -> [[UInt8]]
-    /// Lets the reader have an input, and checks its promises.
+    /// Gives an input to the reader, and checks its promises.
     let run: @Sendable ([UInt8]) throws(BrokenPromise) -> Void
 
     /// Every target.
@@ -16,12 +16,12 @@ struct BrokenPromise: Error, CustomStringConvertible {
     let description: String
 }
 
-/// Demands that something holds, in every kind of build.
+/// Throws if a condition does not hold, in debug and release builds.
 func promise(_ holds: Bool, _ what: @autoclosure () -> String) throws(BrokenPromise) {
     guard holds else { throw BrokenPromise(description: what()) }
 }
 
-/// What a look at some bytes finds, which must be the same however often it is made, and whatever was looked at between.
+/// Reads some bytes twice, with other bytes in between, and requires the same result.
 func steady<Answer: Equatable>(_ bytes: [UInt8], _ look: ([UInt8]) -> Answer) throws(BrokenPromise) -> Answer {
     let first = look(bytes)
     _ = look(Array(bytes.dropLast()))

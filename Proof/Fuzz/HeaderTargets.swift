@@ -13,7 +13,8 @@
                 var dice = Dice(bytes)
                 let isInsider = dice.flag()
                 for _ in 0..<6 where !dice.isEmpty { tables.change(&dice) }
-                // Somebody with the keys tags what he made, so that what is behind the tag is reached.
+                // An attacker with the keys could write a valid tag. The valid tag lets the fuzzer reach the code
+                // after the tag check.
                 if isInsider { tables.tag() }
                 let (first, second) = (tables.open(), tables.open())
                 try promise(first == second, "two looks at the same header found different things")
@@ -51,7 +52,7 @@
                     tagged: keyset))
         }()
 
-        /// What a header is written as.
+        /// Creates the rows in which a header is stored.
         init(_ header: DatabaseHeader) {
             self.header = ["tag": .bytes(header.tag)]
             for (name, value) in header.entries { self.header[name] = .bytes(value) }
@@ -77,7 +78,7 @@
             case 6:
                 if dice.flag() { Self.change(&keys, &dice, Self.flipped) } else { Self.change(&wraps, &dice, Self.flipped) }
             case 7:
-                // Another key, wrapped as it should be.
+                // Adds another key, which is wrapped correctly.
                 let states: [KeyTables.State] = [.active, .decryptOnly, .destroyed]
                 let state = states[dice.number(below: 3)]
                 guard let wrap = DatabaseSeeds.wrapped(dice.byte()) else { return }
@@ -85,7 +86,7 @@
                 if state != .destroyed { wraps.append(Self.row(wrap)) }
             default: break
             }
-            // A table has a key once, and is compared in the order of the keys.
+            // Each table has a key once. The tables are compared in key order.
             Self.settle(&keys, by: 1)
             Self.settle(&wraps, by: 2)
         }
@@ -136,7 +137,7 @@
             }
         }
 
-        /// Writes the tag that belongs to the tables, as far as they make sense.
+        /// Writes the correct tag of the tables, if they can be decoded.
         mutating func tag() {
             guard let tables = try? tables(), case .bytes(let database)? = header["database"],
                 let keyset = try? Keyset.open(tables, database: database, formats: DatabaseSeeds.formats, kek: SealSeeds.key)
@@ -171,7 +172,7 @@
 
         // MARK: Reading
 
-        /// Puts the tables into a database, and reads it as the store does.
+        /// Writes the tables into a database, and reads it as the store does.
         func open() -> Answer {
             ScratchDatabase.shared.withLock { database in
                 database.run("BEGIN", [])
@@ -190,7 +191,7 @@
         }
     }
 
-    /// Changes, as ``Dice`` reads them.
+    /// Changes of the header, as ``Dice`` reads them.
     enum HeaderSeeds {
         static let all: [[UInt8]] = [
             [], [1], [0, 3, 0, 0, 1], [1, 2, 1, 97, 3, 1, 1], [1, 0, 1, 3, 8, 0, 0, 0, 4, 110, 97, 109, 101], [1, 1, 2], [0, 4, 0],

@@ -3,7 +3,7 @@ import Foundation
 @testable import BackendContract
 @testable import KeyringBackend
 
-/// What stands in the keyring: the house's line, and other programs' bare text.
+/// Secrets of keyring items: lines of LocalData, and bare texts of other programs.
 extension FuzzTarget {
     static let keyring: [FuzzTarget] = [
         FuzzTarget(name: "keyring-lines", seeds: { KeyringSeeds.lines }) { (bytes) throws(BrokenPromise) in try checkSecret(bytes) },
@@ -22,12 +22,13 @@ extension FuzzTarget {
             }
         },
         FuzzTarget(name: "base64", seeds: { KeyringSeeds.texts }) { (bytes) throws(BrokenPromise) in
-            // Whatever the bytes are, they have one text, and the text is theirs.
+            // Any bytes have exactly one base64 text, and it decodes to them.
             let text = Base64.encode(bytes)
             try promise(text == Array(Data(bytes).base64EncodedData()), "the text is not that of Foundation")
             try promise(Base64.decode(text) == bytes, "bytes do not come back from their text")
             guard let content = try steady(bytes, { Base64.decode($0) }) else {
-                // Foundation takes a text with something in the bits that are left over; those have two texts.
+                // Foundation also accepts texts whose unused bits are not zero, so the same bytes have two texts.
+                // This decoder must refuse them.
                 let lax = Data(base64Encoded: Data(bytes))
                 return try promise(lax == nil || lax.map { Base64.encode(Array($0)) } != bytes, "a text is refused")
             }
@@ -39,7 +40,7 @@ extension FuzzTarget {
     private static func checkSecret(_ secret: [UInt8]) throws(BrokenPromise) -> StorageProbe {
         let revision = StorageRevision([0xF0, 1])
         let probe = KeyringPayload.probe(secret, isInterop: false, revision: revision)
-        // Compared by its bytes: a time that is no number is not equal to itself.
+        // Compare the bytes, because a time that is NaN is not equal to itself.
         _ = try steady(secret) { (secret) -> [UInt8] in
             let probe = KeyringPayload.probe(secret, isInterop: false, revision: revision)
             switch probe {
@@ -64,7 +65,7 @@ extension FuzzTarget {
         return probe
     }
 
-    /// What is written as bare text, other programs read; and it comes back as that text.
+    /// Other programs read bare texts. A bare text that is written must be read back unchanged.
     private static func checkText(_ payload: StoragePayload) throws(BrokenPromise) {
         guard let text = try? KeyringPayload.text(payload) else { return }
         let back = KeyringPayload.probe(text, isInterop: true, revision: StorageRevision([1])).record?.payload
@@ -93,6 +94,6 @@ enum KeyringSeeds {
 
     static let texts: [[UInt8]] = ["", "YQ==", "YWI=", "YWJj", "+/+/", "YR==", "YWJjZGVm\n"].map { Array($0.utf8) } + [[0, 1, 2, 255]]
 
-    /// The line of a record's bytes, by Foundation's base64 and not the library's own.
+    /// The line of a record's bytes, encoded by Foundation's base64 instead of the library's.
     static func line(_ record: [UInt8]) -> [UInt8] { Array("LD1:".utf8) + Data(record).base64EncodedData() }
 }

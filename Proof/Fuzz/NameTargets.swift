@@ -6,7 +6,7 @@
     import SQLiteBackend
 #endif
 
-/// What names become in a store, and back.
+/// The encoding of names in a store, and back.
 extension FuzzTarget {
     static let names: [FuzzTarget] = [
         FuzzTarget(name: "names", seeds: { NameSeeds.all }) { (bytes) throws(BrokenPromise) in
@@ -19,7 +19,7 @@ extension FuzzTarget {
             let second = StorageAddress(texts.count > 2 ? texts[2] : stored, in: StorageNamespace(texts.count > 3 ? texts[3] : ""))
             try checkSuite(stored)
             try checkDatabase(stored)
-            // What is far too long is refused before anything is made of it.
+            // A name that is far too long must be refused before it is encoded.
             if let long = texts.first(where: { $0.utf8.count > 4 * StorageAddress.maximumNameLength }) {
                 return try promise(!isValid(StorageAddress(long)), "a name of that length is let in")
             }
@@ -33,7 +33,7 @@ extension FuzzTarget {
 
     private typealias Folder = ByteStoreBackend<NoBytes>
 
-    /// A name that somebody else may have given a file of a byte store.
+    /// Checks a file name of a byte store that another program may have chosen.
     private static func checkStoredName(_ text: String) throws(BrokenPromise) {
         guard let address = Folder.address(storedAs: text) else { return }
         try promise(isValid(address), "a file is taken for a slot that cannot be")
@@ -61,7 +61,8 @@ extension FuzzTarget {
         try promise(again.slots.map(\.address) == [address], "a name in a property list does not come back")
     }
 
-    /// The keyring's attributes: a slot's own lead back to it, and two layouts that are told apart have two identities.
+    /// Checks the keyring's attributes. Those of an item must lead back to its slot. Two layouts have the same
+    /// identity only if they search for the same attributes.
     private static func checkKeyring(_ texts: [String], _ address: StorageAddress) throws(BrokenPromise) {
         var attributes: [[String: String]] = []
         for half in [texts.prefix(2), texts.dropFirst(2)] {
@@ -70,7 +71,7 @@ extension FuzzTarget {
         let layouts = attributes.map { ItemLayout(service: address.namespace.name, style: .secretTool(attributes: $0)) }
         let others = texts.map { ItemLayout(service: $0, style: .localData) }
         for kind in [layouts, others] {
-            // A namespace is no part of a layout of the house, and stands in what is searched for.
+            // LocalData's layout also searches for the namespace, which is not part of its identity.
             let seen = kind.map { layout in
                 let attributes = layout.search(.values).filter { layout.style.isInterop || $0.key != "namespace" }
                 return (identity: Array(layout.identity.utf8), attributes: sorted(attributes))
@@ -111,7 +112,7 @@ extension FuzzTarget {
     private static func isValid(_ address: StorageAddress) -> Bool { (try? address.validate()) != nil }
 }
 
-/// A byte store, for the sake of its type.
+/// A byte store without content, which is needed only as a type.
 struct NoBytes: ByteStore {
     let identity = BackendIdentity(kind: "none", store: "none")
     let capabilities = BackendCapabilities(durability: .process)

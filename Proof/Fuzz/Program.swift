@@ -1,8 +1,10 @@
 import Foundation
 
-/// The entry points that libFuzzer's `main` calls (`Scripts/fuzz`). The target is named by `--target=<name>`; libFuzzer leaves arguments with two hyphens alone.
+/// Prepares a run. libFuzzer's `main` calls this function and the next one (`Scripts/fuzz`).
 ///
-/// With `--seeds=<folder>` nothing is fuzzed: the target's seeds are written there. With `--list` the names of the targets are printed.
+/// `--target=<name>` names the target. libFuzzer ignores arguments with two hyphens. With `--seeds=<folder>`, the
+/// program only writes the seeds of the target into the folder. With `--list`, it only prints the names of the
+/// targets.
 @_cdecl("LLVMFuzzerInitialize")
 public func initialize(
     _ count: UnsafeMutablePointer<CInt>, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>>
@@ -19,7 +21,7 @@ public func initialize(
     return 0
 }
 
-/// Runs the target on one input, and stops the process when it finds a promise broken.
+/// Runs the target on one input, and stops the process if a promise is broken.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func run(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     do throws(BrokenPromise) {

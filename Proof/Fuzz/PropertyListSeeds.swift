@@ -17,7 +17,7 @@ enum PropertyListSeeds {
         return [whole, (try? PropertyListDocument().encoded(capacity: 0)) ?? []] + small + foundation + texts.map { Array($0.utf8) }
     }
 
-    /// One slot each.
+    /// Property lists with one slot each.
     private static var small: [[UInt8]] {
         RecordSeeds.records.prefix(6).compactMap { record in
             var document = PropertyListDocument()

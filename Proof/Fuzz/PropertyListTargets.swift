@@ -2,7 +2,7 @@ import BackendContract
 
 @testable import DefaultsBackend
 
-/// Property lists: the reader, the reserved dictionary, and what is written again.
+/// Property lists: the reader, the reserved dictionary, and the rewritten list.
 extension FuzzTarget {
     static let propertyLists: [FuzzTarget] = [
         FuzzTarget(name: "property-lists", seeds: { PropertyListSeeds.files }) { (bytes) throws(BrokenPromise) in
@@ -31,7 +31,7 @@ extension FuzzTarget {
         },
     ]
 
-    /// A slot as the store makes it, where the store takes it; and what a look at it has to find.
+    /// Makes a slot as the store does, and the probe that must find it; nil if the store refuses the slot.
     private static func slot(_ dice: inout Dice) -> (StorageAddress, PropertyListSlot, StorageProbe)? {
         let namespace = StorageNamespace(dice.flag() ? dice.text(atMost: 30) : "")
         let address = StorageAddress(dice.text(), in: namespace)
@@ -53,7 +53,7 @@ extension FuzzTarget {
         case unsupported
     }
 
-    /// What every look at bytes that may be a property list has to keep to.
+    /// Checks the promises for bytes that may be a property list.
     private static func checkPropertyList(_ bytes: [UInt8]) throws(BrokenPromise) {
         let answer = try steady(bytes) { bytes -> Answer in
             do throws(PropertyListFault) {
@@ -61,7 +61,7 @@ extension FuzzTarget {
             } catch {
                 switch error {
                 case .damaged(let how): return .damaged(how)
-                // Which of several reasons is given, depends on the order of a dictionary.
+                // The order of a dictionary decides which of several reasons is given.
                 case .unsupported: return .unsupported
                 }
             }
@@ -76,11 +76,11 @@ extension FuzzTarget {
             let found = again.probe(slot.address)
             try promise(areSame(found, slot.probe), "a slot is another after it was written again: \(found) instead of \(slot.probe)")
         }
-        // What somebody else wrote is written again as it stands.
+        // Entries of other programs must be written again unchanged.
         let values = Set(document.slots.filter { $0.address.namespace == .values && $0.value != nil }.map(\.address.name))
         let strangers = entries.keys.filter { $0 != PropertyListDocument.reservedName }
         try promise(strangers.allSatisfy(values.contains), "an entry was lost")
-        // A binary list has no one way to be written: its dictionaries have no order.
+        // A binary list has no canonical form, because its dictionaries have no order.
         if written.starts(with: PropertyListXML.header) {
             try promise(try write(again) == written, "there are two ways to write a state")
         }
@@ -98,7 +98,7 @@ extension FuzzTarget {
         }
     }
 
-    /// Whether two looks found the same to the byte: texts that are only canonically equivalent are different.
+    /// Whether two probes are equal byte for byte. Texts that are only canonically equivalent are different.
     private static func areSame(_ left: StorageProbe, _ right: StorageProbe) -> Bool {
         switch (left, right) {
         case (.value(let left), .value(let right)):
@@ -109,7 +109,8 @@ extension FuzzTarget {
     }
 }
 
-/// A binary property list that is made of an input: whole objects, with references that lead anywhere, so that the reader is got past its first look.
+/// Makes a binary property list from an input. It consists of whole objects with arbitrary references, which pass the
+/// first checks of the reader.
 enum BinaryPropertyList {
     static func bytes(_ input: [UInt8]) -> [UInt8] {
         var dice = Dice(input)
@@ -124,7 +125,7 @@ enum BinaryPropertyList {
         for offset in offsets { bytes += [UInt8(truncatingIfNeeded: offset >> 8), UInt8(truncatingIfNeeded: offset)] }
         bytes += [0, 0, 0, 0, 0, 0, 2, 1]
         for number in [count, 0, table] { withUnsafeBytes(of: UInt64(number).bigEndian) { bytes.append(contentsOf: $0) } }
-        // Some damage, last: a few bytes anywhere.
+        // At the end, a few bytes at arbitrary positions are damaged.
         for _ in 0..<dice.number(below: 4) {
             let place = Int(dice.byte()) << 8 | Int(dice.byte())
             bytes[place % bytes.count] = dice.byte()

@@ -9,7 +9,8 @@ extension FuzzTarget {
             let framed = RecordSeeds.frame(bytes)
             let decoded = try checkRecord(framed)
             try promise(decoded != .foreign, "the magic was not seen")
-            // A changed byte never makes another record: a cyclic redundancy check finds every burst of up to 32 bits.
+            // A changed byte must never yield another record: a cyclic redundancy check finds every burst of up to 32
+            // bits.
             guard decoded.state != nil else { return }
             let place = 4 + Int(bytes.reduce(7 as UInt32) { $0 &* 31 &+ UInt32($1) }) % (framed.count - 4)
             var changed = framed
@@ -42,11 +43,11 @@ extension FuzzTarget {
         return value
     }
 
-    /// What every look at bytes that may be a record has to keep to.
+    /// Checks the promises for bytes that may be a record.
     @discardableResult
     static func checkRecord(_ bytes: [UInt8]) throws(BrokenPromise) -> RecordCodec.Decoded {
         let decoded = RecordCodec.decode(bytes)
-        // Compared by its bytes: a time that is no number is not equal to itself.
+        // Compare the bytes, because a time that is NaN is not equal to itself.
         _ = try steady(bytes) { (bytes) -> [UInt8] in
             let decoded = RecordCodec.decode(bytes)
             return decoded.state ?? Array("\(decoded)".utf8)
@@ -59,7 +60,7 @@ extension FuzzTarget {
 }
 
 extension RecordCodec.Decoded {
-    /// The bytes of the record or tombstone, written again; nil for anything else.
+    /// The bytes of the record or tombstone, encoded again; nil for anything else.
     var state: [UInt8]? {
         switch self {
         case .record(let record): RecordCodec.encode(record)
@@ -98,13 +99,13 @@ enum RecordSeeds {
         [0, 1, 1, 1, 10, 3, 2, 97, 98, 0, 3] + Array("abc".utf8) + [1, 99, 9, 2, 5, 1, 6, 1, 2, 3],
     ]
 
-    /// Puts the magic before a record's body, and a right checksum behind it.
+    /// Puts the magic before a record's body, and the correct checksum after it.
     static func frame(_ body: [UInt8]) -> [UInt8] {
         let bytes = Array("LDR".utf8) + [1] + body
         return bytes + withUnsafeBytes(of: checksum(bytes).bigEndian) { Array($0) }
     }
 
-    /// CRC-32/ISO-HDLC, bit by bit: not the library's own.
+    /// CRC-32/ISO-HDLC, bit by bit, independent of the library's implementation.
     private static func checksum(_ bytes: [UInt8]) -> UInt32 {
         ~bytes.reduce(~0 as UInt32) { sum, byte in
             (0..<8).reduce(sum ^ UInt32(byte)) { sum, _ in sum & 1 == 1 ? sum >> 1 ^ 0xEDB8_8320 : sum >> 1 }

@@ -3,7 +3,7 @@
     @testable import SQLiteBackend
     import Synchronization
 
-    /// A database in memory, so that what is read really comes from SQLite.
+    /// A database in memory, so that rows really come from SQLite.
     struct ScratchDatabase {
         static let shared = Mutex(ScratchDatabase())
 
@@ -32,7 +32,7 @@
             return statement
         }
 
-        /// Lets SQLite hand over a row.
+        /// Reads a row through SQLite.
         func look<Answer>(at stored: StoredRow, _ body: (RawRow) -> Answer) -> Answer {
             defer { sqlite3_reset(row) }
             bind(stored.slot, to: row, 1)
@@ -58,20 +58,20 @@
                 case .text(let text): sqlite3_bind_text(statement, place, text, Int32(text.utf8.count), copied)
                 }
             }
-            // What the table does not take is not there.
+            // A row that the table refuses is left out.
             sqlite3_step(statement)
         }
 
         private func bind(_ bytes: [UInt8], to statement: OpaquePointer, _ place: Int32) {
             _ = bytes.withUnsafeBytes { sqlite3_bind_blob(statement, place, $0.baseAddress, Int32($0.count), copied) }
-            // Without an address, SQLite takes no bytes for NULL.
+            // SQLite treats bytes without an address as NULL.
             if bytes.isEmpty { sqlite3_bind_zeroblob(statement, place, 0) }
         }
 
         private var copied: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
     }
 
-    /// A value of SQLite's.
+    /// A value in a column of SQLite.
     enum StoredValue: Hashable {
         case null
         case number(Int64)

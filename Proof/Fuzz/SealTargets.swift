@@ -8,7 +8,7 @@ extension FuzzTarget {
     static let seals: [FuzzTarget] = [
         FuzzTarget(name: "envelopes", seeds: { SealSeeds.envelopes }) { (bytes) throws(BrokenPromise) in
             try checkEnvelope(bytes)
-            // The bytes as a content: they come back, from their own place only, and not once anything is changed.
+            // Seal the input. It must open only in its own context, and only unchanged.
             guard let sealed = try? Envelope.seal(bytes, with: SealSeeds.key, for: SealSeeds.context, SealSeeds.bytes) else {
                 throw BrokenPromise(description: "a content is not sealed")
             }
@@ -25,7 +25,8 @@ extension FuzzTarget {
             switch Result(catching: { () throws(BackendError) in try SealingKey(textBytes: bytes) }) {
             case .success(let key):
                 try promise(key.id.count == SealingKey.idLength && key.key.bitCount == 256, "a key has another length")
-                // Blanks around the three parts, and capitals in the id, are a person's; anything else is another key's text.
+                // Blanks around the three parts, and capitals in the id, are allowed for people. Any other difference
+                // makes another key.
                 let parts = bytes.split { " \t\r\n".utf8.contains($0) }.map { String(decoding: $0, as: UTF8.self) }
                 try promise(parts.count == 3 && "\(parts[0]) \(parts[1].lowercased()) \(parts[2])" == text, "two texts are one key")
             case .failure(let error):
@@ -34,7 +35,7 @@ extension FuzzTarget {
         },
         FuzzTarget(name: "passphrase-files", seeds: { SealSeeds.passphraseFiles }) { (bytes) throws(BrokenPromise) in
             try checkPassphraseFile(bytes)
-            // With a right checksum behind it.
+            // Try the input again with a correct checksum.
             let body = Array(bytes.prefix(PassphraseFile.length - 8))
             try checkPassphraseFile(body + SHA256.hash(data: body).prefix(8))
         },
@@ -66,7 +67,7 @@ extension FuzzTarget {
         func number(_ start: Int) -> UInt64 { bytes[start..<start + 4].reduce(0) { $0 << 8 | UInt64($1) } }
         let (logN, blockSize, parallelism) = (UInt64(bytes[4]), number(5), number(9))
         try promise(128 * blockSize << logN <= 1 << 30 && parallelism <= 16 && logN < 24, "a file may ask for too much")
-        // Only what costs next to nothing is derived.
+        // Derive a key only if it costs next to nothing.
         guard logN <= 3, blockSize <= 2, parallelism <= 2 else { return }
         let passphrase = SecretBytes(SealSeeds.passphrase)
         switch Result(catching: { () throws(BackendError) in try file.open(with: passphrase, of: "file") }) {
@@ -79,7 +80,7 @@ extension FuzzTarget {
     }
 }
 
-/// Keys that nobody uses, and what was sealed with them.
+/// Keys that protect no data, and values that were sealed with them.
 enum SealSeeds {
     static let key = SealingKey(key: SymmetricKey(data: Array(0..<32) as [UInt8]))
     static let other = SealingKey(key: SymmetricKey(data: Array(100..<132) as [UInt8]))
@@ -92,7 +93,7 @@ enum SealSeeds {
     }()
     static let passphrase = Array("correct horse".utf8)
 
-    /// The same bytes every time: what is sealed here is nobody's secret, and an input must always do the same.
+    /// Returns the same bytes each time, because a target must be deterministic. They protect no secret.
     static func bytes(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 * 7 + count) } }
 
     static let envelopes: [[UInt8]] = [[], Array("content".utf8), Array(repeating: 0, count: 100)].flatMap { content in

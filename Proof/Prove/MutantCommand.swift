@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Simulation
 
-/// Shows that the campaigns notice each mutant.
+/// The command that requires that the campaigns notice each mutant.
 struct Mutants: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mutants",
@@ -23,7 +23,7 @@ struct Mutants: ParsableCommand {
 
     func run() throws {
         var known = try RecordedSeeds(file: seedsFile)
-        // All are run, also when the first subject misses one.
+        // All subjects run, even if the first one misses a mutant.
         let all = [
             misses(of: MovingValues.self, &known), misses(of: StoredRecords.self, &known), misses(of: ReleaseWindows.self, &known),
         ]
@@ -37,7 +37,8 @@ struct Mutants: ParsableCommand {
         }
     }
 
-    /// How many mutants were tried, and how many failed: the subject does not notice them, or the same run breaks a rule without them.
+    /// Counts the mutants that were tried, and those that failed. A mutant fails if the subject does not notice it,
+    /// or if the same run breaks a rule without it.
     private func misses<S: CommandSubject>(of subject: S.Type, _ known: inout RecordedSeeds) -> (tried: Int, missed: Int) {
         var (tried, missed) = (0, 0)
         for mutant in S.mutants where mutant.isAvailable && (self.mutant ?? mutant) == mutant {
@@ -48,7 +49,7 @@ struct Mutants: ParsableCommand {
         return (tried, missed)
     }
 
-    /// The seed that notices a mutant and breaks no rule without it; nil for none.
+    /// The seed whose run notices a mutant and breaks no rule without it; nil if there is none.
     private func noticed<S: CommandSubject>(_ subject: S.Type, _ mutant: Mutant, _ before: UInt64?) -> UInt64? {
         let name = "\(S.self), \(mutant)"
         let kind = everyKind ? nil : S.telling(mutant)
@@ -71,7 +72,7 @@ struct Mutants: ParsableCommand {
         return seed
     }
 
-    /// Prints a line at once, also into a file.
+    /// Prints a line without a buffer, also into a file.
     private func show(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8)) }
 
     /// The command that runs this program again, from the root of the checkout.
@@ -83,7 +84,7 @@ func requireAvailable(_ mutant: Mutant?) throws {
     if let mutant, !mutant.isAvailable { throw ValidationError(Mutant.unavailable) }
 }
 
-/// Which seed noticed each mutant when the seeds were recorded, by subject.
+/// The recorded seed of each mutant, by subject.
 private struct RecordedSeeds {
     private var seeds: [String: [String: UInt64]]
 

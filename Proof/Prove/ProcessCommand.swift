@@ -5,7 +5,7 @@ import TestSupport
 
 extension ProcessRound.Planted: ExpressibleByArgument {}
 
-/// Several processes on the same stores.
+/// The command that runs several processes on the same stores.
 struct Processes: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Kills and stops processes that use the same stores; exits with 1 if the calls have no order, or a counter is wrong.")
@@ -50,7 +50,8 @@ struct Processes: AsyncParsableCommand {
         return violations
     }
 
-    /// A stop hits the moment in which a lock is held by chance: a worker that was never stopped in it is tried again.
+    /// Stops a worker while it holds a lock, by chance. A worker that was never stopped at such a moment is tried
+    /// again.
     private func holder(of lock: String, _ place: Workplace) async throws -> StoppedHolder {
         for _ in 0..<4 {
             do { return try await StoppedHolder(lock, place) } catch let failure as ProgramFailure { show("  \(failure)") }
@@ -58,7 +59,8 @@ struct Processes: AsyncParsableCommand {
         return try await StoppedHolder(lock, place)
     }
 
-    /// No lock stops Foundation: it may replace values or destroy some. A round fails if values are lost and the log does not say so.
+    /// Counts values beside a Foundation program. No lock stops Foundation, so it may replace or destroy values. The
+    /// round fails if values were lost and the log does not report it.
     private func besideFoundation(_ place: Workplace) async throws -> Int {
         let foreign = try await ProcessRound.besideFoundation(place, seconds: seconds)
         show("beside Foundation | seconds | Foundation's writes | acknowledged | lost | replaced by Foundation's | errors")

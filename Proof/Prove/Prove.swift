@@ -18,13 +18,13 @@ struct Prove: AsyncParsableCommand {
         ])
 }
 
-/// What the commands say of a simulation.
+/// The properties of a simulation that the commands need.
 protocol CommandSubject: Subject where Plan.Kind: ExpressibleByArgument {
     static var campaigns: CommandConfiguration { get }
     static var replay: CommandConfiguration { get }
-    /// How calls must have ended at least once in many seeds, as the diary counts them.
+    /// The endings of calls that must occur at least once in many seeds, as the diary counts them.
     static var answers: [String] { get }
-    /// The folder with plans that broke a rule once; nil where none is kept.
+    /// The folder with plans that broke a rule once; nil if none are kept.
     static var pastFailures: URL? { get }
 }
 
@@ -88,7 +88,7 @@ extension ReleaseWindows: CommandSubject {
     }
 }
 
-/// Runs seeds, and shows what they covered.
+/// Runs seeds, and prints their coverage.
 struct Campaigns<S: CommandSubject>: ParsableCommand {
     static var configuration: CommandConfiguration { S.campaigns }
 
@@ -132,7 +132,8 @@ struct Campaigns<S: CommandSubject>: ParsableCommand {
         return "\(CommandLine.arguments[0]) \(name) \(campaign.seed) --kind \(campaign.plan.kind.rawValue)\(mutant)"
     }
 
-    /// The gaps of the coverage: pairs of the tables, rows that occurred less than three times, and answers that never occurred.
+    /// The gaps of the coverage: pairs of the tables, rows that occurred less than three times, and answers that
+    /// never occurred.
     private func missing(_ result: Series<S>.Result) -> [String] {
         let rare = S.Row.allCases.compactMap { row -> String? in
             let count = result.coverage.rows.values.reduce(0) { $0 + $1[row, default: 0] }
@@ -141,7 +142,7 @@ struct Campaigns<S: CommandSubject>: ParsableCommand {
         return result.coverage.gaps + rare + S.answers.filter { result.counts[$0] == nil }.map { "answer \($0)" }
     }
 
-    /// Whether a plan that broke a rule once breaks one again, in any of some orders of its steps.
+    /// Whether a plan that broke a rule once breaks one again, in any of several orders of its steps.
     private func isPastFailureBack() throws -> Bool {
         guard let folder = S.pastFailures else { return false }
         let failures = try PastFailure<S>.all(in: folder)

@@ -4,7 +4,7 @@ import RealFaults
 
 extension Trials.Planted: ExpressibleByArgument {}
 
-/// Which operations, how many at once, and what is shown.
+/// The choice of operations, how many run at once, and the output.
 struct RealFaultOptions: ParsableArguments {
     @Option(help: "Operations whose names contain this text only.") var operation = ""
     @Flag(help: "Only the operation whose name is that text.") var exactly = false
@@ -12,7 +12,7 @@ struct RealFaultOptions: ParsableArguments {
     @Option(help: "How many runs at a time.") var width = 3
     @Option(help: "After how many violations of an operation to leave it.") var limit = 5
 
-    /// Goes through the operations, shows a row for each, and ends with 1 if anything was wrong.
+    /// Runs the chosen operations, prints a row for each, and exits with 1 if a rule was broken.
     func run(columns: [String], _ row: (Trials) async throws -> Tally) async throws {
         let place = try await Workplace()
         func isChosen(_ name: String) -> Bool { exactly ? name == operation : operation.isEmpty || name.contains(operation) }
@@ -32,10 +32,10 @@ struct RealFaultOptions: ParsableArguments {
         if !total.violations.isEmpty { throw ExitCode(1) }
     }
 
-    /// Shows a line at once, into a file as well.
+    /// Prints a line without a buffer, also into a file.
     private func show(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8)) }
 
-    /// Gives every element to a piece of work, some at a time.
+    /// Does a piece of work for every element, several at a time.
     func each<Element: Sendable>(
         _ elements: [Element], _ tally: inout Tally, _ work: @escaping @Sendable (Element) async throws -> Trials.Outcome
     ) async throws {
@@ -43,9 +43,9 @@ struct RealFaultOptions: ParsableArguments {
     }
 }
 
-/// What the runs of an operation came to.
+/// The results of the runs of an operation.
 struct Tally {
-    /// Numbers of runs, a column each.
+    /// Numbers of runs, one for each column.
     var counts: [Int]
     var notReached = 0
     var violations: [Trials.Violation] = []
@@ -74,7 +74,7 @@ struct Tally {
     }
 }
 
-/// Kills, torn writes and failing calls.
+/// The command for kills, torn writes and failing calls.
 struct Faults: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Kills, tears or fails every call of real operations on real files; exits with 1 if anything is lost or told wrongly.")
@@ -95,7 +95,7 @@ struct Faults: AsyncParsableCommand {
     }
 }
 
-/// Power cuts.
+/// The command for power cuts.
 struct Cuts: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Gives every disk that a power cut during real operations can leave to a fresh process; exits with 1 if anything is lost."
@@ -109,7 +109,7 @@ struct Cuts: AsyncParsableCommand {
     func run() async throws {
         if ext4 { return try await runOnExt4() }
         try await options.run(columns: ["disks after a cut", "after a kill, another start and a cut"]) { trials in
-            // The keyring is another process's, and its disk is not recorded.
+            // The keyring belongs to another process, so its disk is not recorded.
             guard !trials.operation.usesKeyring else { return Tally(counts: [0, 0]) }
             let cuts = try await trials.cuts(ignoring: planted)
             var tally = Tally(counts: [cuts.count, 0])
@@ -127,7 +127,7 @@ struct Cuts: AsyncParsableCommand {
 
     private func runOnExt4() async throws {
         try await options.run(columns: ["copies", "of them after it was told", "as before", "as afterwards"]) { trials in
-            // The keyring's files are elsewhere.
+            // The files of the keyring are not on this disk.
             guard !trials.operation.usesKeyring else { return Tally(counts: [0, 0, 0, 0]) }
             let found = try await trials.ext4(copies: copies)
             var tally = Tally(counts: [found.count, found.afterwards, found.before, found.after])

@@ -3,11 +3,14 @@ import TestSupport
 
 /// The states of a disk that a power cut can leave.
 ///
-/// Two models. *Strict*: content is durable after a flush of the file, a name after a flush of its folder, and of everything else any part may be there: nothing, one change
-/// alone, all, all but one, half of the last write. *Ordered*, as ext4 is by default: names and sizes are there up to some moment, at least up to the last flush of anything;
-/// content that was not flushed is there or not.
+/// There are two models. In the *strict* one, content is durable after a flush of its file, and a name after a flush
+/// of its folder. Any part of the other changes may be there: none, one change alone, all, all but one, half of the
+/// last write.
+///
+/// The *ordered* model is that of ext4 by default. Names and sizes are there up to some moment, which is at least the
+/// last flush of any file. Content that was not flushed is there or not.
 struct CrashImages {
-    /// A disk after a cut, and what the program had been told before.
+    /// A disk after a power cut, and the answer that the program got before the cut.
     struct Image: Sendable {
         let nodes: [Int: DiskRecord.Node]
         let told: String?
@@ -16,8 +19,8 @@ struct CrashImages {
 
     let record: DiskRecord
 
-    /// Every image, each once.
-    /// - Parameter onlyLast: Only cuts after the last event, of what is durable and no more.
+    /// Returns every image once.
+    /// - Parameter onlyLast: Whether only the durable state after the last event is returned.
     func all(onlyLast: Bool = false) -> [Image] {
         var images: [Image] = []
         var seen: Set<Int> = []
@@ -73,7 +76,7 @@ struct CrashImages {
                 for (index, element) in changes.enumerated() where element.change.flushedWith == file { durable.insert(index) }
                 lastFlush = changes.count
             case .told(let text):
-                // What is told of closing is not told of the operation.
+                // Only the answer of the operation counts, not that of closing the stores.
                 if text.hasPrefix("told ") { told = text.split(separator: " ").dropFirst().first.map(String.init) }
             }
             if !onlyLast || number == record.events.count - 1 { cut(number) }
@@ -81,7 +84,7 @@ struct CrashImages {
         return images
     }
 
-    /// What has a name, by way of folders that have one.
+    /// The files and folders that have a name in a reachable folder.
     private static func reachable(_ nodes: [Int: DiskRecord.Node]) -> [Int: DiskRecord.Node] {
         var found: [Int: DiskRecord.Node] = [:]
         var waiting = [DiskRecord.root]
@@ -95,12 +98,13 @@ struct CrashImages {
 }
 
 extension CrashImages.Image {
-    /// Writes the image into a folder that is not there yet.
-    /// - Parameter original: The folder that was recorded, where it is not that one: what a restore notes of its files has their paths, which are changed with it.
+    /// Writes the image into a new folder.
+    /// - Parameter original: The folder that was recorded. A restore writes the paths of its files into JSON files,
+    ///   so these paths are replaced.
     func write(to path: String, insteadOf original: String) throws {
         try write(DiskRecord.root, to: path) { bytes in
             let text = String(decoding: bytes, as: UTF8.self)
-            // Slashes may be written in two ways.
+            // Only the folder's name is replaced, because JSON may escape slashes.
             let names = [original, path].map {
                 ($0 as NSString).deletingLastPathComponent.split(separator: "/").last.map(String.init) ?? ""
             }

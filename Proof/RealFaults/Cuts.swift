@@ -1,14 +1,14 @@
 import Foundation
 import TestSupport
 
-/// Power cuts of one operation: its changes are recorded, and every disk that a cut could leave is given to a fresh process.
+/// Power cuts of one operation. Its changes are recorded, and a new process checks every disk that a cut could leave.
 extension Trials {
-    /// The flushes that the record leaves out: mistakes, to see that the images tell them.
+    /// The flushes that the record leaves out. They are planted mistakes, which the images must reveal.
     package enum Planted: String, CaseIterable, Sendable {
         case directories, logs
     }
 
-    /// A disk after a cut.
+    /// A disk after a power cut.
     package struct Cut: Sendable {
         let image: CrashImages.Image
         /// The folder that was recorded.
@@ -27,8 +27,9 @@ extension Trials {
         return CrashImages(record: record).all().map { Cut(image: $0, root: root) }
     }
 
-    /// The disk after this: the program is killed before a change, started again, does the operation, is told that it is done, and the power is cut.
-    /// - Returns: None where the second program is not told so.
+    /// The disk that a power cut can leave after a kill and a second run. The program is killed before a change,
+    /// started again, and does the operation. The power is cut after the second program got its acknowledgement.
+    /// - Returns: No disk if the second program got no acknowledgement.
     package func cut(afterKillBefore change: Int) async throws -> [Cut] {
         let folder = try place.makeRoot()
         let root = folder.file("root")
@@ -47,7 +48,7 @@ extension Trials {
             "act", operation, in: root, ending: "close", plan: "record \(change)", log: log, ignoring: planted?.rawValue)
     }
 
-    /// Looks with a fresh process at a disk after a cut.
+    /// Checks a disk after a power cut with a new process.
     package func run(_ cut: Cut) async throws -> Outcome {
         let folder = try place.makeRoot()
         let root = folder.file("root")

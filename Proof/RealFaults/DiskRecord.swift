@@ -1,9 +1,9 @@
 import Foundation
 import TestSupport
 
-/// What a run changed on the disk, in order, and what it was told in between.
+/// The changes that a run made on the disk, in order, with the answers that the program got in between.
 struct DiskRecord: Sendable {
-    /// A file or folder, through all of its names.
+    /// A file or folder. All names of a file share one node.
     struct Node: Sendable, Hashable {
         var isFolder: Bool
         var mode: UInt16
@@ -19,9 +19,9 @@ struct DiskRecord: Sendable {
             case resize(file: Int, size: Int)
             case extend(file: Int, size: Int)
             case mode(file: Int, mode: UInt16)
-            /// Names that come and go together.
+            /// Names that are removed and set in one step.
             case names(cleared: [Entry], set: [(entry: Entry, file: Int)])
-            /// A file or folder begins; it has no name by that.
+            /// Creates a file or folder. It has no name until one is set.
             case begin(file: Int, Node)
         }
 
@@ -41,15 +41,15 @@ struct DiskRecord: Sendable {
             }
         }
 
-        /// Whether it changes bytes alone, neither sizes nor names.
+        /// Whether it changes only bytes, neither sizes nor names.
         var isContent: Bool { if case .write = kind { true } else { false } }
     }
 
     enum Event: Sendable {
         case change(Change)
-        /// Everything of a file, or the names of a folder, is durable.
+        /// All changes of a file, or of the names of a folder, become durable.
         case flush(Int)
-        /// What the program was told.
+        /// The program got an answer.
         case told(String)
     }
 
@@ -62,7 +62,7 @@ struct DiskRecord: Sendable {
     private var live: [Int: Node] = [:]
     private var next = 0
 
-    /// Takes note of what is in a folder before it is changed.
+    /// Reads the content of a folder before it is changed.
     init(folder: String) throws {
         try add(folder)
         live = nodes
@@ -95,7 +95,7 @@ struct DiskRecord: Sendable {
 
     // MARK: Reading the library's log
 
-    /// Adds what the library wrote down.
+    /// Adds the changes in the log of the shim.
     mutating func read(_ log: String) throws {
         let bytes = [UInt8](FileManager.default.contents(atPath: log) ?? Data())
         var position = 0
@@ -147,7 +147,7 @@ struct DiskRecord: Sendable {
         events.append(.change(change))
     }
 
-    /// The folder and name of a path below the root.
+    /// The folder and the name of a path below the root.
     private func entry(_ path: String) throws -> Change.Entry {
         var folder = Self.root
         let parts = path.split(separator: "/").map(String.init)
@@ -161,7 +161,7 @@ struct DiskRecord: Sendable {
 }
 
 extension DiskRecord.Change {
-    /// Makes the change, as far as what it is made to is there.
+    /// Makes the change. A change of a file or folder that does not exist has no effect.
     func apply(to nodes: inout [Int: DiskRecord.Node]) {
         switch kind {
         case .begin(let file, let node): nodes[file] = node
@@ -179,7 +179,7 @@ extension DiskRecord.Change {
         }
     }
 
-    /// The first half of a write.
+    /// The first half of a write; nil for other changes.
     var torn: DiskRecord.Change? {
         guard case .write(let file, let offset, let bytes) = kind, bytes.count > 1 else { return nil }
         return DiskRecord.Change(kind: .write(file: file, offset: offset, bytes: Array(bytes.prefix(bytes.count / 2))))

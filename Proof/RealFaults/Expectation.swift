@@ -1,17 +1,18 @@
 import Foundation
 
-/// How an operation ends when nothing fails, and what may be found after something did.
+/// The result of an operation without a fault, and the rules for the result after one.
 struct Expectation: Sendable {
     let operation: Workplace.Operation
     let before: [String]
     let after: [String]
-    /// The names of all files in the end.
+    /// The names of all files at the end.
     let files: Set<String>
 
-    /// What is wrong in what a fresh process found.
+    /// Compares the findings of a new process with the rules.
     /// - Parameters:
-    ///   - told: What the program was told of the operation: the first word of its answer; nil if it was killed before there was one.
-    ///   - then: What the program read after it.
+    ///   - told: The first word of the answer that the program got for the operation; nil if it was killed before.
+    ///   - then: The state that the program read after the operation.
+    /// - Returns: The broken rules, as texts.
     func violations(told: String?, then: [String]?, found: Telling) -> [String] {
         var wrong: [String] = []
         if found.status != 0 { wrong.append("the next program ended with \(found.status)") }
@@ -35,12 +36,12 @@ struct Expectation: Sendable {
         return wrong
     }
 
-    /// How often files are there that an undisturbed run does not leave, by their names.
+    /// Counts the files that a run without a fault does not leave, by their names.
     func leftovers(in root: String) -> [String: Int] {
         Dictionary(grouping: Self.names(in: root)) { $0 }.mapValues(\.count).filter { !files.contains($0.key) }
     }
 
-    /// What a state shows that it must not; nil if it is as it may be.
+    /// The part of a state that breaks a rule; nil if there is none.
     private func mismatch(_ state: [String], _ told: String?) -> String? {
         if let told, ["acknowledged", "applied"].contains(told) { return state == after ? nil : "\(state) after `\(told)`" }
         if told == "notApplied", operation.manner == .atomic { return state == before ? nil : "\(state) after `notApplied`" }
@@ -51,7 +52,7 @@ struct Expectation: Sendable {
         return strange.isEmpty ? nil : "\(strange)"
     }
 
-    /// The names of all files below a folder, with a number sign for what is made up anew each time.
+    /// The names of all files below a folder. Random parts, such as UUIDs, are replaced by a number sign.
     static func names(in root: String) -> [String] {
         let paths = (try? FileManager.default.subpathsOfDirectory(atPath: root)) ?? []
         return paths.map { $0.replacing(/[0-9A-Fa-f]{8,}(-[0-9A-Fa-f]{4,})*/, with: "#") }

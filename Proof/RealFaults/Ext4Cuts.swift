@@ -2,17 +2,18 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// Power cuts of a real file system: an operation runs on ext4 in the image of a disk, and the image is copied while it is mounted.
+/// Power cuts of a real file system. An operation runs on ext4 in a disk image, which is copied while it is mounted.
 ///
-/// A copy is the disk as a power cut would leave it at that moment: what the kernel has not written back is missing. The program is stopped for each copy, and an image that changes
-/// meanwhile is copied again, so that each copy is one moment. Mounting the copy recovers the journal.
+/// A copy is the disk that a power cut would leave at that moment, without the data that the kernel has not written
+/// back. The program is stopped for each copy. An image that changes during the copy is copied again, so each copy
+/// shows one moment. Mounting the copy recovers the journal.
 extension Trials {
-    /// What the copies of an operation came to.
+    /// The results of the copies of an operation.
     package struct Copies: Sendable {
         package var count = 0
-        /// Copies that were made after the program was told that it is done.
+        /// Copies that were made after the program got its acknowledgement.
         package var afterwards = 0
-        /// Copies that show what was there before, and what is there afterwards.
+        /// Copies that show the state before the operation, and the state after it.
         package var before = 0, after = 0
         package var violations: [Violation] = []
     }
@@ -23,10 +24,10 @@ extension Trials {
         let moment: String
     }
 
-    /// Runs the operation again and again, until there are so many copies.
+    /// Repeats the operation until there are enough copies.
     package func ext4(copies wanted: Int) async throws -> Copies {
         let folder = try place.makeRoot()
-        // Every disk is mounted at the same path: what is stored may have its own path in it.
+        // Every disk is mounted at the same path, because stored data may contain its path.
         let disk = try folder.folder("disk")
         let blank = folder.file("blank.img")
         try await Self.command("truncate", "-s", "24M", blank)
@@ -42,7 +43,7 @@ extension Trials {
                 try await Self.command("sync", "-f", disk)
                 return try await self.copies(of: image, root: "\(disk)/root", into: folder)
             }
-            // Each run may have many; a few of each show more moments of more runs.
+            // A run may have many copies. Checking a few of each run covers more different moments.
             for copy in copies.shuffled().prefix(max(2, wanted / 8)) + copies.suffix(1) where result.count < wanted {
                 let found = try await Self.mounted(copy.file, at: disk) { try await place.work("check", operation, in: "\(disk)/root") }
                 result.count += 1
@@ -63,7 +64,7 @@ extension Trials {
         return result
     }
 
-    /// Runs the operation, and copies the image at moments of its run and after its end.
+    /// Runs the operation, and copies the image at random moments of its run and after its end.
     private func copies(of image: String, root: String, into folder: TemporaryDirectory) async throws -> [Copy] {
         let program = try RunningProgram(place.worker, ["act", operation.name, root, "close"], environment: Workplace.quiet)
         let told = Shared<String?>(nil)
@@ -82,7 +83,7 @@ extension Trials {
             } while try await TestSupport.run("cmp", ["-s", image, file]).status != 0
             copies.append(Copy(file: file, told: answer, moment: moment))
         }
-        // A stop counts as waiting: after many a call is at its deadline.
+        // The time of a stop counts for the deadline, so after many stops a call reaches it.
         while copies.count < 12 {
             try await Task.sleep(for: .microseconds(Int.random(in: 100...8_000)))
             program.signal(SIGSTOP)
@@ -99,7 +100,7 @@ extension Trials {
         return copies
     }
 
-    /// Mounts the image of a disk for a piece of work.
+    /// Mounts a disk image for a piece of work.
     private static func mounted<Answer>(_ image: String, at path: String, _ work: () async throws -> Answer) async throws -> Answer {
         try await command("mount", "-o", "loop", image, path)
         do {

@@ -1,24 +1,24 @@
 import Foundation
 
-/// What goes wrong in a run of an operation, as the library in front of the C library is told.
+/// A fault in a run of an operation. The shim, a library in front of the C library, makes it.
 package enum Fault: Hashable, Sendable, CustomStringConvertible {
-    /// How long a failing call goes on to fail.
+    /// How long calls fail.
     package enum Span: String, CaseIterable, Sendable {
-        /// That call alone; the program then ends without closing its stores.
+        /// Only that call fails. Then the program ends without closing its stores.
         case once
-        /// Every later call that can fail in this way, until the program has ended.
+        /// Every later call that can fail in this way fails, until the program has ended.
         case on
-        /// Every later one until the program was told; then it does the operation again.
+        /// Every later call fails until the operation has returned. Then the program does the operation again.
         case lifted
     }
 
     /// A kill before a change, counted from 1.
     case kill(Int)
-    /// Half of a change is written, then a kill.
+    /// Half of a change is written, and then the program is killed.
     case tear(Int)
     /// A call fails, counted from 1 among all calls.
     case failure(Int, CallError, Span)
-    /// A call transfers half of what it was asked for.
+    /// A call transfers half of the bytes.
     case short(Int)
 
     package var description: String {
@@ -30,7 +30,7 @@ package enum Fault: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether it ends the program.
+    /// Whether the fault kills the program.
     var kills: Bool {
         switch self {
         case .kill, .tear: true
@@ -38,7 +38,7 @@ package enum Fault: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// What the library reads from `FAULT_PLAN`.
+    /// The fault as the shim reads it from `FAULT_PLAN`.
     var plan: String {
         switch self {
         case .kill(let number): "kill \(number)"
@@ -49,7 +49,7 @@ package enum Fault: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// How the program ends after the operation.
+    /// The ending of the worker's run after the operation.
     var ending: String {
         switch self {
         case .failure(_, _, .once): "abandon"
@@ -59,11 +59,11 @@ package enum Fault: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// An error that calls are made to fail with.
+/// An error with which calls fail.
 package struct CallError: Hashable, Sendable, CustomStringConvertible {
     package let description: String
     let number: Int32
-    /// The kinds of calls that can fail so, as the library names them.
+    /// The kinds of calls that can fail with it, as the shim names them.
     let kinds: Set<String>
     /// How long such a failure may last.
     var spans: [Fault.Span] = Fault.Span.allCases
@@ -76,7 +76,7 @@ package struct CallError: Hashable, Sendable, CustomStringConvertible {
         CallError(description: "EMFILE", number: EMFILE, kinds: ["open", "open-to-write", "create", "list"]),
         CallError(description: "EACCES", number: EACCES, kinds: ["open", "open-to-write", "create", "name", "look", "mode"]),
         CallError(description: "EROFS", number: EROFS, kinds: ["open-to-write", "create", "name", "resize", "mode"]),
-        // Signals come one at a time.
+        // A signal interrupts one call at a time.
         CallError(
             description: "EINTR", number: EINTR, kinds: ["open", "open-to-write", "create", "read", "write", "sync", "resize", "lock"],
             spans: [.once]),

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// What a caller sees at a limit of the machine, from a real run, and whether it is what was expected.
+/// The answers that a caller gets at a limit of the machine, from a real run, and whether they are the expected ones.
 package struct Limit: Sendable {
     /// The limits.
     package enum Kind: String, CaseIterable, Sendable {
@@ -23,7 +23,7 @@ package struct Limit: Sendable {
     }
 
     package let kind: Kind
-    /// What was seen, call by call.
+    /// The answers, call by call.
     package private(set) var seen: [String] = []
     package private(set) var violations: [String] = []
 
@@ -40,10 +40,11 @@ package struct Limit: Sendable {
         switch kind {
         case .descriptors32: try await limited("-n 32", to: ["ok"])
         case .descriptors12: try await limited("-n 12", to: ["ok", "notApplied unavailable"])
-        // A thread needs its stack: where there is no room for one, libdispatch waits for another thread's end, and answers come late or never.
+        // A new thread needs memory for its stack. Without that, libdispatch waits until another thread ends, and
+        // answers come late or never.
         case .addressSpace: try await limited("-v 262144", to: ["ok", "notApplied unavailable", "notApplied timedOut"], mayEnd: true)
         case .smallStacks: try await limited("-v 262144; ulimit -s 1024", to: ["ok"])
-        // The threads of libdispatch block the signal, so that the call fails.
+        // The threads of libdispatch block the signal SIGXFSZ, so the call fails instead.
         case .fileSize: try await limited("-f 64", size: 200_000, to: ["ok", "notApplied noSpace", "notApplied unavailable"])
         case .fileSizeIgnored:
             try await limited("-f 64; trap '' XFSZ", size: 200_000, to: ["ok", "notApplied noSpace", "notApplied unavailable"])
@@ -61,18 +62,19 @@ package struct Limit: Sendable {
 
     // MARK: Calls
 
-    /// - Parameter deadline: How long calls may wait, in milliseconds; nil: the library's default.
+    /// Starts a worker that makes calls.
+    /// - Parameter deadline: How long calls may wait, in milliseconds; nil for the library's default.
     private func worker(
         through words: [String] = [], deadline: Int? = nil, environment: [String: String] = Workplace.quiet
     ) throws -> ConversingWorker {
         try ConversingWorker(place, root: root, through: words, deadline: deadline, environment: environment)
     }
 
-    /// How long calls may wait that read very much, in milliseconds: what they take is shown.
+    /// The deadline of calls that read very many values, in milliseconds. The report shows how long they take.
     private static let patient = 300_000
 
-    /// Makes a call, and notes what came of it.
-    /// - Parameter errors: What may come of it: `ok`, or an outcome and a code.
+    /// Makes a call, and compares its answer with the expected ones.
+    /// - Parameter errors: The expected answers: `ok`, or an outcome and a code.
     @discardableResult
     private mutating func expect(
         _ worker: ConversingWorker, _ line: String, _ errors: [String] = ["ok"], value: String? = nil, _ name: String? = nil
@@ -88,7 +90,7 @@ package struct Limit: Sendable {
         return answer
     }
 
-    /// Values that are there before the limit.
+    /// Stores values before the limit applies.
     private func prepare() async throws {
         let worker = try worker()
         for name in ["list-0", "database-0", "older-moving-1"] {
@@ -97,13 +99,14 @@ package struct Limit: Sendable {
         try await worker.end()
     }
 
-    /// Looks at everything without the limit: what was there before is there, what was acknowledged too, and changes are made again.
+    /// Checks all values without the limit. Earlier values and acknowledged changes must be there, and changes must
+    /// succeed.
     private mutating func settle(_ answers: [String: ConversingWorker.Answer?], value: String = "during") async throws {
         let worker = try worker()
         let (count, wrong) = (seen.count, violations.count)
         for name in ["list-0", "database-0", "moving-1"] { try await expect(worker, "get \(name)", value: "before") }
         for (name, answer) in answers.sorted(by: { $0.key < $1.key }) {
-            // A program that ended in the middle of a change was told nothing of it.
+            // A program that ended during a change got no answer for it.
             let found = try await expect(worker, "get \(name)")
             if let answer {
                 let isThere = found.value == value
@@ -146,7 +149,7 @@ package struct Limit: Sendable {
 
     // MARK: Limits of the disk
 
-    /// Puts a small file system in the place of the folder.
+    /// Mounts a small file system over the root folder.
     private mutating func onSmallDisk(_ work: @Sendable (inout Limit) async throws -> Void) async throws {
         let mounted = try await run("mount", ["-t", "tmpfs", "-o", "size=4m,mode=0700", "tmpfs", root])
         guard mounted.status == 0 else { throw ProgramFailure("This limit mounts a file system, and so needs root: \(mounted.stderr)") }
@@ -162,7 +165,7 @@ package struct Limit: Sendable {
         let worker = try worker()
         let value = String(repeating: "x", count: 100_000)
         try await expect(worker, "get database-0")
-        // In ever smaller pieces, until there is no room for a byte.
+        // The disk is filled in ever smaller pieces, until there is no space for one byte.
         let filler = root + "/filler"
         _ = try await run(
             "sh",
@@ -191,7 +194,8 @@ package struct Limit: Sendable {
         try await prepare()
         let first = try worker()
         for line in ["get list-0", "get database-0"] { try await expect(first, line, value: "before") }
-        // A program that ends in order removes the files that a reader of its database needs.
+        // A program that closes its database removes the files that a reader on a read-only disk needs. So the
+        // program is killed.
         await first.program.kill()
         seen = []
         func mount(_ option: String) async throws {
@@ -258,7 +262,7 @@ package struct Limit: Sendable {
         }
         for (seconds, value) in [(200, "absent"), (-200, "before"), (-100_000, "before"), (100_000, "before"), (200, "absent")] {
             try await expect(worker, "clock \(seconds)")
-            // What has expired is kept for a day longer.
+            // Expired values are kept for one more day.
             try await expect(worker, "sweep list-0,database-0")
             for name in ["list-0", "database-0"] { try await expect(worker, "get \(name)", value: value) }
         }

@@ -1,31 +1,31 @@
 import Foundation
 import TestSupport
 
-/// Runs of one operation: once undisturbed, then with a fault at each of its calls.
+/// Runs of one operation: once without a fault, then with a fault at each of its calls.
 package struct Trials: Sendable {
     let place: Workplace
     package let operation: Workplace.Operation
     /// The stores before the operation.
     let base: TemporaryDirectory
     let expectation: Expectation
-    /// The calls of the undisturbed run: the kind of each, and its path.
+    /// The calls of the run without a fault: the kind of each, and its path.
     let calls: [String]
 
-    /// A fault after which something was wrong.
+    /// A fault after which a rule was broken.
     package struct Violation: Sendable, CustomStringConvertible {
         package let description: String
     }
 
-    /// What became of a fault.
+    /// The result of a run with a fault.
     package struct Outcome: Sendable {
-        /// Whether the call that was to fail came.
+        /// Whether the run reached the call that should fail.
         package var hasFired = true
         package var violations: [Violation] = []
-        /// How long the program that met the fault took, in seconds.
+        /// How long the program with the fault ran, in seconds.
         package var seconds = 0.0
-        /// What was done to it, in a few words.
+        /// The fault, and the call at which it occurred.
         package var what = ""
-        /// What it was told.
+        /// The first word of the answer that the program got.
         package var told: String?
 
         package init(hasFired: Bool = true, seconds: Double = 0, told: String? = nil) {
@@ -33,7 +33,7 @@ package struct Trials: Sendable {
         }
     }
 
-    /// Prepares the stores, and does the operation undisturbed.
+    /// Prepares the stores, and does the operation without a fault.
     package init(_ operation: Workplace.Operation, in place: Workplace) async throws {
         (self.place, self.operation) = (place, operation)
         base = try place.makeRoot()
@@ -46,7 +46,7 @@ package struct Trials: Sendable {
             }
             return found
         }
-        // A check changes what it looks at: each state has stores of its own.
+        // A check changes the stores that it reads, so each state has separate stores.
         let (first, second) = (try place.makeRoot(), try place.makeRoot())
         let (untouched, done) = (first.file("root"), second.file("root"))
         try await Self.begin(operation, base, at: untouched, place)
@@ -71,17 +71,17 @@ package struct Trials: Sendable {
         guard prepared["prepared"] != nil else { throw ProgramFailure("\(operation.name) cannot be prepared: \(prepared.text)") }
     }
 
-    /// Makes the stores as they are before the operation.
+    /// Creates the stores in their state before the operation.
     private static func begin(
         _ operation: Workplace.Operation, _ base: TemporaryDirectory, at root: String, _ place: Workplace
     ) async throws {
         if operation.usesKeyring { try await prepare(operation, root, place) } else { try copyFolder(base.file("root"), to: root) }
     }
 
-    /// Makes the stores as they are before the operation.
+    /// Creates the stores in their state before the operation.
     func begin(at root: String) async throws { try await Self.begin(operation, base, at: root, place) }
 
-    /// How many of the calls can alter what is on the disk.
+    /// How many of the calls can change what is on the disk.
     package var changes: Int { changeKinds.count }
 
     private var changeKinds: [String] { kinds.filter(["create", "write", "sync", "name", "resize", "mode", "send"].contains) }
@@ -94,7 +94,7 @@ package struct Trials: Sendable {
     /// A kill in the middle of each write.
     package var tears: [Fault] { changeKinds.enumerated().compactMap { $1 == "write" ? .tear($0 + 1) : nil } }
 
-    /// Each call failing in each way that it can.
+    /// Every call, failing in each way that it can.
     package var failures: [Fault] {
         var faults: [Fault] = []
         for (index, kind) in kinds.enumerated() {
@@ -106,7 +106,7 @@ package struct Trials: Sendable {
         return faults
     }
 
-    /// Does a piece of work for every element, some at a time, until there are too many violations.
+    /// Does a piece of work for every element, several at a time, until there are too many violations.
     package static func outcomes<Element: Sendable>(
         of elements: [Element], width: Int = 3, limit: Int = .max, _ work: @escaping @Sendable (Element) async throws -> Outcome
     ) async throws -> [Outcome] {
@@ -124,7 +124,8 @@ package struct Trials: Sendable {
         }
     }
 
-    /// What is left three times after the same fault came three times: the next write, or the next start, was to remove it.
+    /// Checks whether a fault leaves more files each time it occurs. The next write or start should remove them.
+    /// - Returns: The name of a file that is left three times after three such faults; nil if there is none.
     private func growing(_ fault: Fault) async throws -> String? {
         let folder = try place.makeRoot()
         let root = folder.file("root")
@@ -136,7 +137,7 @@ package struct Trials: Sendable {
         return expectation.leftovers(in: root).first { $0.value >= 3 }?.key
     }
 
-    /// Does the operation with a fault, and looks with a fresh process what became of it.
+    /// Does the operation with a fault, and checks the result with a new process.
     package func run(_ fault: Fault) async throws -> Outcome {
         let folder = try place.makeRoot()
         let (root, log) = (folder.file("root"), folder.file("log"))
@@ -144,7 +145,7 @@ package struct Trials: Sendable {
         let acted = try await place.work("act", operation, in: root, ending: fault.ending, plan: fault.plan, log: log)
         let fired = (try? String(contentsOfFile: log, encoding: .utf8))?.split(separator: "\n").first.map(String.init)
         var outcome = Outcome(hasFired: fired != nil, seconds: acted.seconds)
-        // After the fault was lifted it counts what the second call said, if it had anything to do.
+        // After the fault was lifted, the second call's answer counts, if that call had something to do.
         let answer = acted["again"] == "nothing" ? acted["told"] : acted["again"] ?? acted["told"]
         outcome.what = "\(fault) (\(fired ?? "not reached"))"
         outcome.told = answer.map { String($0.prefix { $0 != " " }) }
@@ -153,7 +154,7 @@ package struct Trials: Sendable {
         if acted["again"] != nil, !acted.isDone("again") {
             wrong.append("the same program cannot go on: \(acted["again"] ?? "")")
         }
-        // A kill that was reached was one by SIGKILL; nothing else ends the program.
+        // A kill that was reached ends the program with SIGKILL. No other fault ends it.
         let end = outcome.hasFired && fault.kills ? SIGKILL : 0
         if acted.status != end { wrong.append("the program ended with \(acted.status)") }
         let found = try await place.work("check", operation, in: root)

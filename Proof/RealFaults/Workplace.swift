@@ -2,26 +2,26 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// The programs and folders of a campaign: the library that makes faults, the worker, and the stores of each operation as they are before.
+/// The programs and folders of a campaign: the shim, which makes the faults, the worker, and a folder for each run.
 package final class Workplace: Sendable {
-    /// An operation of the worker's.
+    /// An operation of the worker.
     package struct Operation: Hashable, Sendable {
         package enum Manner: String, Sendable {
-            /// All that it changes changes at once.
+            /// All lines change at once.
             case atomic
-            /// Line by line.
+            /// Each line changes separately.
             case stepwise
-            /// Line by line, and reading may be refused until it was done again.
+            /// Each line changes separately, and reads may be refused until the operation was done again.
             case refusing
         }
 
         package let name: String
         let manner: Manner
-        /// Whether values are in the keyring: each run prepares its own.
+        /// Whether values are in the keyring. Then each run prepares its stores instead of copying them.
         package let usesKeyring: Bool
     }
 
-    /// The operations that the worker knows.
+    /// The operations of the worker.
     package let operations: [Operation]
     private let folder: TemporaryDirectory
     private let library: String
@@ -30,7 +30,7 @@ package final class Workplace: Sendable {
         private let keyring = Mutex<PrivateKeyring?>(nil)
     #endif
 
-    /// Compiles the library, and asks the worker for its operations.
+    /// Compiles the shim, and asks the worker for its operations.
     package init() async throws {
         folder = try TemporaryDirectory()
         library = folder.file("faults.so")
@@ -44,10 +44,10 @@ package final class Workplace: Sendable {
         }
     }
 
-    /// A folder for the stores of one run, removed with the last reference.
+    /// Creates a folder for the stores of one run. It is removed with the last reference.
     func makeRoot() throws -> TemporaryDirectory { try TemporaryDirectory() }
 
-    /// The environment of a program with the keyring that all runs share, started when it is first needed.
+    /// The environment of a program with the keyring that all runs share. The keyring starts when it is first needed.
     private func environmentOfKeyring() throws -> [String: String] {
         #if Keyring && os(Linux)
             return try keyring.withLock { keyring in
@@ -60,14 +60,14 @@ package final class Workplace: Sendable {
         #endif
     }
 
-    /// The service in the keyring that belongs to the stores of a run.
+    /// The keyring service that belongs to the stores of a run.
     private func service(of root: String) -> String { "faults-" + (root as NSString).deletingLastPathComponent.suffix(20) }
 
     /// Runs the worker.
     /// - Parameters:
     ///   - verb: `prepare`, `act` or `check`.
-    ///   - plan: What the library does; nil: the worker runs without it.
-    ///   - log: The file that the library writes to.
+    ///   - plan: What the shim does; nil to run without it.
+    ///   - log: The file that the shim writes to.
     func work(
         _ verb: String, _ operation: Operation, in root: String, ending: String = "close", plan: String? = nil, log: String? = nil,
         ignoring ignored: String? = nil
@@ -78,7 +78,7 @@ package final class Workplace: Sendable {
             environment["FAULT_SERVICE"] = service(of: root)
             environment["FAULT_SOCKETS"] = "1"
         }
-        // A test that fails shows no trace of a program that was meant to die.
+        // A killed program prints no backtrace.
         environment["SWIFT_BACKTRACE"] = "enable=no"
         if let plan {
             environment["LD_PRELOAD"] = library
@@ -94,7 +94,7 @@ package final class Workplace: Sendable {
     }
 }
 
-/// What a run of the worker said.
+/// The output of a run of the worker.
 struct Telling: Sendable {
     let lines: [(word: String, text: String)]
     let status: Int32
@@ -109,25 +109,25 @@ struct Telling: Sendable {
         (status, errors, self.seconds) = (result.status, result.stderr, seconds)
     }
 
-    /// What it said behind a word; nil if it never said the word.
+    /// The text after a word; nil if no line begins with that word.
     subscript(word: String) -> String? { lines.last { $0.word == word }?.text }
 
-    /// Whether the operation was done, or had been before.
+    /// Whether the operation succeeded, or had been done before.
     func isDone(_ word: String) -> Bool { ["acknowledged", "nothing"].contains(self[word]) }
 
-    /// The lines of a state behind a word; nil where there is none but an error.
+    /// The lines of a state after a word; nil if the line has an error instead.
     func state(_ word: String) -> [String]? {
         guard let text = self[word], text.hasPrefix("state ") else { return nil }
         return text.dropFirst("state ".count).split(separator: "; ").map(String.init)
     }
 
-    /// Everything that it said, for a report.
+    /// The whole output, for a report.
     var text: String {
         lines.map { "\($0.word) \($0.text)" }.joined(separator: "\n      ") + (errors.isEmpty ? "" : "\n      \(errors.prefix(2000))")
     }
 }
 
-/// Copies a folder with everything in it.
+/// Copies a folder with all of its content.
 func copyFolder(_ source: String, to destination: String) throws {
     if FileManager.default.fileExists(atPath: destination) { try FileManager.default.removeItem(atPath: destination) }
     try FileManager.default.copyItem(atPath: source, toPath: destination)

@@ -2,19 +2,19 @@ import Foundation
 import TestSupport
 
 extension Workplace {
-    /// Starts a worker that calls at random until there is a file.
+    /// Starts a worker that makes random calls until a file exists.
     func liveWorker(root: String, log: String, tag: String, role: String, end: String) throws -> RunningProgram {
         try RunningProgram(worker, ["live", root, log, tag, role, end], environment: Self.quiet)
     }
 
-    /// Starts a program that writes the shared list with Foundation until there is a file.
+    /// Starts a program that writes the shared list with Foundation until a file exists.
     func foreignWriter(root: String, tags: [String], end: String) throws -> RunningProgram {
         var environment = Self.quiet
         environment["XDG_CONFIG_HOME"] = "\(root)/preferences"
         return try RunningProgram(worker, ["foundation", tags.joined(separator: ","), end], environment: environment)
     }
 
-    /// A program that was meant to die shows no trace.
+    /// The environment of a program. A killed program prints no backtrace.
     static var quiet: [String: String] { ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 } }
 }
 
@@ -22,7 +22,7 @@ extension RunningProgram {
     /// Waits until a signal has stopped the program; false if it has ended.
     func isStopped() async throws -> Bool {
         for _ in 0..<50_000 {
-            // The state is behind the name, which is in parentheses.
+            // In this file, the state of a process comes after its name, which is in parentheses.
             guard let text = try? String(contentsOfFile: "/proc/\(processID)/stat", encoding: .utf8), !text.contains(") Z ") else {
                 return false
             }
@@ -32,7 +32,7 @@ extension RunningProgram {
         throw ProgramFailure("The program does not stop")
     }
 
-    /// Waits for the program's end, and kills it after a time.
+    /// Waits for the program's end, and kills it after some seconds.
     func end(within seconds: Double) async -> ProgramResult {
         let guardian = DispatchWorkItem { [self] in signal(SIGKILL) }
         DispatchQueue.global().asyncAfter(deadline: .now() + seconds, execute: guardian)
@@ -40,24 +40,24 @@ extension RunningProgram {
         return await end()
     }
 
-    /// Kills the program, and says whether it ended in the way that was expected.
+    /// Kills the program, and returns whether its status is an expected one.
     func kill(isExpected: (Int32) -> Bool) async -> Bool {
         signal(SIGKILL)
         return isExpected(await end().status)
     }
 }
 
-/// A worker that does what it is told, a call at a time.
+/// A worker that makes one call at a time on request.
 struct ConversingWorker: Sendable {
-    /// What it was told, and after how many milliseconds.
+    /// The answer to a call, and how many milliseconds it took.
     struct Answer: Sendable {
         let milliseconds: Int
         let text: String
 
         var isDone: Bool { text == "ok" || text.hasPrefix("ok ") }
-        /// The value; nil where there is none, or an error.
+        /// The value; nil if there is no value, or an error.
         var value: String? { text.hasPrefix("ok ") && text != "ok -" ? String(text.dropFirst(3)) : nil }
-        /// The outcome and the code of an error.
+        /// The outcome and the code of an error; `ok` if the call succeeded.
         var error: String { isDone ? "ok" : text.split(separator: " ").prefix(2).joined(separator: " ") }
     }
 
@@ -65,8 +65,8 @@ struct ConversingWorker: Sendable {
 
     /// Starts a worker.
     /// - Parameters:
-    ///   - words: A program, and what comes before the worker on its command line.
-    ///   - deadline: How long its calls may wait, in milliseconds; nil: as long as the library lets them by default.
+    ///   - words: A program that starts the worker, with the arguments before the worker on its command line.
+    ///   - deadline: How long its calls may wait, in milliseconds; nil for the library's default.
     init(
         _ place: Workplace, root: String, through words: [String] = [], deadline: Int? = 1_500,
         environment: [String: String] = Workplace.quiet
@@ -80,7 +80,7 @@ struct ConversingWorker: Sendable {
         return Answer(milliseconds: words.first.flatMap { Int($0) } ?? 0, text: words.count > 1 ? words[1] : "")
     }
 
-    /// Lets it close its stores and end.
+    /// Closes the worker's input and waits until it has closed its stores and ended.
     func end() async throws {
         let result = await program.end(within: 30)
         guard result.status == 0 else { throw ProgramFailure("The worker ended with \(result.status): \(result.stderr.suffix(500))") }

@@ -1,16 +1,18 @@
 import TestSupport
 
-/// What several processes did to values that they share, as each wrote it down, and whether it can have been so.
+/// The calls of several processes on shared values, from their logs. The history checks whether one order explains
+/// them.
 ///
-/// A worker writes `begin TIME NUMBER VERB KEY ARGUMENT` before a call, and `end TIME NUMBER ANSWER` after it; a call without an end was under way when the worker was killed. An answer is
-/// `ok` and a value, or the outcome and the code of an error; `-` means that there is no value.
+/// A worker writes `begin TIME NUMBER VERB KEY ARGUMENT` before a call, and `end TIME NUMBER ANSWER` after it. A call
+/// without an end was in progress when the worker was killed. An answer is `ok` and a value, or the outcome and the
+/// code of an error; `-` means that there is no value.
 package struct ProcessHistory: Sendable {
-    /// A value as one process after the other sees it.
+    /// The model of one shared value.
     struct Cell: SequentialModel {
         enum Action: Hashable, Sendable {
             case read(String?)
             case write(String?)
-            /// Adds one, to zero where there is nothing; the sum is nil if it was not told.
+            /// Adds one; an absent value counts as zero. The sum is nil if the call got no answer.
             case add(sum: Int?)
         }
 
@@ -33,14 +35,14 @@ package struct ProcessHistory: Sendable {
         let argument: String
         let begin: Int
         var end = Int.max
-        /// Nil: the worker was killed before it was told.
+        /// The answer; nil if the worker was killed before it.
         var answer: [String]?
 
-        /// Whether it was done for certain.
+        /// Whether the change was certainly made.
         var isDone: Bool { ["ok", "applied"].contains(answer?.first) }
-        /// Whether it may have been done, now or later, or not.
+        /// Whether the change may have been made, or may still be made.
         var isOpen: Bool { answer == nil || answer?.first == "unknown" }
-        /// What the caller was given.
+        /// The value that the call returned.
         var value: String? {
             guard let answer, answer.first == "ok", answer.count > 1, answer[1] != "-" else { return nil }
             return answer[1]
@@ -51,10 +53,10 @@ package struct ProcessHistory: Sendable {
 
     package init() {}
 
-    /// Adds what a worker wrote down.
+    /// Adds the calls of a worker's log.
     package mutating func add(_ log: String) {
         var positions: [Substring: Int] = [:]
-        // The last line is torn where no line ends after it.
+        // The last line is torn if no line break follows it.
         for line in log.split(separator: "\n", omittingEmptySubsequences: false).dropLast() {
             let words = line.split(separator: " ")
             guard words.count > 3, let time = Int(words[1]) else { continue }
@@ -71,7 +73,7 @@ package struct ProcessHistory: Sendable {
     // MARK: Figures
 
     package var count: Int { calls.count }
-    /// Calls during which a worker was killed.
+    /// How many calls were in progress when their worker was killed.
     package var unanswered: Int { calls.count { $0.answer == nil } }
     /// How often calls ended in an error, by outcome and code.
     package var errors: [String: Int] {
@@ -81,8 +83,8 @@ package struct ProcessHistory: Sendable {
 
     // MARK: What is wrong
 
-    /// What cannot have been.
-    /// - Parameter expected: The codes of errors that callers may be told.
+    /// The answers that no order of the calls explains, and unexpected errors.
+    /// - Parameter expected: The codes of errors that callers may get.
     package func violations(expected: Set<String> = ["timedOut"]) -> [String] {
         var wrong = errors.keys.filter { error in !expected.contains { error.hasSuffix(" \($0)") } }.sorted().map { "an answer was: \($0)" }
         for (key, calls) in Dictionary(grouping: calls.filter { $0.key != "-" }, by: \.key).sorted(by: { $0.key < $1.key })
@@ -102,7 +104,7 @@ package struct ProcessHistory: Sendable {
             let end = call.isOpen ? Int.max : call.end
             switch call.verb {
             case "get": if call.isDone { history.add(.read(call.value), call.begin, end) }
-            // What nobody saw explains nothing.
+            // A write without an answer, whose value no call read, cannot explain any answer.
             case "set": if call.isDone || seen.contains(call.argument) { history.add(.write(call.argument), call.begin, end) }
             case "remove": history.add(.write(nil), call.begin, end)
             default: history.add(.add(sum: call.value.flatMap { Int($0) }), call.begin, end)
@@ -118,14 +120,15 @@ package struct ProcessHistory: Sendable {
         return "\(key): no order explains \(call.action) at \(call.begin)-\(call.end):\n      " + context.joined(separator: "\n      ")
     }
 
-    /// A counter has at least what was acknowledged, and at most also what may have been done.
+    /// Checks a counter. It must include every acknowledged increment, and may include those with an unknown outcome.
     private func miscounted(_ key: String, _ calls: [Call]) -> String? {
         guard let count = counters[key] else { return nil }
         let isExact = (count.acknowledged...count.acknowledged + count.open).contains(count.last)
         return isExact ? nil : "\(key) is \(count.last) after \(count.acknowledged) acknowledged and \(count.open) open increments"
     }
 
-    /// The counters: increments that were acknowledged, those that may have been done, and what was read last.
+    /// For each counter: the acknowledged increments, those with an unknown outcome, and the last value that was
+    /// read.
     package var counters: [String: (acknowledged: Int, open: Int, last: Int)] {
         var counters: [String: (acknowledged: Int, open: Int, last: Int)] = [:]
         for (key, calls) in Dictionary(grouping: calls, by: \.key) {
@@ -142,8 +145,11 @@ package struct ProcessHistory: Sendable {
 
     private static func isRolling(_ key: String) -> Bool { key.hasSuffix("rolling") }
 
-    /// A value that two releases keep in different places is not one value at each moment: the older place follows. Nothing is read that nobody wrote, in the end both read the same,
-    /// and that was not overwritten by a later write of the same release.
+    /// Checks the value that two releases keep in two locations. It is not one value at each moment, because the
+    /// mirror in the legacy location is updated later. The rules are:
+    /// - No read returns a value that was not written.
+    /// - At the end, both releases read the same value.
+    /// - That value was not overwritten by a later write of the same release.
     private func rolling() -> [String] {
         let calls = calls.filter { Self.isRolling($0.key) }
         let writes = calls.filter { $0.verb == "set" && ($0.isDone || $0.isOpen) }
@@ -171,7 +177,7 @@ package struct ProcessHistory: Sendable {
 
     // MARK: A foreign writer
 
-    /// What became of values that one worker alone writes and reads: acknowledged, lost, and replaced by another program.
+    /// Counts values that only one worker writes and reads: acknowledged, lost, and replaced by another program.
     package func fates(foreignPrefix: String) -> (acknowledged: Int, lost: Int, replaced: Int) {
         var fates = (acknowledged: 0, lost: 0, replaced: 0)
         for calls in Dictionary(grouping: calls.filter { $0.key.hasPrefix("own-") }, by: \.key).values {

@@ -1,13 +1,14 @@
 import Foundation
 import TestSupport
 
-/// Several processes work on the same stores for a while; each is killed and stopped at random, and another takes its place. Two releases of one program are among them.
+/// Several processes work on the same stores for a while. Each is stopped at random, or killed and replaced by
+/// another one. They run two releases of one program.
 package struct ProcessRound: Sendable {
-    /// A mistake that the workers make, to see that the history tells it.
+    /// A planted mistake of a worker, which the history must reveal.
     package enum Planted: String, CaseIterable, Sendable {
-        /// Writes are acknowledged that were not made: a fourth of them.
+        /// Acknowledges a fourth of the writes without making them.
         case forgetful
-        /// Increments are made twice: a fourth of them.
+        /// Makes a fourth of the increments twice.
         case twice
     }
 
@@ -21,20 +22,20 @@ package struct ProcessRound: Sendable {
     private var dice: SeededGenerator
     private let folder: TemporaryDirectory
     private var root: String { folder.file("root") }
-    /// The workers end when this file is there.
+    /// The workers end when this file exists.
     private var end: String { folder.file("end") }
 
-    /// A round goes on until so much of each was done, on a slow machine too.
+    /// The least number of kills, stops and calls. A round continues until it has them, also on a slow machine.
     private static let least = (kills: 10, stops: 10, calls: 1_000, callsOfPlanted: 200)
-    /// Nor does it go on for ever where nothing is done.
+    /// The limit of a round in seconds, in case no calls are made.
     private static let longest = 300
 
-    /// A worker, and what it writes to.
+    /// A worker and its log.
     private struct Worker {
         let role: String
         let log: String
         let program: RunningProgram
-        /// When it goes on; nil while it is not stopped.
+        /// The time at which it continues; nil while it is not stopped.
         var wakes: Int?
     }
     private var workers: [Worker] = []
@@ -42,9 +43,9 @@ package struct ProcessRound: Sendable {
 
     /// Runs a round.
     /// - Parameters:
-    ///   - seconds: How long it takes at least: it goes on until a least number of calls was made, and of kills and stops.
+    ///   - seconds: The least duration. The round continues until it has the least numbers of calls, kills and stops.
     ///   - seed: The seed of the kills and stops.
-    ///   - planted: The mistake of one worker, which is stopped, and not killed.
+    ///   - planted: The mistake of one worker. That worker is stopped, but not killed.
     package init(_ place: Workplace, seconds: Int, seed: UInt64, planted: Planted? = nil) async throws {
         (self.place, self.planted) = (place, planted)
         dice = SeededGenerator(seed)
@@ -59,7 +60,7 @@ package struct ProcessRound: Sendable {
 
     static func now() -> Int { Int(DispatchTime.now().uptimeNanoseconds) }
 
-    /// Puts values where the older release keeps them.
+    /// Stores values in the legacy locations, which the older release uses.
     private static func plant(_ worker: ConversingWorker, _ history: inout ProcessHistory) async throws {
         var log = ""
         for (number, name) in movingNames.enumerated() {
@@ -88,7 +89,7 @@ package struct ProcessRound: Sendable {
         workers.append(Worker(role: role, log: log, program: program))
     }
 
-    /// Whether enough was done. The two lines of a call have some eighty bytes.
+    /// Whether enough was done. The two lines of a call have about eighty bytes.
     private var isEnough: Bool {
         func calls(_ logs: [String]) -> Int {
             logs.map { ((try? FileManager.default.attributesOfItem(atPath: $0)[.size]) as? NSNumber)?.intValue ?? 0 }.reduce(0, +) / 80
@@ -143,7 +144,8 @@ package struct ProcessRound: Sendable {
 
     // MARK: Afterwards
 
-    /// Looks at everything from a fresh process: the next sweep finishes, older places are empty, and what is read belongs to the history.
+    /// Checks all values with a new process. Sweeps must finish, legacy locations must be empty, and the values that
+    /// are read become part of the history.
     private mutating func settle() async throws {
         for log in logs { history.add((try? String(contentsOfFile: log, encoding: .utf8)) ?? "") }
         let worker = try ConversingWorker(place, root: root)
@@ -168,16 +170,16 @@ package struct ProcessRound: Sendable {
 }
 
 extension ProcessRound {
-    /// Values of the library's beside a program that writes the same list with Foundation: what that destroys is counted.
+    /// Counts what a Foundation program destroys that writes the same list as LocalData.
     package struct Foreign: Sendable {
         package let fates: (acknowledged: Int, lost: Int, replaced: Int)
         package let errors: [String: Int]
         package let writes: Int
-        /// How often the log of the library named changes that are lost.
+        /// How often the library's log reported lost changes.
         package let reports: Int
     }
 
-    /// Lets two workers and a Foundation program write one list for a while.
+    /// Runs two workers and a Foundation program on one list for some seconds.
     package static func besideFoundation(_ place: Workplace, seconds: Int) async throws -> Foreign {
         let folder = try place.makeRoot()
         let root = try folder.folder("root")
@@ -192,7 +194,7 @@ extension ProcessRound {
         var reports = 0
         for (index, worker) in workers.enumerated() {
             let result = await worker.end(within: 30)
-            reports += (result.stdout + result.stderr).split(separator: "\n").count { $0.contains("changes, which are lost") }
+            reports += (result.stdout + result.stderr).split(separator: "\n").count { $0.contains("The changes are lost.") }
             history.add(try String(contentsOfFile: folder.file("log-\(index + 1)"), encoding: .utf8))
         }
         let writes = await foreign.end(within: 30).lines.first.flatMap { Int($0) } ?? 0

@@ -1,20 +1,20 @@
 import Foundation
 import TestSupport
 
-/// What others see while a process that holds a lock is stopped, and after it goes on.
+/// The answers that another process gets while the holder of a lock is stopped, and after it continues.
 package struct StoppedHolder: Sendable {
     package let lock: String
     /// How often a worker was stopped until it held the lock.
     package private(set) var tries = 0
-    /// What was seen, in the order of ``columns``.
+    /// The answers, in the order of ``columns``.
     package private(set) var seen: [String] = []
     package private(set) var violations: [String] = []
 
     package static let columns = ["tries", "change in the store", "read in the store", "change elsewhere", "change after it goes on"]
-    /// The locks: that of a list, of a database, and of what a migration takes note of.
+    /// The locks of a list, of a database, and of the ledger, in which migrations are recorded.
     package static let locks = ["list", "database", "ledger"]
 
-    /// Stops a worker that holds a lock, calls from another process, and lets the worker go on.
+    /// Stops a worker that holds a lock, makes calls from another process, and lets the worker continue.
     package init(_ lock: String, _ place: Workplace) async throws {
         self.lock = lock
         let folder = try place.makeRoot()
@@ -39,7 +39,7 @@ package struct StoppedHolder: Sendable {
             seen.append("\(answer.error) after \(answer.milliseconds) ms")
             if answer.error != expected { violations.append("\(lock), \(what): \(answer.text)") }
         }
-        // A migration is told of in the ledger; what it moved is moved.
+        // The ledger only records migrations, so its lock blocks neither changes nor reads.
         let isStore = lock != "ledger"
         expect(try await other.ask("set \(name) during"), isStore ? "notApplied timedOut" : "ok", "a change")
         let read = try await other.ask("get \(name)")
@@ -57,7 +57,7 @@ package struct StoppedHolder: Sendable {
         if !answer.isDone { throw ProgramFailure("A value cannot be prepared: \(answer.text)") }
     }
 
-    /// The name of a lock has the digest of the path of what it guards.
+    /// The digest in the name of a lock file, from the path of the file that the lock protects.
     private static func digest(_ path: String) async throws -> Substring {
         try await run("sha256sum", input: path).stdout.prefix(32)
     }
@@ -80,7 +80,8 @@ package struct StoppedHolder: Sendable {
         throw ProgramFailure("No worker was stopped while it held the lock of the \(lock)")
     }
 
-    /// Whether a process has the lock of one file, and that of no other: it does not only wait for it.
+    /// Whether a process holds the lock of one file, and no other lock. A process that waits for the lock does not
+    /// hold it.
     private static func holds(_ process: Int32, _ inode: UInt64) throws -> Bool {
         let held = try String(contentsOfFile: "/proc/locks", encoding: .utf8).split(separator: "\n").filter { line in
             line.contains(" FLOCK ") && !line.contains("->") && line.contains(" \(process) ")

@@ -5,15 +5,16 @@
     import TestSupport
     import Testing
 
-    /// Attacks on the files: cut off, flipped, exchanged, taken away. The bytes of every file are what is attacked; no connection is open meanwhile.
+    /// Attacks on closed files, whose bytes are truncated, flipped, exchanged or removed. No connection is open
+    /// during an attack.
     extension Attacks {
         struct Files {
-            /// A closed database as bytes, written anew into a folder of its own for each attack.
+            /// The bytes of a closed database. Each attack writes them to a new path.
             private struct Copy {
                 let database: Data
                 let log: Data?
 
-                /// Puts the files where a store will look for them.
+                /// Writes the files to the path of a store.
                 func write(to path: String) throws {
                     for suffix in ["", "-wal", "-shm", ".lock"] { try? FileManager.default.removeItem(atPath: path + suffix) }
                     try writeFile(database, to: path)
@@ -21,7 +22,8 @@
                 }
             }
 
-            /// Looks at everything through a store that knows nothing yet; what is refused must stay refused, and untouched.
+            /// Reads everything through a new store, and tries to change it. If every read is refused, the file must
+            /// stay unchanged.
             private func attack(
                 _ files: Copy, _ target: AttackTarget, _ tally: inout AttackTally, older: [StorageAddress: [StorageProbe]] = [:]
             ) async throws {
@@ -50,7 +52,8 @@
                 var tally = AttackTally("flip a bit of the database file")
                 var zeros = 0
                 for at in database.indices {
-                    // Most of the file is empty: there every 16th byte will do in the short form, elsewhere every 4th.
+                    // Most of the file is zeros. Outside of the long form, every 16th byte of these and every 4th of
+                    // the others is enough.
                     if database[at] == 0 { zeros += 1 }
                     guard isLong || (database[at] == 0 ? zeros % 16 == 0 : at % 4 == 0) else { continue }
                     for mask in masks(at: at / 4) {
@@ -62,7 +65,7 @@
                 expectNothingWrong(tally)
             }
 
-            @Test func `a file that is cut off anywhere never gives a wrong value`() async throws {
+            @Test func `a truncated or lengthened file never gives a wrong value`() async throws {
                 let target = try await AttackTarget()
                 let database = try Data(contentsOf: URL(filePath: target.path))
                 var tally = AttackTally("cut off the database file")
@@ -72,7 +75,7 @@
                     try await attack(Copy(database: database.prefix(length), log: nil), target, &tally)
                 }
                 expectNothingWrong(tally)
-                // Documented as noticed: a name whose row was cut off is not absent.
+                // The documentation promises that a name whose row was cut off is not reported as absent.
                 #expect(tally.aimed[.hidden] == nil)
                 var grown = AttackTally("lengthen the database file")
                 for more in [1, 511, 4_096, 40_960] {
@@ -81,19 +84,20 @@
                 expectNothingWrong(grown)
             }
 
-            /// A database with its log, taken while the store is open; the names that the log changed, and what they were before.
+            /// A database with its log, copied while the store is open. `older` has the earlier states of the names
+            /// that the log changed.
             private func opened() async throws -> (target: AttackTarget, files: Copy, older: [StorageAddress: [StorageProbe]]) {
                 let target = try await AttackTarget()
                 let store = target.store()
                 let addresses = target.expected.map(\.address)
-                // Two states of one name, one new name: three commits in the log.
+                // Three commits in the log: two states of one name, and one new name.
                 #expect(try await store.apply(.put(.bytes([1]), at: StorageAddress("attacked"))).isApplied)
                 let between = try await store.read(StorageAddress("attacked"))
                 #expect(try await store.apply(.put(.bytes([2]), at: StorageAddress("attacked"))).isApplied)
                 #expect(try await store.apply(.put(.bytes([3]), at: StorageAddress("never written"))).isApplied)
                 let now = try await store.probes(addresses)
                 let folder = try target.folder.folder("copy")
-                // By another program: closing a descriptor here would drop SQLite's locks.
+                // Copy with another program, because closing a descriptor in this process would drop SQLite's locks.
                 #expect(try await run("cp", [target.path, target.path + "-wal", folder]).status == 0)
                 await store.close()
                 let files = Copy(
@@ -105,7 +109,7 @@
                 return (target.expecting(now), files, older)
             }
 
-            @Test func `documented: a log that is cut off or damaged gives whole older states, never a wrong value`() async throws {
+            @Test func `as documented, a truncated or damaged log gives complete earlier states, never a wrong value`() async throws {
                 let (target, files, older) = try await opened()
                 let log = try #require(files.log)
                 var whole = AttackTally("the log untouched")
@@ -140,7 +144,7 @@
                 expectNothingWrong(gone)
             }
 
-            @Test func `a database that is gone while its log is there is not absent`() async throws {
+            @Test func `a missing database whose log still exists is refused, not absent`() async throws {
                 let (target, files, _) = try await opened()
                 var tally = AttackTally("take the database away, leave its log")
                 let path = target.folder.file("attacked.sqlite")
@@ -158,7 +162,7 @@
                 #expect(try Data(contentsOf: URL(filePath: path + "-wal")) == files.log)
             }
 
-            @Test func `something else in the database's place is refused and left alone`() async throws {
+            @Test func `another kind of file at the path of the database is refused and left unchanged`() async throws {
                 let target = try await AttackTarget()
                 var tally = AttackTally("something else in the database's place")
                 let path = target.folder.file("attacked.sqlite")
@@ -180,7 +184,7 @@
                     default: try files.createDirectory(atPath: path, withIntermediateDirectories: false)
                     }
                     if let contents { try writeFile(contents, to: path) }
-                    // A link to a file that is not there is a database that is not there.
+                    // A link to a missing file counts as a missing database.
                     if kind == "a dangling link" {
                         let store = target.store(at: path)
                         #expect(try await store.read(StorageAddress("other")) == .absent)
@@ -199,7 +203,7 @@
                 #expect(tally.madeChanges == 0)
             }
 
-            @Test func `documented: a whole older file in place of the newer one gives the older values`() async throws {
+            @Test func `as documented, an earlier copy of the whole file gives the earlier values`() async throws {
                 let target = try await AttackTarget()
                 let old = Copy(database: try Data(contentsOf: URL(filePath: target.path)), log: nil)
                 let older = Dictionary(uniqueKeysWithValues: target.expected.map { ($0.address, [$0.probe]) })

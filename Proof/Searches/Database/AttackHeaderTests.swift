@@ -8,10 +8,11 @@
 
     @testable import SQLiteBackend
 
-    /// Attacks on what stands in clear: header and keyset, and on the key itself.
+    /// Attacks on the plaintext parts, header and keyset, and on the key.
     extension Attacks {
         struct Headers {
-            /// Opens the attacked database anew: every look and every change must be refused, for a reason that says why.
+            /// Opens the attacked database again, and requires that every read and every change is refused with one
+            /// of the codes.
             private func expectRefused(
                 _ target: AttackTarget, _ tally: inout AttackTally, as codes: Set<BackendError.Code>, keyFile: String? = nil
             ) async throws {
@@ -46,7 +47,7 @@
                             var value = entry.value
                             value[at] ^= mask
                             try target.attack("UPDATE header SET value = ? WHERE name = ?", [value, entry.name])
-                            // A feature with another name is one that nobody knows.
+                            // The flip makes the name of an unknown feature.
                             try await expectRefused(
                                 target, &tally, as: entry.name == "features" ? Self.damaged.union([.unsupported]) : Self.damaged)
                             try target.restoreHeader()
@@ -70,7 +71,7 @@
                 expectAllRefused(names, target)
             }
 
-            @Test func `a flipped bit anywhere in the tables of keys is refused`() async throws {
+            @Test func `a flipped bit anywhere in the key tables is refused`() async throws {
                 let target = try await AttackTarget()
                 var tally = AttackTally("flip a bit of the tables of keys")
                 for (table, columns) in [("keys", ["key"]), ("wraps", RawWrap.columns)] {
@@ -95,7 +96,7 @@
                 expectAllRefused(tally, target)
             }
 
-            @Test func `rows of header and keys that are added, removed, exchanged or of another kind are refused`() async throws {
+            @Test func `added, removed, exchanged or mistyped rows of header and keys are refused`() async throws {
                 let target = try await AttackTarget()
                 let twin = try await AttackTarget("twin", in: target.folder)
                 var tally = AttackTally("change rows of header and keys")
@@ -122,7 +123,7 @@
                         [Data(StoreContext(application: "other", kind: "sqlite", scope: "store").bytes)]
                     ),
                 ]
-                // What stands in one column, put into another, of the same table or of the next.
+                // The value of one column in another column, of the same table or of another one.
                 for column in RawWrap.columns {
                     for other in RawWrap.columns where other != column { attacks.append(("UPDATE wraps SET \(column) = \(other)", [])) }
                     for entry in target.header {
@@ -131,7 +132,7 @@
                     }
                     attacks.append(("UPDATE wraps SET \(column) = (SELECT sealed FROM records)", []))
                 }
-                // A wrap's id of its data key and the key's own are the same bytes.
+                // The columns `key` of both key tables have the same bytes, so exchanging them is no attack.
                 for entry in target.header {
                     attacks.append(("DELETE FROM header WHERE name = ?", [entry.name]))
                     let other = try #require(twin.header.first { $0.name == entry.name })
@@ -144,7 +145,7 @@
                     try await expectRefused(target, &tally, as: Self.damaged)
                     try target.restoreHeader()
                 }
-                // Everything of the twin's header and keys, which is whole in itself: then the rows are what does not open.
+                // Replace header and keys by those of the other database, which are valid. Then no row opens.
                 try target.attacking { database in
                     try database.execute("DELETE FROM header; DELETE FROM keys; DELETE FROM wraps")
                     try twin.insertHeader(database)
@@ -161,7 +162,7 @@
                 expectAllRefused(tally, target)
             }
 
-            @Test func `header and key columns of another kind are refused, though their bytes are the same`() async throws {
+            @Test func `header and key columns of another type are refused even if their bytes are equal`() async throws {
                 let target = try await AttackTarget()
                 var tally = AttackTally("text for bytes, bytes for text in header and keys")
                 for sql in [
@@ -177,7 +178,7 @@
                 expectAllRefused(tally, target)
             }
 
-            @Test func `a feature that nobody knows is refused by its name`() async throws {
+            @Test func `an unknown feature is refused, and the error names it`() async throws {
                 let target = try await AttackTarget()
                 var tally = AttackTally("unknown features")
                 let telepathy = DatabaseFeature(name: "telepathy", need: .reading, tables: [])
@@ -195,7 +196,7 @@
                 expectAllRefused(tally, target)
             }
 
-            @Test func `another format or another application's file is refused, with nothing changed`() async throws {
+            @Test func `a file of another format or application is refused and left unchanged`() async throws {
                 let target = try await AttackTarget()
                 var tally = AttackTally("another user_version or application_id")
                 for version in [0, 2, 99, -1, Int(Int32.max), Int(Int32.min)] {
@@ -210,7 +211,7 @@
                 expectAllRefused(tally, target)
             }
 
-            @Test func `a change of header, keyset or format under an open store stops the next change`() async throws {
+            @Test func `an open store refuses changes after its header, keyset or format was changed`() async throws {
                 let target = try await AttackTarget()
                 var tally = AttackTally("change header, keyset or format under an open store")
                 let attacks = [
@@ -243,7 +244,7 @@
 
             // MARK: The key
 
-            @Test func `a wrong, broken or missing key opens nothing and is never replaced by a new one`() async throws {
+            @Test func `a wrong, damaged or missing key opens nothing and is not replaced by a new key`() async throws {
                 let target = try await AttackTarget()
                 var tally = AttackTally("a wrong, broken or missing key")
                 let random = SealingKey.random { count in (0..<count).map { _ in UInt8.random(in: .min ... .max) } }
@@ -252,7 +253,7 @@
                 let text = target.key.text
                 var texts = [random.text, sameName, sameKey, "", "\n", "garbage", "\0\0\0\0", text + " more", text + text]
                 texts += (1..<text.count).map { String(text.prefix($0)) }
-                // Every character of the key changed.
+                // Change each character of the key.
                 texts += (33..<text.count - 1).map { at in
                     var bytes = Array(text.utf8)
                     bytes[at] = bytes[at] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
@@ -261,7 +262,7 @@
                 for (number, text) in texts.enumerated() {
                     let file = target.folder.file("keys/\(number)")
                     try writeFile(text, to: file)
-                    // The pin is the file's name: put it where the right one would be.
+                    // The store identifies a key file by its name, so every wrong key gets the name of the right one.
                     let folder = try target.folder.folder("keys/of \(number)")
                     try FileManager.default.moveItem(atPath: file, toPath: folder + "/key")
                     try await expectRefused(target, &tally, as: [.encryptionKeyMismatch], keyFile: folder + "/key")

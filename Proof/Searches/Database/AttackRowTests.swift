@@ -6,12 +6,13 @@
     import TestSupport
     import Testing
 
-    /// Attacks on rows, while the store is open and reading.
+    /// Attacks on rows while the store is open and reading.
     extension Attacks {
         struct Rows {
             static let aim: Set<StorageAddress> = [StorageAddress("attacked")]
 
-            /// Changes the row of one name in every way, looks at every name after each, tries to change what cannot be read, and puts the row back.
+            /// Changes the row of one name in every given way. After each change it reads every name, tries to change
+            /// the unreadable ones, and restores the row.
             private func attack(
                 _ name: String, _ target: AttackTarget, at aim: StorageAddress = StorageAddress("attacked"),
                 changes: [(inout RawRecord) -> Void]
@@ -45,14 +46,14 @@
                 #expect(tally.madeChanges == 0)
             }
 
-            @Test func `a flipped bit anywhere in a slot is noticed, and only there`() async throws {
+            @Test func `a flipped bit in a slot is noticed and affects only its row`() async throws {
                 let target = try await AttackTarget()
                 let changes = (0..<16).flatMap { at in masks(at: at).map { mask in { (row: inout RawRecord) in row.slot[at] ^= mask } } }
                 expectRefused(try await attack("flip a bit of a slot", target, changes: changes), target)
             }
 
             @Test(arguments: ["attacked", "empty", "removed"])
-            func `a flipped bit anywhere in the sealed bytes is noticed, and only there`(_ name: String) async throws {
+            func `a flipped bit in the sealed bytes is noticed and affects only its row`(_ name: String) async throws {
                 let target = try await AttackTarget()
                 let aim = StorageAddress(name)
                 let count = try target.row(aim).sealed.count
@@ -61,23 +62,23 @@
                 expectRefused(try await attack("flip a bit of the sealed bytes of '\(name)'", target, at: aim, changes: changes), target)
             }
 
-            @Test func `a flipped bit anywhere in a version is noticed, and only there`() async throws {
+            @Test func `a flipped bit in a version is noticed and affects only its row`() async throws {
                 let target = try await AttackTarget()
                 let changes = (0..<64).map { bit in { (row: inout RawRecord) in row.version ^= 1 << bit } }
                 expectRefused(try await attack("flip a bit of a version", target, changes: changes), target)
             }
 
-            @Test func `a row with a flipped bit in its id is hidden, and never answers to another name`() async throws {
+            @Test func `a row with a flipped bit in its id is absent and is not read under another name`() async throws {
                 let target = try await AttackTarget()
                 let changes = (0..<64).map { bit in { (row: inout RawRecord) in row.id ^= 1 << bit } }
                 let tally = try await attack("flip a bit of an id", target, changes: changes)
                 #expect(tally.aimed == [.hidden: 64])
                 #expect(tally.others == [.right: 64 * (target.expected.count - 1)])
-                // The name is in the row: a list may well give it, or refuse.
+                // The sealed row contains its name, so a list may return the record or fail.
                 #expect(tally.lists[.right, default: 0] + tally.lists[.refused, default: 0] == 64)
             }
 
-            @Test func `sealed bytes that are cut off at any length are noticed`() async throws {
+            @Test func `truncated or lengthened sealed bytes and slots are noticed`() async throws {
                 let target = try await AttackTarget()
                 let count = try target.row(StorageAddress("attacked")).sealed.count
                 let cuts = (0..<count).map { length in { (row: inout RawRecord) in row.sealed = row.sealed.prefix(length) } }
@@ -90,7 +91,7 @@
                 expectRefused(try await attack("shorten or lengthen a slot", target, changes: slots), target)
             }
 
-            @Test func `a format or a key that the header does not permit is damage, and nothing is overwritten blindly`() async throws {
+            @Test func `a row with a format or key that the header does not permit is damaged and not overwritten`() async throws {
                 let target = try await AttackTarget()
                 let formats = (0...255).filter { $0 != 1 }.map { format in { (row: inout RawRecord) in row.sealed[0] = UInt8(format) } }
                 expectRefused(try await attack("every unknown row format", target, changes: formats), target)
@@ -108,13 +109,13 @@
                 await store.close()
             }
 
-            @Test func `something else than bytes in a column is noticed`() async throws {
+            @Test func `a column value of another type or length is noticed`() async throws {
                 let target = try await AttackTarget()
                 var tally = AttackTally("another kind of value in a column")
                 let aim = StorageAddress("attacked")
                 let row = try target.row(aim)
                 let store = target.store()
-                // A NULL needs a table that allows it, for a moment.
+                // A NULL needs a table that allows it, so its declaration is changed for a moment.
                 let loose = "CREATE TABLE records (id INTEGER PRIMARY KEY, slot BLOB, version INTEGER, sealed BLOB)"
                 let strict = try #require(
                     try target.attacking { try $0.value("SELECT sql FROM sqlite_schema WHERE name = 'records'")?.text })
@@ -139,7 +140,7 @@
                 expectRefused(tally, target)
             }
 
-            /// Rewrites how the table of rows is declared.
+            /// Changes the declaration of the table of rows.
             static func declare(_ sql: String, _ database: PlainDatabase) throws {
                 try database.execute("PRAGMA writable_schema = ON")
                 try database.execute("UPDATE sqlite_schema SET sql = ? WHERE name = 'records'", [sql])
@@ -148,7 +149,7 @@
                 try database.execute("PRAGMA writable_schema = RESET")
             }
 
-            @Test func `parts of rows that change places are noticed`() async throws {
+            @Test func `exchanged parts of two rows are noticed`() async throws {
                 let target = try await AttackTarget()
                 var tally = AttackTally("swap parts of two rows")
                 let store = target.store()
@@ -169,7 +170,7 @@
                 #expect(tally.madeChanges == 0)
             }
 
-            @Test func `whole rows that change places are hidden, and answer to no other name`() async throws {
+            @Test func `exchanged whole rows are absent and are not read under another name`() async throws {
                 let target = try await AttackTarget()
                 var tally = AttackTally("swap whole rows")
                 let store = target.store()
@@ -212,7 +213,7 @@
                 try target.restore()
             }
 
-            @Test func `what stands in other tables is no slot and no sealed bytes`() async throws {
+            @Test func `bytes from the header and key tables are refused in a row`() async throws {
                 let target = try await AttackTarget()
                 let wrap = target.wraps[0]
                 let foreign = [wrap.key, wrap.recipient, wrap.source, wrap.verifier, wrap.wrapped] + target.header.map(\.value)
@@ -220,14 +221,14 @@
                 expectRefused(try await attack("columns of header and keys in a row", target, changes: changes), target)
             }
 
-            @Test func `rows and parts of rows from another database with the same key are noticed`() async throws {
+            @Test func `rows and parts of rows from another database with the same key are never read`() async throws {
                 let target = try await AttackTarget()
                 let other = try await AttackTarget("twin", in: target.folder)
                 #expect(target.header != other.header)
                 let aim = StorageAddress("attacked")
                 let theirs = try other.row(aim)
                 let ours = try target.row(aim)
-                // Bit by bit: which of slot, version and sealed bytes is theirs.
+                // Each bit chooses whether slot, version or sealed bytes come from the other database.
                 let changes = (1..<8).map { parts in
                     { (row: inout RawRecord) in
                         if parts & 1 != 0 { row.slot = theirs.slot }
@@ -236,7 +237,7 @@
                     }
                 }
                 expectRefused(try await attack("parts of a row of another database, in place", target, changes: changes), target)
-                // The whole row at its own place, with and without theirs keys: the name's place here is another.
+                // Insert each row of the other database under its id. In this database, the name has a different id.
                 var tally = AttackTally("whole rows of another database, at their places")
                 let store = target.store()
                 for row in other.rows {
@@ -255,7 +256,7 @@
                 #expect(tally.lists == [.refused: tally.attacks])
             }
 
-            @Test func `documented: an older row of the same name, put back whole, is taken for the present one`() async throws {
+            @Test func `as documented, an earlier row that is restored completely is accepted`() async throws {
                 let target = try await AttackTarget()
                 let aim = StorageAddress("attacked")
                 let old = try target.row(aim)
@@ -277,13 +278,13 @@
                     _ = try await tally.look(store, expected, aimedAt: [aim], older: [aim: [before]])
                 }
                 tally.note()
-                // The slot is the same in both, so that 4 alone changes nothing, and 3 and 7 are the whole row.
+                // Both rows have the same slot, so part 4 alone changes nothing, and 3 and 7 are the whole row.
                 #expect(tally.aimed == [.right: 1, .refused: 4, .older: 2])
                 #expect(tally.others == [.right: 7 * (expected.count - 1)])
                 await store.close()
             }
 
-            @Test func `documented: a deleted row is absent, and a second copy of a row elsewhere changes no look`() async throws {
+            @Test func `as documented, a deleted row is absent, and a copy of a row under another id changes no read`() async throws {
                 let target = try await AttackTarget()
                 let aim = StorageAddress("attacked")
                 let row = try target.row(aim)
@@ -308,7 +309,7 @@
                 copies.note()
                 #expect(copies.aimed == [.right: copies.attacks])
                 #expect(copies.others == [.right: copies.attacks * (target.expected.count - 1)])
-                // A list with one name twice would be no list.
+                // A list must not return one name twice, so it may fail instead.
                 #expect(copies.lists[.right, default: 0] + copies.lists[.refused, default: 0] == copies.attacks)
                 await store.close()
             }

@@ -3,7 +3,7 @@
     import TestSupport
     import Testing
 
-    /// KWallet without a window, with a wallet that is open as after a login with its PAM module.
+    /// KWallet without a window. Its wallet is open, as after a login with its PAM module.
     final class KWallet: Keeper {
         let name = "KWallet"
         let keyring: PrivateKeyring
@@ -23,7 +23,7 @@
             try FileManager.default.createDirectory(atPath: keyring.file(".config"), withIntermediateDirectories: true)
             try settings.write(toFile: keyring.file(".config/kwalletrc"), atomically: false, encoding: .utf8)
             try String(repeating: "k", count: 56).write(toFile: keyring.file("wallet-key"), atomically: false, encoding: .utf8)
-            // The first start makes the wallet, and only the next one offers it to the Secret Service.
+            // The first start creates the wallet. KWallet offers it to the Secret Service only after the next start.
             try await start()
             try await eventually { FileManager.default.fileExists(atPath: self.keyring.file("data/kwalletd/kdewallet.kwl")) }
             try await restart()
@@ -39,12 +39,12 @@
             try #require(up.status == 0, "\(up)")
         }
 
-        /// What came in the last two seconds before its end is lost.
+        /// Waits until the changes are on the disk. KWallet loses those of the last two seconds before a kill.
         func settle() async throws { try await Task.sleep(for: .seconds(8)) }
 
         func kill() async { await program?.kill() }
 
-        /// Kills it once it has written its file, and starts it anew; returns when the wallet is open.
+        /// Kills KWallet once it has written its file, and starts it again. Returns when the wallet is open.
         func restart() async throws {
             try await settle()
             await kill()
@@ -53,7 +53,8 @@
 
         func startOpen() async throws {
             try await start()
-            // The wallet is open, which the Secret Service of KWallet notices when it is asked to unlock it; nobody is asked for anything.
+            // The wallet is open, but KWallet's Secret Service notices this only at an unlock request. It shows no
+            // prompt.
             let probe = try probe()
             try await eventually { try await probe.ask("unlock").outcome == "unlocked" }
             _ = await probe.end()

@@ -3,7 +3,7 @@
     import TestSupport
     import Testing
 
-    /// KeePassXC without a window, with a database that gives all of its entries to the Secret Service.
+    /// KeePassXC without a window. Its database offers all of its entries to the Secret Service.
     final class KeePassXC: Keeper {
         let name = "KeePassXC"
         let keyring: PrivateKeyring
@@ -48,7 +48,7 @@
             let up = try await run(
                 "gdbus", ["wait", "--session", "--timeout", "60", "org.freedesktop.secrets"], environment: environment)
             try #require(up.status == 0, "\(up)")
-            // The database is opened a moment after the service is there.
+            // The database opens a moment after the service has appeared.
             let probe = try probe()
             for _ in 0..<600 where try await probe.ask("status").outcome != "status ready" {
                 try await Task.sleep(for: .milliseconds(100))
@@ -56,10 +56,10 @@
             _ = await probe.end()
         }
 
-        /// It writes its file a moment after a change.
+        /// Waits until the changes are on the disk. KeePassXC writes its file a moment after a change.
         func settle() async throws { try await Task.sleep(for: .seconds(3)) }
 
-        /// Starts it anew without the password: it locks nothing that is open without asking.
+        /// Starts KeePassXC again without the password. It does not lock an open database without asking the user.
         func lock() async throws {
             await kill()
             program = try RunningProgram("keepassxc", [database], environment: environment)

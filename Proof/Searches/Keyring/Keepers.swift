@@ -3,15 +3,15 @@
     import TestSupport
     import Testing
 
-    /// A program that keeps secrets, as it really is, on a bus of its own.
+    /// A real program that stores secrets, on a separate bus.
     protocol Keeper: AnyObject {
         var name: String { get }
         var keyring: PrivateKeyring { get }
-        /// Starts it, with what it kept, and returns when it is open.
+        /// Starts the program with its stored secrets, and returns when they are unlocked.
         func startOpen() async throws
-        /// Kills it, and waits until it is gone.
+        /// Kills the program, and waits until it has ended.
         func kill() async
-        /// Returns when what it was given is in its files.
+        /// Returns when all changes are in the program's files.
         func settle() async throws
         /// Locks the default collection.
         func lock() async throws
@@ -20,7 +20,7 @@
     extension Keeper {
         func lock() async throws { try keyring.lock(try keyring.defaultCollection()) }
 
-        /// Starts a program that uses it.
+        /// Starts a test program that uses the keyring.
         func anyProbe() throws -> RunningProgram {
             try RunningProgram(
                 worker: "keyring", ["probe", keyring.file("probe.lock")], environment: keyring.environment, keeping: keyring)
@@ -36,7 +36,7 @@
 
         func startOpen() async throws { try await offPool { [keyring] in try keyring.startDaemon(password: PrivateKeyring.password) } }
         func kill() async { keyring.killDaemon() }
-        /// It writes its files before it answers.
+        /// gnome-keyring writes its files before it answers.
         func settle() async throws {}
     }
 
@@ -47,7 +47,7 @@
         private let folder: String
         private var program: RunningProgram?
 
-        /// Where pip has installed it.
+        /// The folder into which pip installed the program.
         private static var folder: String? { ProcessInfo.processInfo.environment["LOCALDATA_PASS_SECRET_SERVICE"] }
 
         init() async throws {
@@ -67,7 +67,7 @@
         }
 
         deinit {
-            // GnuPG's agent goes on running unless it is ended here.
+            // GnuPG's agent would continue to run after the test.
             let end = Process()
             end.executableURL = URL(filePath: "/usr/bin/gpgconf")
             end.arguments = ["--homedir", keyring.file("gpg"), "--kill", "all"]
@@ -89,7 +89,7 @@
         }
 
         func kill() async { await program?.kill() }
-        /// It writes its files before it answers.
+        /// pass_secret_service writes its files before it answers.
         func settle() async throws {}
     }
 #endif

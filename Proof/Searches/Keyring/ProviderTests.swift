@@ -3,10 +3,10 @@
     import TestSupport
     import Testing
 
-    /// Other keepers of secrets than gnome-keyring, as they really are: `Scripts/prove providers` installs and runs them.
+    /// Tests with real keyrings other than gnome-keyring. `Scripts/prove providers` installs and runs them.
     @Suite(.inTurn, .timeLimit(.minutes(5)), .tags(.keyring))
     struct ProviderTests {
-        @Test func `KeePassXC keeps, lists, replaces and removes what it is given, also over its end`() async throws {
+        @Test func `KeePassXC stores, lists, replaces and removes items, also across a restart`() async throws {
             let provider = try await KeePassXC()
             let probe = try provider.probe()
             try await probe.expect("watch", "watching")
@@ -20,7 +20,7 @@
             try await probe.expect("list", "list [\"a\", \"b\"]")
             try await probe.expect("delete b", "applied untilPowerLoss")
             try await probe.expect("get b", "absent")
-            // It writes its file a moment after a change: what came right before its end is lost.
+            // KeePassXC writes its file a moment after a change, so changes right before its end are lost.
             try await Task.sleep(for: .seconds(3))
             await provider.kill()
             try await probe.expect("get a", "unavailable unavailable")
@@ -33,7 +33,7 @@
             await provider.kill()
         }
 
-        @Test func `KWallet keeps, lists, replaces and removes what it is given, also over its end`() async throws {
+        @Test func `KWallet stores, lists, replaces and removes items, also across a restart`() async throws {
             let provider = try await KWallet()
             let probe = try provider.probe()
             try await probe.expect("watch", "watching")
@@ -48,7 +48,8 @@
             try await probe.expect("delete b", "applied untilPowerLoss")
             try await probe.expect("get b", "absent")
             try await provider.restart()
-            // The first request of an old connection is a read, a change of what is there, or a new item.
+            // After each restart, the first request on the old connection is another one: a read, a replacement, or a
+            // new item.
             try await probe.expect("get a", "value thrée")
             try await probe.expect("get b", "absent")
             try await provider.restart()
@@ -60,9 +61,10 @@
             _ = await probe.end()
         }
 
-        @Test func `of many sessions with KWallet none loses a write or reads noise`() async throws {
+        @Test func `no session with KWallet loses a write or reads a wrong value`() async throws {
             let provider = try await KWallet()
-            // About one session of a hundred has another key than ours, or is refused.
+            // In about one of a hundred sessions, KWallet derives another key than the library, or refuses the
+            // session.
             for number in 0..<300 {
                 let probe = try provider.probe()
                 #expect(try await probe.ask("put a \(number)").outcome == "applied untilPowerLoss")

@@ -3,34 +3,35 @@
     import TestSupport
     import Testing
 
-    /// What a program gets told in each state of each keyring, and how soon. Prints the table of `Docs/Reliability.md`.
+    /// The answers of a program in each state of each keyring, and how soon they come. Prints the table of
+    /// `Docs/Reliability.md`.
     @Suite(.alone, .serialized, .timeLimit(.minutes(10)), .tags(.keyring))
     struct StateTableTests {
-        @Test func `every state of gnome-keyring`() async throws {
+        @Test func `gnome-keyring answers as documented in every state`() async throws {
             let keeper = try await GnomeKeyring()
             try await StateTable(keeper).run { table in
                 try await table.lockedOther(makingCollection: { try keeper.keyring.createCollection("other") })
-                // It forgets a collection whose file is gone, until it is started again.
+                // gnome-keyring forgets a collection whose file is missing, until it is started again.
                 try await table.unwritable(
                     "data/keyrings", read: "unavailable unavailable", change: "failed unavailable notApplied", startsAgain: true)
             }
         }
 
-        @Test func `every state of KeePassXC`() async throws {
+        @Test func `KeePassXC answers as documented in every state`() async throws {
             try await StateTable(KeePassXC()).run { table in
                 table.cannot(StateTable.otherIsLocked, "a second database is opened in its window")
                 table.cannot(StateTable.folderIsGone, "it answers before it writes its file")
             }
         }
 
-        @Test func `every state of KWallet`() async throws {
+        @Test func `KWallet answers as documented in every state`() async throws {
             try await StateTable(KWallet()).run { table in
                 table.cannot(StateTable.otherIsLocked, "a second wallet asks for a password in a window")
                 table.cannot(StateTable.folderIsGone, "it answers before it writes its file")
             }
         }
 
-        @Test func `every state of pass_secret_service`() async throws {
+        @Test func `pass-secret-service answers as documented in every state`() async throws {
             let keeper = try await PassSecretService()
             try await StateTable(keeper).run { table in
                 try await table.lockedOther(makingCollection: { try keeper.keyring.createPlainCollection("other") })
@@ -39,7 +40,7 @@
         }
     }
 
-    /// Brings one keyring into each state, asks, ends the state, and asks again.
+    /// Brings one keyring into each state and makes calls during the state and after it.
     private final class StateTable {
         private let keeper: any Keeper
         private let probe: RunningProgram
@@ -119,7 +120,7 @@
             try await over()
         }
 
-        /// The session of the program that asks belongs to one that has ended.
+        /// The session of the test program belongs to a process of the keyring that has ended.
         private func restarted() async throws {
             try await keeper.settle()
             await keeper.kill()
@@ -143,7 +144,7 @@
         private func noDefault() async throws {
             let keyring = keeper.keyring
             let collection = try keyring.defaultCollection()
-            // Some refuse, which leaves it as well.
+            // Some keyrings refuse this, and then the default collection stays.
             try? keyring.setDefault("/")
             guard try keyring.defaultCollection() == "/" else {
                 cannot("no default collection", "SetAlias leaves the one there is")
@@ -170,7 +171,7 @@
             try await over()
         }
 
-        /// The folder is gone, and a file in its place, which keeps out root too.
+        /// A file replaces the folder. This prevents writes even by root.
         func unwritable(_ folder: String, read: String, change: String, startsAgain: Bool = false) async throws {
             let path = keeper.keyring.file(folder)
             try FileManager.default.moveItem(atPath: path, toPath: path + ".away")
@@ -195,7 +196,7 @@
             #expect(changed.outcome.hasPrefix(change), "\(keeper.name): \(name)")
         }
 
-        /// The first call after a state is answered as ever.
+        /// Requires that the first call after a state succeeds.
         private func over() async throws {
             let found = try await probe.ask("get a")
             print("| \(keeper.name) | … and over | \(found) | | |")

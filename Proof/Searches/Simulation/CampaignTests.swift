@@ -3,9 +3,10 @@ import Simulation
 import TestSupport
 import Testing
 
-/// The frame of the campaigns: see CONTRIBUTING, "Simulation". `Scripts/prove campaigns` runs seeds by the thousand.
+/// Tests of the frame of the campaigns (Proof/README.md, "Simulation"). `Scripts/prove campaigns` runs seeds by the
+/// thousand.
 @Suite(.serialized, .alone) struct CampaignTests {
-    @Test func `no run that broke a rule once breaks one again`() throws {
+    @Test func `no past failure breaks a rule again`() throws {
         let folder = try #require(Bundle.module.url(forResource: "PastFailures", withExtension: nil))
         try replay(MovingValues.self, in: folder.appending(path: "Values"), atLeast: 8)
         try replay(ReleaseWindows.self, in: folder.appending(path: "Windows"), atLeast: 1)
@@ -21,23 +22,23 @@ import Testing
 
     // MARK: A seed
 
-    @Test func `a seed gives the same run again`() throws { try repeats(MovingValues.self, 300) }
+    @Test func `a seed of moving values gives the same run each time`() throws { try repeats(MovingValues.self, 300) }
 
-    @Test func `a seed with records gives the same run again`() throws { try repeats(StoredRecords.self, 60) }
+    @Test func `a seed of records gives the same run each time`() throws { try repeats(StoredRecords.self, 60) }
 
-    @Test func `a seed with windows gives the same run again`() throws { try repeats(ReleaseWindows.self, 120) }
+    @Test func `a seed of release windows gives the same run each time`() throws { try repeats(ReleaseWindows.self, 120) }
 
     // MARK: Shrinking
 
-    @Test func `a run that breaks a rule is shrunk, and its description is complete`() throws {
+    @Test func `a failing run of moving values shrinks to a few calls and can be replayed`() throws {
         try shrinks(MovingValues.self, .noTombstone, to: 4)
     }
 
-    @Test func `a run with records that breaks a rule is shrunk, and its description is complete`() throws {
+    @Test func `a failing run of records shrinks to a few calls and can be replayed`() throws {
         try shrinks(StoredRecords.self, .noTombstone, to: 4)
     }
 
-    @Test func `a run with windows that breaks a rule is shrunk, and its description is complete`() throws {
+    @Test func `a failing run of release windows shrinks to a few calls and can be replayed`() throws {
         try shrinks(ReleaseWindows.self, .noTombstone, to: 4)
     }
 
@@ -57,14 +58,14 @@ import Testing
         #expect(digests.count == Int(count))
     }
 
-    /// - Parameter size: How many calls and accidents are left at most.
+    /// - Parameter size: The maximum number of calls and accidents in the shrunk plan.
     private func shrinks<S: Subject>(_ subject: S.Type, _ mutant: Mutant, to size: Int) throws {
         let violation = try #require(Series<S>(0..<2_000, mutant: mutant).run().violations.first)
         let shrunk = violation.campaign.shrunk(violation, mutant)
         #expect(shrunk.rule == violation.rule)
         #expect(shrunk.campaign.plan.size < violation.campaign.plan.size)
         #expect(shrunk.campaign.plan.size <= size, "\(shrunk)")
-        // It is the same run again, also when it has been written down and read in between.
+        // The shrunk run gives the same violation again, also after it was encoded and decoded.
         let read = try JSONDecoder().decode(Campaign<S>.self, from: try JSONEncoder().encode(shrunk.campaign))
         let again = #expect(throws: Campaign<S>.Violation.self) { try read.run(mutant) }
         #expect(again?.description == shrunk.description)

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The simulated stores keep the laws that real ones keep: without that, a campaign over them shows nothing.
+/// Tests that the simulated stores keep the laws of real stores. Otherwise a campaign on them would prove nothing.
 @Suite(.inTurn) struct SimulatedLawTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let law: BackendLaw
@@ -21,7 +21,7 @@ import Testing
     ]
 
     @Test(arguments: benches.flatMap { bench in BackendLaw.all.filter { $0.applies(to: bench) }.map { Case(law: $0, bench: bench) } })
-    func `every simulated store keeps every law that binds it`(_ pair: Case) async throws { try await pair.law.verify(on: pair.bench) }
+    func `every simulated store keeps every law that applies to it`(_ pair: Case) async throws { try await pair.law.verify(on: pair.bench) }
 }
 
 private struct WrongStore: Error {}
@@ -29,7 +29,7 @@ private struct WrongStore: Error {}
 private let worlds = Atomic(UInt64(0))
 
 extension LawBench {
-    /// The stores of the simulation: what a campaign finds over them counts only if they keep what real ones keep.
+    /// A bench for a store of the simulation.
     static func simulated(_ name: String, _ nature: SimulatedStore.Nature) -> LawBench {
         @Sendable func simulated(_ store: any StorageBackend) throws -> SimulatedStore {
             guard let store = store as? SimulatedStore else { throw WrongStore() }
@@ -44,7 +44,7 @@ extension LawBench {
             makeStore: {
                 let number = worlds.add(1, ordering: .relaxed).newValue
                 let world = Simulation(seed: number)
-                // The laws are tried on real threads; the simulated ones need a run.
+                // The laws run on real threads, because simulated ones exist only during a run.
                 return SimulatedStore("\(name) \(number)", nature, on: SimulatedDisk(world), of: SimulatedProcess("one"), .live)
             },
             reopen: { try simulated($0).relaunched() },

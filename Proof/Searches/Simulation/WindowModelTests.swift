@@ -2,11 +2,11 @@ import Simulation
 import TestSupport
 import Testing
 
-/// What the model of release windows allows and what it refuses, by the table of `Docs/Windows.md`.
+/// Tests of the model of release windows: which histories it allows and refuses, by the table of `Docs/Windows.md`.
 @Suite struct WindowModelTests {
     private typealias Action = WindowModel.Action
 
-    /// Whether actions can have come one after the other.
+    /// Whether the model allows the actions one after the other.
     private func explains(
         _ actions: [Action], policy: Policy = .destinationWins, isApart: Bool = false, value: String? = nil, older: String? = "val-#1"
     ) -> Bool {
@@ -24,18 +24,18 @@ import Testing
     private func writeOlder(_ text: String?) -> Action { .older(text, isAcknowledged: true, isBare: false, isRepeated: false) }
     private func read(_ text: String?) -> Action { .read(text, ends: false) }
     private let undisturbed = Action.inStep(ends: false, sweeps: false)
-    /// Nothing that knows the key's place runs, and then it does again.
+    /// A round in which no program knows the destination, and a round in which one does.
     private let off = Action.round(isActive: false)
     private let on = Action.round(isActive: true)
 
-    @Test func `rows 2 and 3: what is in the older place only is read, and nothing else`() {
+    @Test func `rows 2 and 3, a value that only the legacy location has is read`() {
         #expect(explains([read("val-#1")]))
         #expect(!explains([read(nil)]))
         #expect(explains([read(nil)], older: nil))
         #expect(!explains([.olderRead(nil)]))
     }
 
-    @Test func `rows 4 to 6: a mirror may be late, and after an undisturbed call it is there`() {
+    @Test func `rows 4 to 6, a mirror may be late, but is written after an undisturbed call`() {
         #expect(explains([set("val-#2"), .olderRead("val-#1"), read("val-#2"), .olderRead("val-#2")]))
         #expect(explains([set("val-#2"), undisturbed, .olderRead("val-#2")]))
         #expect(!explains([set("val-#2"), undisturbed, .olderRead("val-#1")]))
@@ -43,16 +43,16 @@ import Testing
         #expect(explains([set(nil), undisturbed, .olderRead(nil), read(nil)]))
     }
 
-    @Test func `row 7: what version 1 writes over the mirror is read next, and replaces it for good`() {
+    @Test func `row 7, a value that version 1 writes over the mirror is read next and replaces the old one`() {
         let begin = [set("val-#2"), undisturbed, writeOlder("val-#3")]
         #expect(explains(begin + [read("val-#3"), .end([3])]))
         #expect(!explains(begin + [read("val-#2")]))
         #expect(!explains(begin + [.settle(ends: false), read("val-#2")]))
-        // The same without a mirror, where the value was made of what was there.
+        // Without a mirror, the value was made from the legacy location, so version 1's write wins as well.
         #expect(!explains([read("val-#1"), off, writeOlder("val-#3"), on, read("val-#1")]))
     }
 
-    @Test func `row 8: what version 1 removes is gone, and in quarantine`() {
+    @Test func `row 8, a value that version 1 removes is absent and quarantined`() {
         let begin = [set("val-#2"), undisturbed, writeOlder(nil)]
         #expect(explains(begin + [read(nil), .end([2])]))
         #expect(!explains(begin + [read("val-#2")]))
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: Policy.allCases)
-    func `row 9: a sweep decides a conflict, and a read does not`(_ policy: Policy) {
+    func `row 9, a sweep decides a conflict, and a read does not`(_ policy: Policy) {
         let begin = [set("val-#2"), off, .olderRead("val-#1"), writeOlder("val-#3"), on]
         func explains(_ actions: [Action]) -> Bool { self.explains(begin + actions, policy: policy) }
         #expect(explains([read("val-#2"), .olderRead("val-#3"), read("val-#2")]))
@@ -73,21 +73,21 @@ import Testing
         if policy != .merge { #expect(!explains(swept + [read(winner), .end([5 - loser])])) }
     }
 
-    @Test func `a write that was not seen is not replaced`() {
+    @Test func `after a write that may not have seen the value of version 1, the written value is read`() {
         let begin = [set("val-#2"), undisturbed, writeOlder("val-#3"), .write("val-#4", isBlind: true, isAcknowledged: true, ends: false)]
-        // It was seen, or a sweep has to decide.
+        // The write replaced the value of version 1 knowingly, or a sweep must decide.
         #expect(explains(begin + [undisturbed, read("val-#4")]))
         #expect(explains(begin + [.settle(ends: false), read("val-#4"), .end([3, 4])]))
         #expect(!explains(begin + [read("val-#3")]))
     }
 
-    @Test func `in stores that commit a mark by itself, a write over an unmarked mirror is a conflict`() {
+    @Test func `in a store that commits marks separately, a write over an unmarked mirror is a conflict`() {
         let actions = [set("val-#2"), .olderRead("val-#2"), off, writeOlder("val-#3"), on, read("val-#2")]
         #expect(explains(actions, isApart: true))
         #expect(!explains(actions))
     }
 
-    @Test func `row 1: after the end, the older place is not read, and a sweep empties it`() {
+    @Test func `row 1, after the end of the window the legacy location is not read, and a sweep empties it`() {
         let begin = [set("val-#2"), undisturbed, .settle(ends: true), .inStep(ends: true, sweeps: true)]
         #expect(explains(begin + [.olderRead(nil), read("val-#2")]))
         #expect(!explains(begin + [.olderRead("val-#2")]))
@@ -98,16 +98,17 @@ import Testing
         #expect(!explains(late + [.settle(ends: false), .olderRead(nil), .end([2])]))
     }
 
-    @Test func `a power cut takes what was not acknowledged, and no more`() {
+    @Test func `a power cut loses only changes that were not acknowledged`() {
         #expect(explains([read("val-#1"), set("val-#2", isAcknowledged: false), read("val-#2"), .powerCut, on, read("val-#1")]))
         #expect(!explains([set("val-#2"), .powerCut, on, read("val-#1")]))
-        // A mirror may be undone: it is made again. It was there only because the value was durable.
+        // A power cut may undo a mirror, which is then written again. The mirror existed only because the value was
+        // durable.
         let mirrored = [set("val-#2", isAcknowledged: false), .olderRead("val-#2"), .powerCut]
         #expect(explains(mirrored + [.olderRead("val-#1"), on, read("val-#2")]))
         #expect(!explains(mirrored + [on, read("val-#1")]))
     }
 
-    @Test func `what a power cut brings back in the older place is no write of version 1`() {
+    @Test func `a legacy value that a power cut brings back is not a write of version 1`() {
         let begin = [read("val-#1"), set("val-#2"), .olderRead("val-#2"), .powerCut, .olderRead("val-#1"), on]
         #expect(explains(begin + [.settle(ends: false), read("val-#2")], policy: .sourceWins))
         #expect(!explains(begin + [.settle(ends: false), read("val-#1")], policy: .sourceWins))

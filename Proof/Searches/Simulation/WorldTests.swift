@@ -6,15 +6,15 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The simulated machine itself.
+/// Tests of the simulated machine.
 @Suite(.inTurn) struct WorldTests {
-    @Test func `a step that comes from another thread ends the run`() {
+    @Test func `a step added by another thread fails the run`() {
         let world = Simulation(seed: 1)
         let runtime = world.runtime("one")
         let failure = #expect(throws: Simulation.Failure.self) {
             try world.run {
                 _ = runtime.tasks.spawn { while !Task.isCancelled { await Task.yield() } }
-                // What a real timer or a real queue would do.
+                // A real timer or queue would resume the task in this way.
                 await withCheckedContinuation { continuation in
                     Thread.detachNewThread {
                         usleep(20_000)
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `who waits for what is not simulated is told`() {
+    @Test func `a run that waits for something that is not simulated fails`() {
         let failure = #expect(throws: Simulation.Failure.self) {
             try Simulation(seed: 1).run { await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in } }
         }
@@ -53,7 +53,7 @@ import Testing
         #expect(order.withLock(\.self) == ["now", "soon", "late"])
     }
 
-    @Test func `a call that waits on a stalled lane leaves at its deadline, and is never begun`() throws {
+    @Test func `a call that waits on a stalled lane times out at its deadline and never starts`() throws {
         let world = Simulation(seed: 4)
         let disk = SimulatedDisk(world)
         let store = SimulatedStore("list", .list, on: disk, of: SimulatedProcess("one"), world.runtime("one"))
@@ -73,7 +73,7 @@ import Testing
         #expect(probe == .absent)
     }
 
-    @Test func `a power cut leaves the first changes of a file, and of each slot of many files`() throws {
+    @Test func `a power cut keeps any number of the first changes of a slot`() throws {
         var kept: Set<Int> = []
         for seed in 0..<UInt64(200) {
             let world = Simulation(seed: seed)

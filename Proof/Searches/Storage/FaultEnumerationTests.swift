@@ -5,7 +5,8 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// Every operation of every store goes wrong once, in every way: nothing is lost, nothing comes back, and a few sweeps later all is in order.
+/// Tries every fault at every operation of every store. No value may be lost or come back, and a few sweeps must
+/// settle all keys.
 @Suite(.inTurn, .tags(.campaign)) struct FaultEnumerationTests {
     struct Fault: Sendable {
         let name: String
@@ -26,7 +27,7 @@ import Testing
         Fault(name: "out of reach from then on", fault: .unavailable, lasts: true),
     ]
 
-    @Test(arguments: FaultScenario.all) func `every operation goes wrong in every way, and nothing is lost`(
+    @Test(arguments: FaultScenario.all) func `a fault at any operation loses no value`(
         scenario: FaultScenario
     ) async throws {
         var cases = 0
@@ -44,7 +45,7 @@ import Testing
         print("faults: \(scenario): \(cases) cases")
     }
 
-    /// How many operations of a store the action takes when nothing goes wrong.
+    /// How many operations of a store the action needs without a fault.
     private func count(_ scenario: FaultScenario, _ store: StorageDomain) async throws -> Int {
         let machine = TestMachine()
         try await scenario.prepare(machine)
@@ -105,7 +106,7 @@ import Testing
         }
     }
 
-    /// Sweeps until there is nothing left to do: at most twice, and once more to see that it stays so.
+    /// Requires that two sweeps finish, and that a third one changes nothing.
     private func settle(_ router: StorageRouter, _ scenario: FaultScenario, _ place: String) async throws {
         try await router.registerCatalog(TestCatalog(scenario.keys))
         let first = await router.sweep()

@@ -3,38 +3,38 @@ import Foundation
 import LocalData
 import LocalDataTesting
 
-/// One thing that a program does while something goes wrong, and what must be true afterwards.
+/// A call of a program during which a store fails, and what must be true afterwards.
 struct FaultScenario: Sendable, CustomStringConvertible {
-    /// What the program was told about its change.
+    /// The outcome that the program got for its change.
     enum Answer: Hashable, Sendable {
         case applied, notApplied, unknown
     }
 
     let description: String
-    /// Every store that the action touches: in each, every operation is made to go wrong.
+    /// Every store that the action uses. Each operation of each store gets every fault.
     let stores: [StorageDomain]
-    /// The keys that a sweep visits.
+    /// The keys that a sweep settles.
     let keys: [AnyStorageKey]
-    /// How the machine is before.
+    /// Brings the machine into the state before the action.
     let prepare: @Sendable (TestMachine) async throws -> Void
-    /// What the program does.
+    /// The call of the program.
     let act: @Sendable (StorageRouter) async throws -> Void
-    /// The value, as text, as the program reads it.
+    /// Reads the value as a text.
     let read: @Sendable (StorageRouter) async throws -> String?
-    /// What the value may be in the end, by the answer.
+    /// The values that are allowed at the end, for each answer.
     let outcomes: @Sendable (Answer) -> Set<String?>
-    /// What a read may show before the sweep, besides the outcomes: the state before an unfinished change of policy.
+    /// Further values that are allowed before the sweep, because a conflict is not resolved yet.
     var alsoBeforeSweep: Set<String?> = []
-    /// Values that nobody saw: they must be in quarantine in the end, whatever happened.
+    /// Values that no user reviewed. They must be in quarantine at the end, after any fault.
     var quarantined: Set<String> = []
     /// Values of which the quarantine may hold a copy.
     var mayBeQuarantined: Set<String> = []
-    /// Older places: empty in the end.
+    /// The legacy locations, which must be empty at the end.
     let older: [StorageKey<String>]
 }
 
 extension FaultScenario {
-    /// A change of the value that replaces "old" by something else.
+    /// A change that replaces the value "old" by another value.
     private static func change(
         _ description: String, _ key: StorageKey<String> = Places.key, stores: [StorageDomain] = [Places.legacy, Places.modern],
         older: [StorageKey<String>] = [Places.source], to new: String?, _ act: @escaping @Sendable (StorageRouter) async throws -> Void
@@ -49,11 +49,12 @@ extension FaultScenario {
                 case .unknown: [new, "old"]
                 }
             },
-            // An older place that could not be read when the value was replaced is a conflict later.
+            // A legacy location that could not be read when the value was replaced is a conflict later.
             mayBeQuarantined: new == "old" ? [] : ["old"], older: older)
     }
 
-    /// A conflict: the place holds "mine", moved there before, and an old program has written "theirs" since.
+    /// A conflict. "mine" was moved to the destination, and later an old program wrote "theirs" to the legacy
+    /// location.
     private static func conflict(
         _ description: String, _ policy: ConflictPolicy<String>, result: String?, quarantined: Set<String>, mayBe: Set<String> = [],
         isRemoved: Bool = false
@@ -114,7 +115,7 @@ extension FaultScenario {
 
     private static let document = textKey("document", .encryptedSQLite(database: "d"))
 
-    /// The value is changed while it waits to move from a property list into a database.
+    /// The value is changed before it has moved from a property list into a database.
     private static let intoDatabase = change(
         "into a database: update", document.moved(from: Places.source), stores: [Places.legacy, document.domain], to: "old+"
     ) { try await $0.update(document.moved(from: Places.source)) { $0 = ($0 ?? "") + "+" } }
@@ -136,7 +137,7 @@ extension FaultScenario {
                 description: description, stores: scenario.stores, keys: scenario.keys,
                 prepare: { machine in
                     machine.seedUserDefaults(["old": .string("old")], suite: "a")
-                    // An old program has written the same value again.
+                    // An old program writes the same value again.
                     _ = try await machine.launch().get(Places.third)
                     machine.seedUserDefaults(["old": .string("old")], suite: "a")
                 }, act: act, read: scenario.read, outcomes: scenario.outcomes, mayBeQuarantined: scenario.mayBeQuarantined,
@@ -145,7 +146,7 @@ extension FaultScenario {
         return scenario
     }
 
-    /// A new shape in place: nothing is deleted and nothing is quarantined.
+    /// A value gets another type in the same slot. Nothing is deleted or quarantined.
     private static let inPlace: FaultScenario = {
         let before = testKey("size", Places.modern, of: Int.self)
         let after = testKey("size", Places.modern, of: [String: Int].self)
@@ -179,7 +180,7 @@ extension FaultScenario {
         quarantined: ["torn bytes"],
         older: [Places.source])
 
-    /// A value that is plain in its own slot is sealed there.
+    /// A plaintext value is sealed in its slot.
     private static let policyChange: FaultScenario = {
         let plain = textKey("old", Places.legacy, .none)
         let sealed = textKey("old", Places.legacy, .encrypted)

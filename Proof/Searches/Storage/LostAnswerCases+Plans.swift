@@ -21,14 +21,14 @@ struct LostPerson: StoredEntity {
 extension LostAnswerCase {
     // MARK: References
 
-    /// A person as an older program stored it, with another person in its midst.
+    /// A person as an older program stored it, with the friend inside the record.
     private struct OldPerson: Codable, Sendable {
         struct Friend: Codable, Sendable { var id: String }
         var id: String
         var friend: Friend
     }
 
-    /// A case of a person, and of one that it refers to.
+    /// A case of a person that refers to another one.
     private static func people(
         _ description: String, evolving chain: TypedEvolution<LostPerson>? = nil,
         prepare: @escaping @Sendable (StorageRouter) async throws -> Void = { _ in },
@@ -46,7 +46,7 @@ extension LostAnswerCase {
         }
     }
 
-    /// A value in the older store that refers to a person.
+    /// A key of the legacy store whose value refers to a person.
     private static var holder: StorageKey<LostPerson> {
         StorageKey(name: "holder", domain: LostAnswerMachine.older, owner: "Tests", description: "Refers to a person")
     }
@@ -74,11 +74,11 @@ extension LostAnswerCase {
 
     // MARK: Plans
 
-    /// A case of a plan, over an entity of two records with a text.
+    /// A case of a plan for an entity with two records.
     /// - Parameters:
-    ///   - older: Whether the entity is in the older store.
-    ///   - to: The collection that the plan makes of it; nil for none.
-    ///   - keeps: Whether the program still has the entity.
+    ///   - older: Whether the entity is in the legacy store.
+    ///   - to: The collection that the plan makes from the entity; nil for none.
+    ///   - keeps: Whether the program still declares the entity.
     ///   - chain: The plan for the entity's domain.
     private static func plan(
         _ description: String, older: Bool = false, to: String?, version: Int = 1, keeps: Bool = false,
@@ -152,8 +152,8 @@ extension LostAnswerCase {
     ]
 }
 
-/// A document with an id: `record` is a method of the cases.
+/// Creates a document with an id. Within a case, `record` would be another method.
 private func document(_ id: String) -> StoredDocument { record(id) }
 
-/// A document with an id and a text.
+/// Creates a document with an id and a text.
 private func oldDocument(_ id: String) -> StoredDocument { record(id, ["text": "old"]) }

@@ -3,7 +3,7 @@ import LocalDataBackup
 import LocalDataTesting
 import MemoryBackend
 
-/// Values that two releases of a program share, and what is done for the stores themselves.
+/// Cases of values that two releases of a program share, and of the upkeep of stores.
 extension LostAnswerCase {
     // MARK: Release windows
 
@@ -11,13 +11,13 @@ extension LostAnswerCase {
         keys.bare.moved(from: keys.old, keeping: .untilReleased, options: MigrationOptions(keepsWeakerCopy: true))
     }
 
-    /// A value that is in both places, and that an older program has changed since.
+    /// Writes a value to both locations, then changes the legacy one with an older program.
     private static func changedByOlder(_ machine: LostAnswerMachine, _ keys: Keys) async throws {
         try await machine.launch().router.set("new", for: window(keys))
         try await machine.launch().router.set("of the older release", for: keys.old)
     }
 
-    /// A value that is in both places, and that an older program has removed since.
+    /// Writes a value to both locations, then removes the legacy one with an older program.
     private static func removedByOlder(_ machine: LostAnswerMachine, _ keys: Keys) async throws {
         try await machine.launch().router.set("new", for: window(keys))
         try await machine.launch().router.remove(keys.old)

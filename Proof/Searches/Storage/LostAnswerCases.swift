@@ -5,13 +5,13 @@ import Testing
 
 /// One way to write through a router, and the slots that it may change.
 struct LostAnswerCase: Sendable, CustomTestStringConvertible, CustomStringConvertible {
-    /// What happens, with the destination in a certain domain.
+    /// A case with its destination in a certain domain.
     struct Scene: Sendable {
         let destination: StorageDomain
         let watched: [ObservedSlot]
-        /// What other processes did before.
+        /// The work of other processes before the case.
         let prepare: @Sendable (LostAnswerMachine) async throws -> Void
-        /// What the observed process does.
+        /// The work of the observed process.
         let act: @Sendable (StorageRouter) async throws -> Void
     }
 
@@ -19,13 +19,13 @@ struct LostAnswerCase: Sendable, CustomTestStringConvertible, CustomStringConver
     let scene: @Sendable (StorageDomain) -> Scene
     /// Whether an observed slot changes only in a store that commits several changes at once.
     var needsAtomicCommits = false
-    /// This case, only for stores that commit several changes at once.
+    /// A copy of this case, only for stores that commit several changes at once.
     var withAtomicCommits: LostAnswerCase { LostAnswerCase(description: description, scene: scene, needsAtomicCommits: true) }
     var testDescription: String { description }
 
     static let all = values + migrations + conflicts + shapes + records + references + plans + windows + upkeep
 
-    /// A case of single values: `new`, and `old` and `second` in an older store.
+    /// A case of single values: `new` in the destination, and `old` and `second` in a legacy store.
     static func value(
         _ description: String, older: Bool = false, second: Bool = false,
         prepare: @escaping @Sendable (LostAnswerMachine, Keys) async throws -> Void = { _, _ in },
@@ -89,7 +89,7 @@ struct LostAnswerCase: Sendable, CustomTestStringConvertible, CustomStringConver
                 act: { router in
                     try await router.batch { batch in
                         try batch.set(LostNote("a"), in: first)
-                        // A keyring has no commit of several changes.
+                        // A keyring cannot commit several changes at once.
                         if domain.kind != .keychain { batch.remove("b", in: second) }
                     }
                 })
@@ -124,7 +124,7 @@ struct LostAnswerCase: Sendable, CustomTestStringConvertible, CustomStringConver
         },
     ]
 
-    /// A conflict: the value was moved, and an older program has written another one since.
+    /// A conflict: the value was moved, and then an older program wrote another one to the legacy location.
     private static func conflict(_ description: String, _ policy: ConflictPolicy<String>) -> LostAnswerCase {
         value("a conflict that a sweep resolves: \(description)", older: true) { machine, keys in
             try await machine.launch().router.set("mine", for: keys.old)
@@ -144,7 +144,7 @@ struct LostAnswerCase: Sendable, CustomTestStringConvertible, CustomStringConver
 
     private static let chain = Evolution.from(version: 1).to { $0.rename("name", to: "text") }.decoding(LostNote.self)
 
-    /// A case of one value that was stored in an older shape.
+    /// A case of one value that was stored with an older schema.
     private static func shape(
         _ description: String, _ chain: TypedEvolution<LostNote> = chain, isRead: Bool = false,
         act: @escaping @Sendable (StorageRouter, StorageKey<LostNote>) async throws -> Void
@@ -187,7 +187,7 @@ struct LostAnswerCase: Sendable, CustomTestStringConvertible, CustomStringConver
         ObservedSlot(collection.key(id), in: collection.name, mark: LostNote(id, "mark"))
     }
 
-    /// A case of two records of the collection "notes" that come from somewhere else.
+    /// A case of two records of the collection "notes" that come from another collection.
     private static func bulk(
         _ description: String, watchesOld: Bool = true,
         prepare: @escaping @Sendable (StorageRouter, _ old: StorageCollection<LostNote>) async throws -> Void = {
@@ -207,7 +207,7 @@ struct LostAnswerCase: Sendable, CustomTestStringConvertible, CustomStringConver
         }
     }
 
-    /// A case of two records that were stored in an older shape, or under an older type's tag.
+    /// A case of two records that were stored with an older schema, or with the tag of an older type.
     private static func stored(
         _ description: String, typeTag: String = "Note", isRead: Bool = false,
         act: @escaping @Sendable (StorageRouter, StorageCollection<LostNote>) async throws -> Void
@@ -257,7 +257,7 @@ struct LostAnswerCase: Sendable, CustomTestStringConvertible, CustomStringConver
 }
 
 extension StorageRouter {
-    /// Stores records one by one: not every store commits several at once.
+    /// Stores records one by one, because not every store commits several at once.
     func setEach<Record>(_ records: [Record], in collection: StorageCollection<Record>) async throws {
         for record in records { try await set(record, in: collection) }
     }

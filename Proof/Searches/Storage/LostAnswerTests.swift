@@ -8,9 +8,10 @@ import Testing
 
 @testable import LocalData
 
-/// Every verb that writes, with the answer of each of its writes lost: an observer of a slot that was changed all the same learns the new value.
+/// Tests every verb that writes, with the answer of each of its writes lost. If the slot changed anyway, its observer
+/// must get the new value.
 @Suite(.inTurn) struct LostAnswerTests {
-    /// Where the values end up: a store that commits several changes at once, and one that does not.
+    /// The stores of the destinations: one commits several changes at once, the other does not.
     private static let destinations: [StorageDomain] = [.encryptedSQLite(database: "place"), .keychain(service: "place")]
 
     @Test(.timeLimit(.minutes(10)), arguments: LostAnswerCase.all, destinations)
@@ -33,7 +34,7 @@ import Testing
         }
     }
 
-    /// How a caller learns that it does not know.
+    /// How a lost answer is reported.
     private enum Loss: String, CaseIterable {
         case thrown = "whose call threw"
         case told = "whose results were failures"
@@ -48,7 +49,7 @@ import Testing
         var missed: [String] = []
     }
 
-    /// Carries a scene out on a machine of its own.
+    /// Runs a scene on a new machine.
     /// - Parameter lost: The write whose answer is lost, and how; nil for none.
     private func run(
         _ scene: LostAnswerCase.Scene, losing lost: (number: Int, loss: Loss)?, in store: StorageDomain
@@ -74,7 +75,7 @@ import Testing
         var outcome = Outcome()
         outcome.writes = faulty.log.dropFirst(logged).count { $0.kind == .apply }
         let after = try await machine.revisions(scene.watched)
-        // Ends each sequence after what its observer was told.
+        // Ends each sequence after the values that its observer already got.
         router.env.hub.close()
         for (index, slot) in scene.watched.enumerated() where before[index] != after[index] {
             outcome.changed += 1
@@ -88,27 +89,27 @@ import Testing
     }
 }
 
-/// A machine whose stores report no changes of other processes: an observer learns only what its own process tells it.
+/// A machine whose stores do not report changes of other processes. An observer notices only changes of its process.
 final class LostAnswerMachine: Sendable {
-    /// Where values used to be.
+    /// The legacy store.
     static let older = StorageDomain.userDefaults(suite: "older")
 
     /// The clock of every process.
     let clock = TestClock()
     private let base = StorageConfiguration.inMemory()
     private let media: [StorageDomain: MemoryMedium]
-    /// Where the library keeps its own keys.
+    /// The store of the library's own keys.
     private let ownKeys = MemoryMedium()
 
     init(_ domains: [StorageDomain]) {
         media = Dictionary(domains.map { ($0, MemoryMedium()) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// What the stores of a domain keep their slots in.
+    /// The content of the stores of a domain.
     func medium(of domain: StorageDomain) -> MemoryMedium { media[domain] ?? MemoryMedium() }
 
     /// Starts another process.
-    /// - Parameter tellsLossInResults: Whether a lost answer is a failure of each mutation, and not of the call.
+    /// - Parameter tellsLossInResults: Whether a lost answer is a failure of each mutation instead of the call.
     func launch(tellsLossInResults: Bool = false) -> (router: StorageRouter, stores: [StorageDomain: FaultingBackend]) {
         var configuration = base
         configuration.use(clock)
@@ -124,14 +125,14 @@ final class LostAnswerMachine: Sendable {
         return (StorageRouter(configuration: configuration), stores)
     }
 
-    /// Lets the lifetimes of values end, and enough time pass that the next sweep purges them.
+    /// Lets the lifetimes of values end, and waits long enough that the next sweep purges them.
     func expire(_ keys: [AnyStorageKey]) async {
         clock.advance(by: .seconds(61))
         await launch().router.sweep(TestCatalog(keys))
         clock.pass(.seconds(86_400))
     }
 
-    /// The revision of each slot; nil where it is empty.
+    /// The revision of each slot; nil if the slot is empty.
     func revisions(_ slots: [ObservedSlot]) async throws -> [StorageRevision?] {
         var revisions: [StorageRevision?] = []
         for slot in slots {
@@ -142,7 +143,7 @@ final class LostAnswerMachine: Sendable {
     }
 }
 
-/// A backend that does not tell of changes by others.
+/// A backend that does not report changes by other processes.
 private struct UnobservableBackend: WrappingBackend {
     let base: any StorageBackend
     let tellsLossInResults: Bool
@@ -160,11 +161,11 @@ struct ObservedSlot: Sendable {
     let name: String
     let domain: StorageDomain
     let address: StorageAddress
-    /// Stores a value that any change replaces.
+    /// Stores a value that differs from every value of a case.
     let mark: @Sendable (StorageRouter) async throws -> Void
-    /// The value, as text.
+    /// Reads the value as a text.
     let read: @Sendable (StorageRouter) async throws -> String
-    /// Begins a sequence of the values, and gives its next one, as text, with each call; nil at its end.
+    /// Starts a sequence of the values. Each call returns its next value as a text; nil at its end.
     let observe: @Sendable (StorageRouter) -> () async throws -> String?
 
     /// - Parameters:

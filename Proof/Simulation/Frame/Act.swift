@@ -3,7 +3,7 @@ import LocalData
 import Synchronization
 import TestSupport
 
-/// The course of a run.
+/// Carries out the plan of one campaign run on a simulated machine.
 package struct Act<S: Subject>: Sendable {
     let campaign: Campaign<S>
     let machine: Machine<S>
@@ -14,39 +14,41 @@ package struct Act<S: Subject>: Sendable {
     }
 }
 
-/// What a subject's programs are in a run, and what can be done to them.
+/// Starts and drives the programs of a subject during a run.
 protocol Stage<S>: Sendable {
     associatedtype S: Subject
     associatedtype Running: RunningProgram
     typealias Program = S.Plan.Program
 
     var machine: Machine<S> { get }
-    /// What accidents happen to.
+    /// The stores that accidents happen to.
     var media: [String] { get }
 
     /// Starts a program of a round.
     func launch(_ name: String, _ program: Program) async -> Running
-    /// Whether a program is of an earlier version than the newest.
+    /// Whether a program has an earlier version than the newest one.
     func isOlder(_ program: Program) -> Bool
     /// Makes a call of a program.
     func make(_ call: Call<Program.Verb>, of running: Running, _ turn: Turn) async
     /// Starts the observers of a program, if it has any.
+    ///
+    /// - Returns: Checks that run at the end of the round.
     func watch(_ running: Running) -> [@Sendable (Act<S>) async throws -> Void]
-    /// A program that does not use LocalData changes an older place.
+    /// Changes a legacy location as a program that does not use LocalData would.
     /// - Parameter number: The number of the text that it writes.
     func change(_ key: Int, _ place: Int, removes: Bool, number: Int)
 }
 
-/// Which call of a run it is.
+/// Identifies one call of a run.
 struct Turn: Sendable {
-    /// The program, the caller, and the call's position.
+    /// The program, the caller and the position of the call, as in `p0.1.0.1`.
     let name: String
     let position: Int
-    /// The number of the first text that it writes.
+    /// The number of the first text that the call writes.
     let first: Int
 }
 
-/// A program that runs.
+/// A program that is running in a round.
 protocol RunningProgram: Sendable {
     var process: SimulatedProcess { get }
 }
@@ -57,14 +59,14 @@ extension Stage {
 }
 
 extension Act {
-    /// The rounds of the plan, and then nothing is wrong any more.
+    /// Runs every round of the plan, then ends all troubles of the stores.
     func live(on stage: some Stage<S>) async throws {
         for (number, round) in plan.rounds.enumerated() { try await live(round, number, stage) }
         machine.world.setHaste(0)
         machine.weather.calm()
     }
 
-    /// Programs at once, until their callers are done or they have ended.
+    /// Runs the programs of a round until their callers have returned or their processes have ended.
     private func live<On: Stage<S>>(_ round: Round<S.Plan.Program>, _ number: Int, _ stage: On) async throws {
         let world = machine.world
         var running: [On.Running] = []
@@ -108,7 +110,7 @@ extension Act {
         report.rows.map { "\($0.key): \($0.state) \($0.errorCode?.name ?? "") \($0.message ?? "") \($0.residue)" }.joined(separator: "; ")
     }
 
-    /// Whether one order of the calls explains a history.
+    /// Throws a violation unless some order of the calls explains the history.
     func judge<Model>(_ history: CallHistory<Model>, from begin: Model, of what: String) throws {
         guard history.calls.count <= 64 else { throw violation(.world, "\(history.calls.count) calls are too many for the search") }
         guard history.isLinearizable(from: begin) else {
@@ -116,7 +118,7 @@ extension Act {
         }
     }
 
-    /// What is kept in quarantine.
+    /// The contents of all quarantined values.
     func quarantine(_ router: StorageRouter) async throws -> [[UInt8]] {
         var kept: [[UInt8]] = []
         do {
@@ -126,7 +128,7 @@ extension Act {
     }
 }
 
-/// What goes wrong in a round, when its step has come.
+/// Lets the accidents of a round happen once the round has taken enough steps.
 private final class Accidents<On: Stage>: Sendable {
     private let stage: On
     private let running: [On.Running]

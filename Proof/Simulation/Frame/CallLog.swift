@@ -1,18 +1,19 @@
 import LocalData
 import Synchronization
 
-/// What callers and other programs did to each key or record, what they were told, and when.
+/// Records what callers and other programs did to each key or record, the answers that they got, and the times.
 package final class CallLog<Deed: CampaignDeed>: Sendable {
     struct Entry: Sendable {
-        /// Which key or record; -1 for all.
+        /// The number of the key or record; -1 for a change of all of them.
         let key: Int
         var deed: Deed
-        /// The version of the program.
+        /// The version of the program that made the call.
         let program: Int
         let begin: Int
-        /// The earliest and the latest that the wall clock may have said meanwhile.
+        /// The earliest time that the wall clock may have shown during the call; `wallEnd` is the latest.
         var wallBegin: Double
-        /// Nil while it may still happen, or have happened, or not.
+        /// The time at which the call ended. It is nil if the outcome is unknown: the change may have been made, may
+        /// still be made, or may never be made.
         var end: Int?
         var wallEnd: Double?
         fileprivate var latest: Double
@@ -27,7 +28,7 @@ package final class CallLog<Deed: CampaignDeed>: Sendable {
 
     private struct State {
         var clock = 0
-        /// When everything that ran in a round was over.
+        /// The time at which each round ended.
         var roundEnds: [Int] = []
         var entries: [Int: Entry] = [:]
         var ever = 0
@@ -59,7 +60,7 @@ package final class CallLog<Deed: CampaignDeed>: Sendable {
     private let state = Mutex(State())
     private let world: Simulation
 
-    /// Sets the wall clock: calls that are under way see the old time or the new one.
+    /// Sets the wall clock. A call that is in progress may see the old time or the new one.
     func setClock(wrongBy error: Int) {
         let before = world.wallSeconds
         world.setClock(wrongBy: error)
@@ -77,21 +78,21 @@ package final class CallLog<Deed: CampaignDeed>: Sendable {
 
     var entries: [Entry] { state.withLock { $0.entries.sorted { $0.key < $1.key }.map(\.value) } }
     var lines: [String] { state.withLock(\.lines) }
-    /// How often calls ended how.
+    /// How often calls of each kind ended in each way.
     var counts: [String: Int] { state.withLock(\.counts) }
-    /// The first message that told a value.
+    /// The first message that contained a value.
     var leak: String? { state.withLock(\.leak) }
     var roundEnds: [Int] { state.withLock(\.roundEnds) }
     /// How many power cuts there were.
     var powerCuts: Int { entries.count { $0.deed.isPowerCut && $0.end != nil } }
 
-    /// Writes something down that is no call.
+    /// Adds a line to the history that is not a call.
     func note(_ text: String) {
         state.withLock { $0.lines.append("\($0.clock): \(text)") }
         world.note(text.utf8.count, text)
     }
 
-    /// From here on, nothing goes on that was begun before.
+    /// Ends a round: nothing that began before this moment continues after it.
     func endRound() {
         state.withLock { state in
             state.clock += 1
@@ -99,13 +100,13 @@ package final class CallLog<Deed: CampaignDeed>: Sendable {
         }
     }
 
-    /// Looks for values in what people will read.
+    /// Checks a message for values. Errors and logs must not contain any.
     func check(message: String) {
         guard message.contains(Marks.value) else { return }
         state.withLock { $0.leak = $0.leak ?? message }
     }
 
-    /// Something that happened at one moment.
+    /// Adds an event that happened at one moment.
     func add(_ key: Int, _ deed: Deed, by program: Int = 0, _ text: String) {
         let wall = world.wallSeconds
         state.withLock { state in
@@ -118,8 +119,8 @@ package final class CallLog<Deed: CampaignDeed>: Sendable {
         world.note(key, text)
     }
 
-    /// A call of one or several keys begins.
-    /// - Parameter deeds: What may have happened if it never ends.
+    /// Records that a call of one or several keys begins.
+    /// - Parameter deeds: The changes that may have been made if the call never ends.
     func begin(_ deeds: [(key: Int, deed: Deed)], by program: Int = 0, _ text: String) -> [Int] {
         let wall = world.wallSeconds
         return state.withLock { state in

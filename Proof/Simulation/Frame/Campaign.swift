@@ -1,7 +1,7 @@
 package import Foundation
 import Synchronization
 
-/// A rule that every run keeps, as the list of invariants names it.
+/// A rule that every run must keep. I1 to I7 are invariants of `Docs/Design.md`.
 package enum Rule: String, Sendable, Codable {
     case order = "one order of the calls explains what was seen (I1-I4)"
     case twice = "sweeping again changes nothing (I5)"
@@ -13,30 +13,31 @@ package enum Rule: String, Sendable, Codable {
     case world = "the run ends, and nothing real gets in"
 }
 
-/// A run: a plan, and a seed that says in which order ready steps are taken.
+/// A run: a plan, and a seed that chooses the order in which ready steps are taken.
 ///
-/// What every caller saw is one history for each key or record; one order of the calls must explain it. In the end, with everything in reach, a few sweeps finish, older
-/// places are empty, and whatever was displaced without a call is still somewhere.
+/// The answers of all callers form one history for each key or record. One order of the calls must explain it. At the
+/// end, when every store can be reached, a few sweeps must finish and leave the legacy locations empty. Every value
+/// that was displaced without a call must still be stored.
 package struct Campaign<S: Subject>: Sendable, Codable, Hashable {
     /// A rule that a run broke.
     package struct Violation: Error, CustomStringConvertible {
         package let rule: Rule
         package let what: String
         package let campaign: Campaign
-        /// What callers did and were told.
+        /// The calls that were made, and their answers.
         package let history: [String]
-        /// What was done step by step, if it was to be written down.
+        /// The steps of the run; empty unless the run was traced.
         package let trace: [String]
         package var description: String {
             "seed \(campaign.seed), \(campaign.plan.kind): \(rule.rawValue): \(what)\n\(campaign.plan.text)\n\(history.joined(separator: "\n"))"
         }
     }
 
-    /// What a run came to.
+    /// The result of a run that broke no rule.
     package struct Outcome: Sendable {
         package let digest: UInt64
         package let steps: Int
-        /// How often calls ended how.
+        /// How often calls of each kind ended in each way.
         package let counts: [String: Int]
         package let coverage: Coverage<S>
         package let history: [String]
@@ -46,14 +47,14 @@ package struct Campaign<S: Subject>: Sendable, Codable, Hashable {
     package var seed: UInt64
     package var plan: S.Plan
 
-    /// The run that follows from a seed.
+    /// Creates the run that follows from a seed.
     package init(seed: UInt64, kind: S.Kind? = nil) {
         self.seed = seed
         plan = S.Plan(seed: seed, kind: kind)
     }
 
-    /// Runs it.
-    /// - Parameter mutant: The part of the protocol that is taken away.
+    /// Carries out the run.
+    /// - Parameter mutant: The part of the protocol that is switched off.
     /// - Throws: ``Violation``.
     package func run(_ mutant: Mutant? = nil, isTraced: Bool = false) throws(Violation) -> Outcome {
         Mutant.activate(mutant)
@@ -69,16 +70,16 @@ package struct Campaign<S: Subject>: Sendable, Codable, Hashable {
         } catch let violation as Violation {
             result = .failure(violation)
         } catch { result = .failure(act.violation(.world, "\(error)")) }
-        // The result is complete: what the tasks do while they unwind changes nothing in it.
+        // The result is complete, so what the tasks do while they unwind does not change it.
         let left = machine.unwind()
         let outcome = try result.get()
         if left > 0 { throw act.violation(.world, "\(left) programs stay in memory after the run") }
         return outcome
     }
 
-    /// A shorter run that breaks the same rule: calls, programs and accidents that do not matter are left out.
+    /// Finds a shorter run that breaks the same rule, by leaving out calls, programs and accidents one at a time.
     /// - Parameters:
-    ///   - mutant: The part of the protocol that is taken away.
+    ///   - mutant: The part of the protocol that is switched off.
     ///   - tries: How many orders of the steps are tried for each shorter plan.
     package func shrunk(_ violation: Violation, _ mutant: Mutant? = nil, tries: UInt64 = 6) -> Violation {
         for plan in violation.campaign.plan.shorter {
@@ -99,20 +100,20 @@ package struct Campaign<S: Subject>: Sendable, Codable, Hashable {
     }
 }
 
-/// A run that is kept, because it broke a rule once.
+/// A run that broke a rule once, stored as a regression test.
 package struct PastFailure<S: Subject>: Codable, Sendable {
-    /// What was wrong.
+    /// A description of the failure.
     package var note: String
-    /// The rule that it broke then.
+    /// The rule that the run broke.
     package var rule: Rule
     package var campaign: Campaign<S>
 
-    /// Keeps a run.
+    /// Stores the run of a violation.
     package init(_ violation: Campaign<S>.Violation, note: String) {
         (self.note, rule, campaign) = (note, violation.rule, violation.campaign)
     }
 
-    /// The runs that are kept in a folder, by the names of their files.
+    /// Loads the stored runs of a folder, sorted by file name.
     package static func all(in folder: URL) throws -> [(name: String, failure: PastFailure)] {
         let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
         return try files.sorted { $0.lastPathComponent < $1.lastPathComponent }.map {
@@ -120,7 +121,10 @@ package struct PastFailure<S: Subject>: Codable, Sendable {
         }
     }
 
-    /// Runs it again, in several orders of its steps: the plan is what matters, and a seed gives another order as soon as the code changes.
+    /// Runs the plan again, in several orders of its steps.
+    ///
+    /// The plan reproduces the failure, not the seed: a seed gives another order of steps as soon as the code
+    /// changes.
     /// - Returns: The first violation.
     package func again(orders: UInt64 = 20) -> Campaign<S>.Violation? {
         for seed in [campaign.seed] + (0..<orders) {

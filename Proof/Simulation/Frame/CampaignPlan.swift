@@ -1,6 +1,7 @@
-/// What is to happen in a run, but for the order in which ready steps are taken: who starts, what they call, and what goes wrong when.
+/// The events of a run: which programs start, what they call, and what goes wrong when.
 ///
-/// A plan follows from a seed. A shorter plan that breaks the same rule is easier to read: see ``Campaign/shrunk(_:_:tries:)``.
+/// A plan follows from a seed. It does not contain the order in which ready steps are taken. A shorter plan that
+/// breaks the same rule is easier to read: see ``Campaign/shrunk(_:_:tries:)``.
 package protocol CampaignPlan: Codable, Hashable, Sendable {
     associatedtype Kind: Label
     associatedtype Program: CampaignProgram
@@ -9,48 +10,48 @@ package protocol CampaignPlan: Codable, Hashable, Sendable {
     /// See ``Simulation/setHaste(_:)``.
     var haste: Int { get set }
     var rounds: [Round<Program>] { get set }
-    /// The beginning, in words.
+    /// A description of the initial state.
     var head: String { get }
-    /// The changes that make the beginning simpler.
+    /// Changes that make the initial state simpler.
     var simplifications: [(inout Self) -> Void] { get }
 
-    /// The plan that follows from a seed.
-    /// - Parameter kind: The kind; drawn when nil.
+    /// Creates the plan that follows from a seed.
+    /// - Parameter kind: The kind; drawn from the seed if nil.
     init(seed: UInt64, kind: Kind?)
 }
 
 /// A program that runs in a round.
 package protocol CampaignProgram: Codable, Hashable, Sendable {
     associatedtype Verb: Label
-    /// What each of its callers calls, in order.
+    /// The calls of each caller, in order.
     var callers: [[Call<Verb>]] { get set }
-    /// What tells it from others, in words.
+    /// A short text that distinguishes the program from others in the printed plan.
     var note: String { get }
-    /// The same program without what may not matter.
+    /// A copy of the program without properties that a failure may not need.
     var simpler: Self { get }
 }
 
 /// A call of a program.
 package struct Call<Verb: Label>: Codable, Hashable, Sendable {
     var verb: Verb
-    /// Which key or record: the number counts those that there are.
+    /// The key or record, numbered from 0.
     var key: Int
 }
 
-/// Programs that run at once, and what goes wrong meanwhile.
+/// Programs that run at the same time, and what goes wrong while they run.
 package struct Round<Program: CampaignProgram>: Codable, Hashable, Sendable {
     var programs: [Program]
     var events: [Event]
 }
 
-/// Something that goes wrong.
+/// An accident and its time.
 package struct Event: Codable, Hashable, Sendable {
-    /// After how many steps of the round.
+    /// How many steps of the round are taken before it.
     var step: Int
     var accident: Accident
 }
 
-/// What can go wrong.
+/// Something that can go wrong in a run.
 package enum Accident: Codable, Hashable, Sendable {
     case end(program: Int)
     case powerCut
@@ -58,18 +59,18 @@ package enum Accident: Codable, Hashable, Sendable {
     case trouble(medium: Int, StoreConditions.Trouble?)
     case failure(medium: Int, StoreConditions.Failure)
     case stall(medium: Int, seconds: Int)
-    /// One program stops for a while, and the others go on.
+    /// One program stops for a while, and the others continue.
     case pause(program: Int)
-    /// A program that does not use LocalData changes an older place.
+    /// A program that does not use LocalData changes a legacy location.
     case foreign(key: Int, place: Int, removes: Bool)
-    /// The wall clock goes on: the machine slept.
+    /// The machine sleeps: the wall clock and the boot clock advance, the monotonic clock does not.
     case sleep(seconds: Int)
-    /// Somebody sets the wall clock: from now on it is wrong by some seconds, or right.
+    /// The wall clock is set wrong by some seconds, or set right again.
     case setClock(wrongBy: Int)
 }
 
 extension CampaignPlan {
-    /// The plan in words.
+    /// The plan as text.
     package var text: String {
         let parts = rounds.enumerated().map { number, round in
             let programs = round.programs.enumerated().map { index, program in
@@ -81,15 +82,15 @@ extension CampaignPlan {
         return (["\(head)\(haste > 0 ? ", haste \(haste)" : "")"] + parts).joined(separator: "\n")
     }
 
-    /// Whether a disk is full for a while.
+    /// Whether a store is out of space at some time.
     var hasFullDisk: Bool {
         rounds.contains { $0.events.contains { if case .trouble(_, .full) = $0.accident { true } else { false } } }
     }
 
-    /// How many calls and accidents it has.
+    /// How many calls and accidents the plan has.
     package var size: Int { rounds.reduce(0) { $0 + $1.programs.flatMap(\.callers).joined().count + $1.events.count } }
 
-    /// Plans with one thing less.
+    /// All plans that have one element less.
     var shorter: [Self] {
         var plans: [Self] = []
         func add(_ change: (inout Self) -> Void) {

@@ -1,4 +1,4 @@
-/// How often runs came to each row, and what had gone wrong by then.
+/// Counts how often runs reached each row, and which faults had occurred before.
 package struct Coverage<S: Subject>: Sendable {
     package private(set) var rows: [S.Kind: [S.Row: Int]] = [:]
     package private(set) var faults: [S.Row: [Fault: Int]] = [:]
@@ -7,7 +7,7 @@ package struct Coverage<S: Subject>: Sendable {
 
     package init() {}
 
-    /// From here on, a fault has been in play.
+    /// Counts a fault as active for the rest of the run.
     mutating func begin(_ fault: Fault) { active.insert(fault) }
 
     mutating func hit(_ kind: S.Kind, _ row: S.Row) {
@@ -24,7 +24,7 @@ package struct Coverage<S: Subject>: Sendable {
         kinds.merge(other.kinds) { $0.merging($1, uniquingKeysWith: +) }
     }
 
-    /// One table: how often each side met each head; nil where it cannot.
+    /// A table that counts how often each side occurred with each head. A combination that cannot occur is nil.
     private struct Table {
         let heads: [String]
         let lines: [(side: String, counts: [Int?])]
@@ -60,9 +60,9 @@ package struct Coverage<S: Subject>: Sendable {
         ]
     }
 
-    /// The tables, for people.
+    /// The tables as text.
     package var text: String { tables.map { $0.table.text($0.title) }.joined(separator: "\n\n") }
 
-    /// What was not tried, by name.
+    /// The names of the possible combinations that never occurred.
     package var gaps: [String] { tables.flatMap(\.table.gaps) }
 }

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// The callers of a round that are not done.
+/// Waits until every caller of a round has returned or its process has ended.
 final class Crew: Sendable {
     private struct State {
         var open = 0
         var waiter: CheckedContinuation<Void, Never>?
     }
 
-    /// One caller.
+    /// The handle of one caller.
     final class Hand: Sendable {
         private let isHere = Mutex(true)
         private let crew: Crew

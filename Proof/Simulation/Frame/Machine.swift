@@ -5,7 +5,8 @@ import LocalData
 import Logging
 import Synchronization
 
-/// The machine of a run: its disk, its weather, what its callers were told, and what must not be told.
+/// The simulated machine of a run, with its disk, its troubles and its diary. It also checks that secrets stay
+/// sealed.
 package final class Machine<S: Subject>: Sendable {
     let world: Simulation
     let mutant: Mutant?
@@ -15,7 +16,7 @@ package final class Machine<S: Subject>: Sendable {
     let coverage = Mutex(Coverage<S>())
     private let base = StorageConfiguration.inMemory()
     private let secrets = Mutex<Set<Int>>([])
-    /// What origins would call the secrets.
+    /// The numbers of secret texts, by the fingerprints that origins would contain.
     private let fingerprints = Mutex<[String: Int]>([:])
     private let shownSecret = Mutex<String?>(nil)
     private let accidentsEver = Mutex(0)
@@ -39,10 +40,10 @@ package final class Machine<S: Subject>: Sendable {
         disk.watch { [weak self] in self?.judge($1, in: $0) }
     }
 
-    /// Starts a program.
+    /// Starts a program and registers its catalog.
     /// - Parameters:
-    ///   - isWary: Whether the keyring "k" acknowledges what is not certain to survive a power cut.
-    ///   - pageSize: How many records a page has; as by default when nil.
+    ///   - isWary: Whether the keyring "k" acknowledges changes only as durable until a power loss.
+    ///   - pageSize: How many records a page has; nil for the default.
     func launch(
         _ name: String, version: String, _ catalog: some StorageKeyCatalog, isWary: Bool = false, pageSize: Int? = nil
     ) async -> (router: StorageRouter, process: SimulatedProcess) {
@@ -55,7 +56,7 @@ package final class Machine<S: Subject>: Sendable {
         if let pageSize { configuration.pageSize = pageSize }
         let make: @Sendable (String, SimulatedStore.Nature) -> SimulatedStore = { [disk, weather, mutant] medium, nature in
             var faults = mutant?.faults ?? []
-            // The quarantine would give the mutant away before any value moves.
+            // With this fault in the quarantine's store, the run would fail before any value moves.
             if medium.hasPrefix("own") { faults.remove(.overstatesProtection) }
             return SimulatedStore(medium, nature, on: disk, of: process, runtime, faults: faults, weather: weather)
         }
@@ -64,7 +65,7 @@ package final class Machine<S: Subject>: Sendable {
         configuration.useBackend(for: .keychain) {
             make("keychain \($0)", isWary && $0 == "k" ? .ring(acknowledges: .untilPowerLoss) : .ring())
         }
-        // A router that is released here belongs to a process that was killed.
+        // A router that is released here belongs to a process that was killed. A killed process closes nothing.
         configuration.closesWhenReleased = false
         configuration.makeOwnStore = { make("own \($0)", .list) }
         let router = StorageRouter(configuration: configuration)
@@ -78,7 +79,7 @@ package final class Machine<S: Subject>: Sendable {
         return (router, process)
     }
 
-    /// Frees the memory of a run that has been judged: every program unwinds, without a store to reach.
+    /// Frees the memory of a run that has been judged: every program unwinds, and its calls reach no store.
     /// - Returns: How many programs are still in memory.
     func unwind() -> Int {
         let processes = programs.withLock { programs in
@@ -92,23 +93,24 @@ package final class Machine<S: Subject>: Sendable {
 
     func spawn(_ work: @escaping @Sendable () async -> Void) -> ScheduledAction { world.runtime("callers").tasks.spawn(work) }
 
-    /// From here on, a fault has been in play.
+    /// Counts a fault as active for the rest of the run.
     func cover(_ fault: Fault) { coverage.withLock { $0.begin(fault) } }
 
-    /// How much has gone wrong so far.
+    /// How many accidents have happened so far.
     var accidents: Int { accidentsEver.withLock(\.self) }
     func countAccident() { accidentsEver.withLock { $0 += 1 } }
 
     // MARK: What is kept secret
 
-    /// Notes that a text was put where it is protected: from here on it stands nowhere in the plain.
+    /// Records that a text was written to a protected store. From now on it must not occur in plaintext anywhere.
     func keepSecret(_ text: String) {
         let number = Marks.number(in: text)
         guard secrets.withLock({ $0.insert(number).inserted }) else { return }
         fingerprints.withLock { known in for fingerprint in Self.fingerprints(of: text) { known[fingerprint] = number } }
     }
 
-    /// What origins call a value of another program.
+    /// The fingerprints that an origin would contain for a text, for each payload in which another program may store
+    /// it.
     private static func fingerprints(of text: String) -> [String] {
         let payloads: [StoragePayload] = [.native(.string(text)), .bytes(Array(text.utf8)), .bytes(Array("\"\(text)\"".utf8))]
         return payloads.map { payload in
@@ -152,7 +154,7 @@ struct Catalog: StorageKeyCatalog {
     let id: String
 }
 
-/// Looks for values in what the router logs.
+/// Checks the router's log messages for values.
 struct MessageLog: LogHandler {
     let check: @Sendable (String) -> Void
     var metadata: Logger.Metadata = [:]

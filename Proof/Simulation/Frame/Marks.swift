@@ -1,15 +1,15 @@
 import Foundation
 
-/// The texts of a run: each has a number, and is found again wherever it is.
+/// The texts of a run. Each contains a number, so it can be found in any bytes.
 enum Marks {
-    /// Every text begins with it, and nothing else contains it.
+    /// The prefix of every text. Nothing else contains it.
     static let value = "val-"
     private static let mark = Data("\(value)#".utf8)
 
     static func text(of number: Int) -> String { "\(value)#\(number)" }
     static func number(in text: String) -> Int { Int(text.drop { $0 != "#" }.dropFirst()) ?? 0 }
 
-    /// The numbers of the texts that bytes tell.
+    /// The numbers of the texts that the bytes contain.
     static func numbers(in bytes: [UInt8]) -> [Int] {
         let data = Data(bytes)
         var found: [Int] = []

@@ -2,25 +2,25 @@
     import LocalData
 #endif
 
-/// The protocol with one of its parts taken away. The campaigns must find out.
+/// A variant of the protocol with one part switched off. A campaign must notice each of them.
 package enum Mutant: String, CaseIterable, Sendable, Codable {
-    /// Parts of writing and moving values.
+    /// Mutants of writing and of moving values.
     case noLane, noTombstone, noDurabilityBarrier, deleteBeforeDurable, noSecondLook, olderPlacesNotRead, sharedSourceCollected,
         noProtectionCheck, originNotCarried, copiesByContent
-    /// Parts of versions, collections and lifetimes.
+    /// Mutants of versions, collections and lifetimes.
     case convertedOverAnything, markBeforeRecords, noBackup, expiryNotCarried, expiredFallsBack, purgesAtOnce, noValidation,
         laterVersionNotChecked
     case referredNotStored, noRemovalEpoch
-    /// Seals.
+    /// Mutants of seals.
     case metadataBelieved
-    /// Parts of release windows.
+    /// Mutants of release windows.
     case collectsInWindow, olderWriteNotSeen, mirrorUnchecked
-    /// Parts of keys that are rotated.
+    /// Mutants of key rotation.
     case resealedOverAnything
-    /// Stores that break their promises.
+    /// Stores that break the contract of a backend.
     case noPrecondition, lockedAsAbsent, unavailableAsAbsent, lockDropped, lyingStore
 
-    /// The faults of its stores; empty if the mutant is a patch of the library.
+    /// The faults of the mutant's stores; empty if the mutant is a patch of the library.
     package var faults: SimulatedStore.Faults {
         switch self {
         case .noPrecondition: .forgetsConditions
@@ -37,7 +37,8 @@ package enum Mutant: String, CaseIterable, Sendable, Codable {
 
     // MARK: Patches
 
-    /// Whether it is a patch of the library, in the folder Proof/Mutants. `Scripts/mutate` builds a copy with all of them.
+    /// Whether the mutant is a patch of the library, in the folder Proof/Mutants. `Scripts/mutate` builds a copy of
+    /// the library with all patches.
     package var isPatch: Bool { faults.isEmpty }
 
     /// Whether this build contains the patches.
@@ -49,13 +50,13 @@ package enum Mutant: String, CaseIterable, Sendable, Codable {
         #endif
     }
 
-    /// Whether this build can run it.
+    /// Whether this build can run the mutant.
     package var isAvailable: Bool { Self.hasPatches || !isPatch }
 
     /// The error for a mutant that is not available.
     package static let unavailable = "This build contains no patches. Run: Scripts/mutate, with the same arguments."
 
-    /// Switches the patch of a mutant on in the whole process, and all others off.
+    /// Switches on the patch of a mutant for the whole process, and switches off all others.
     static func activate(_ mutant: Mutant?) {
         #if MUTANTS
             Mutation.set(mutant?.rawValue)

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Many runs, on all cores; each has a thread of its own.
+/// Many runs, on several threads.
 package struct Series<S: Subject>: Sendable {
     package var seeds: Range<UInt64>
     package var kind: S.Kind?
     package var mutant: Mutant?
-    /// After how many violations no further run is begun.
+    /// The number of violations after which no further run starts.
     package var limit = 1
 
     package init(_ seeds: Range<UInt64>, kind: S.Kind? = nil, mutant: Mutant? = nil, limit: Int = 1) {
@@ -15,7 +15,7 @@ package struct Series<S: Subject>: Sendable {
         self.limit = limit
     }
 
-    /// What the runs came to.
+    /// The combined results of the runs.
     package struct Result: Sendable {
         package var runs = 0
         package var steps = 0
@@ -24,12 +24,12 @@ package struct Series<S: Subject>: Sendable {
         package var violations: [Campaign<S>.Violation] = []
     }
 
-    /// Runs them on threads of their own, and waits without holding up a task's.
+    /// Runs all seeds on new threads, without blocking the thread of the calling task.
     package func runAside() async -> Result {
         await Threads.aside { run() }
     }
 
-    /// Runs them, in the order of the seeds as far as that goes with several threads.
+    /// Runs all seeds and waits. Threads take the seeds in ascending order.
     package func run(threads: Int = 2) -> Result {
         let result = Mutex(Result())
         let next = Mutex(seeds.lowerBound)

@@ -1,38 +1,39 @@
-/// What a simulation is of. The frame supplies the rounds, the accidents, the judging of orders, the shrinking and the series.
+/// The part of the library that a simulation tests. The frame supplies rounds, accidents, the judging of orders,
+/// shrinking and series.
 package protocol Subject: Sendable {
     associatedtype Plan: CampaignPlan
-    /// What a value can be found in, as the coverage counts it.
+    /// The states of a value that the coverage counts.
     associatedtype Row: Label
-    /// What a caller can have done.
+    /// A change that a caller may have made.
     associatedtype Deed: CampaignDeed
     associatedtype Kind where Kind == Plan.Kind
 
-    /// The parts of the protocol whose absence it must notice.
+    /// The mutants that the subject's campaigns must notice.
     static var mutants: [Mutant] { get }
-    /// The kind in which the absence of a part tells soonest; nil where any will do.
+    /// The kind whose runs notice a mutant soonest; nil if any kind will do.
     static func telling(_ mutant: Mutant) -> Kind?
 
-    /// Whether a kind can come to a row at all.
+    /// Whether a kind can reach a row.
     static func isPossible(_ kind: Kind, _ row: Row) -> Bool
-    /// Whether a fault can meet a kind.
+    /// Whether a fault can occur with a kind.
     static func isPossible(_ kind: Kind, _ fault: Fault) -> Bool
-    /// Whether a fault can meet a row.
+    /// Whether a fault can occur with a row.
     static func isPossible(_ row: Row, _ fault: Fault) -> Bool
 
-    /// Carries a run out.
+    /// Carries out a run and judges it.
     static func play(_ act: Act<Self>) async throws
 }
 
-/// A name of something that is counted, for tables and files.
+/// A countable name, for tables and files.
 package protocol Label: Hashable, Sendable, Codable, CaseIterable, RawRepresentable where RawValue == String {}
 
-/// What the frame has to know of what a caller did.
+/// The properties of a change that the frame needs.
 package protocol CampaignDeed: Sendable {
     static var powerCut: Self { get }
     var isPowerCut: Bool { get }
 }
 
-/// What goes wrong, or comes from elsewhere.
+/// A fault, or an influence from outside the program, that the coverage counts.
 package enum Fault: String, Label {
     case none, locked, unavailable
     case full = "full disk"
@@ -47,7 +48,7 @@ package enum Fault: String, Label {
     case foreign = "other program"
     case sleep = "clock goes on"
     case clockSet = "clock is set"
-    /// A record of a collection that cannot be read, beside those of the run.
+    /// A collection contains an unreadable record beside those of the run.
     case damagedRecord = "damaged record"
 
     init(_ trouble: StoreConditions.Trouble) {

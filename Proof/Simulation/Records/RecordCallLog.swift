@@ -1,7 +1,7 @@
 import LocalData
 import TestSupport
 
-/// What a caller did to a record, or a program to all of them.
+/// An operation of a caller on a record, or of a program on all records.
 package enum RecordDeed: CampaignDeed {
     case read(String?)
     case listed(String?)
@@ -17,7 +17,7 @@ package enum RecordDeed: CampaignDeed {
 
     package var isPowerCut: Bool { if case .powerCut = self { true } else { false } }
 
-    /// The text that it leaves.
+    /// The text that the operation leaves.
     var text: String? {
         switch self {
         case .write(let text, _), .swap(_, let text, _), .older(let text, _): text
@@ -25,7 +25,7 @@ package enum RecordDeed: CampaignDeed {
         }
     }
 
-    /// What it is where nobody was told what it saw.
+    /// The change without the previous value, for a call whose answer did not contain that.
     var unseen: RecordDeed { if case .swap(_, let text, let lifetime) = self { .write(text, lifetime: lifetime) } else { self } }
 
     var isChange: Bool {
@@ -37,7 +37,7 @@ package enum RecordDeed: CampaignDeed {
 }
 
 extension CallLog.Entry where Deed == RecordDeed {
-    /// When a value that it leaves is over.
+    /// The interval in which a value that the call wrote expires.
     func life(_ lifetime: Double?) -> Life {
         guard let lifetime else { return .endless }
         return Life(low: wallBegin + lifetime, high: wallEnd.map { $0 + lifetime } ?? .infinity)
@@ -45,8 +45,11 @@ extension CallLog.Entry where Deed == RecordDeed {
 }
 
 extension CallLog where Deed == RecordDeed {
-    /// A call: what it may have done if it never ends, and what it did, from what it saw.
-    /// - Parameter isLook: Whether it changes nothing: then it counts only if it was answered.
+    /// Makes a call and records it.
+    /// - Parameters:
+    ///   - deeds: The changes that may have been made if the call never ends.
+    ///   - isLook: Whether the call changes nothing. Then it is recorded only if it is answered.
+    ///   - made: The operations that took place, from the result of the call.
     func call<R: Sendable>(
         _ deeds: [(key: Int, deed: RecordDeed)], by program: Int, isLook: Bool = false, _ kind: String, _ body: () async throws -> R,
         _ made: (R) -> [RecordDeed]?
@@ -62,7 +65,7 @@ extension CallLog where Deed == RecordDeed {
                 return end(numbers, .happened([.refused]), kind, answer)
             }
             switch error.outcome {
-            // What it saw was not told.
+            // The error does not contain the previous value.
             case .applied where !isLook: end(numbers, .happened(deeds.map(\.deed.unseen)), kind, answer)
             case .unknown where !isLook: end(numbers, .unknown, kind, answer)
             default: end(numbers, .didNotHappen, kind, answer)
@@ -70,7 +73,7 @@ extension CallLog where Deed == RecordDeed {
         } catch { end(numbers, isLook ? .didNotHappen : .unknown, kind, "cancelled") }
     }
 
-    /// The calls of one record, as the model reads them.
+    /// The calls of one record, as actions of the model.
     func history(of record: Int) -> CallHistory<RecordModel> {
         var history = CallHistory<RecordModel>()
         for entry in entries where entry.key == record || entry.key < 0 {

@@ -1,6 +1,6 @@
 import LocalData
 
-/// Makes calls of a program of some version, and writes down what it is told.
+/// Makes the calls of a program of some version and records their answers.
 struct RecordCaller: Sendable {
     let scene: RecordScene
     let running: RecordScene.Running
@@ -8,7 +8,7 @@ struct RecordCaller: Sendable {
 
     private var diary: CallLog<RecordDeed> { scene.machine.diary }
     private var plan: RecordPlan { scene.plan }
-    /// Whether the program only knows the older place.
+    /// Whether the program knows only the legacy location.
     private var isOlder: Bool { plan.kind.hasOlder && running.version == 1 }
 
     func make(_ call: Call<RecordPlan.Verb>) async {
@@ -89,10 +89,10 @@ struct RecordCaller: Sendable {
         }
     }
 
-    /// Brings everything over.
+    /// Migrates all records on request, if the program of this version can.
     func carry() async {
         guard let carry = running.program.carry else { return }
-        // Where one cannot be brought over, none is.
+        // If one record cannot be migrated, the request must leave all of them unchanged.
         if !plan.isSpoilt { diary.add(-1, .mayMove, "\(turn.name) is about to bring everything over") }
         let deeds = (0..<plan.count).map { (key: $0, deed: RecordDeed.carried) }
         await diary.call(deeds, by: running.version, "carry (\(turn.name))") { [plan, scene] in

@@ -1,9 +1,11 @@
 import BackendContract
 import LocalData
 
-/// Somebody without the key changes what stands beside a sealed value, when everything else of a run is over: expiry, version, type or
-/// serializer. Nothing of that may be believed: the value is read as it was or is damage, never absent; no sweep takes it away; and its name
-/// can be used again.
+/// Forges the metadata of a sealed value at the end of a run, as an attacker without the key could. The attacker
+/// changes the expiry, version, type or serializer.
+///
+/// The library must not trust any of these. It must return the original value or report damage, never absence. No
+/// sweep may remove the value, and a new value can be set under its name.
 struct RecordForgery: Sendable {
     let act: Act<StoredRecords>
     let scene: RecordScene
@@ -16,7 +18,7 @@ struct RecordForgery: Sendable {
         ("serializer", { $0.serializer = "data" }),
     ]
 
-    /// Forges one of them beside one value, drawn for the run.
+    /// Draws a value and one of the forgeries, and checks what the library does.
     func judge(_ last: RecordScene.Running) async throws {
         guard act.plan.place == .sealed, !act.plan.isSpoilt else { return }
         var values: [(record: Int, text: String)] = []
@@ -41,9 +43,10 @@ struct RecordForgery: Sendable {
                 throw act.violation(.order, "beside a forged \(forgery.name), record \(record) is \(found ?? "nothing") and not \(text)")
             }
         } catch is StorageError {
-            // Damage, and told so.
+            // The library reports damage.
         }
-        // A value that has expired is removed by the second sweep, a day later.
+        // The first sweep finds an expired value, and one a day later removes it. So two sweeps would remove a value
+        // whose forged expiry was trusted.
         for _ in 0..<2 {
             _ = await program.router.sweep(program.catalog)
             machine.world.sleep(seconds: 90_000)

@@ -1,61 +1,61 @@
-/// What is tried with versions, collections and lifetimes.
+/// A feature of versions, collections or lifetimes that a run tests.
 package enum RecordKind: String, Label {
-    /// A key whose value has three versions, in its place.
+    /// A key whose value has three versions in the same slot.
     case versions
-    /// The same, with a block that is run once for each value.
+    /// A key with three versions, whose evolution is one block that runs once for each value.
     case enumerated
-    /// A key that came from an older place and has had two versions since.
+    /// A key that came from a legacy location and has had two versions since.
     case movedVersions
     /// The records of a collection, in three versions.
     case records
-    /// The records of a collection, whose second version keeps what it holds in a record of its own.
+    /// The records of a collection, whose second version keeps its text in a separate record.
     case referring
-    /// Records that are given another type's tag, all at once when asked to.
+    /// Records that get another type tag, all at once on request.
     case retagged
-    /// Records that are brought to another place, all at once when asked to.
+    /// Records that move to another collection, all at once on request.
     case carried
-    /// Records that were a list under one key.
+    /// Records that were the elements of a list under one key.
     case listed
-    /// Records that come from an older collection by themselves.
+    /// Records that move from a legacy collection without a request.
     case gathered
-    /// A key whose value expires, from an older place.
+    /// A key from a legacy location whose value expires.
     case expiring
-    /// Records that expire, from an older collection.
+    /// Records from a legacy collection that expire.
     case expiringRecords
 
-    /// Whether it is about the records of a collection.
+    /// Whether the kind uses the records of a collection.
     var isCollection: Bool { ![.versions, .enumerated, .movedVersions, .expiring].contains(self) }
 
     /// The version of the newest program.
     var latest: Int { [.versions, .enumerated, .movedVersions, .records].contains(self) ? 3 : 2 }
 
-    /// The version that a record's metadata tell in the end.
+    /// The schema version in the metadata of a record at the end of a run.
     var latestSchemaVersion: Int { latest == 3 || self == .referring ? latest : 1 }
 
     /// Whether the bytes of earlier versions are kept.
     var keepsBackups: Bool { [.versions, .enumerated, .records, .referring].contains(self) }
 
-    /// Whether the program of the first version keeps its values elsewhere.
+    /// Whether the program of the first version stores its values in a legacy location.
     var hasOlder: Bool { ![.versions, .enumerated, .records, .referring, .retagged].contains(self) }
 
-    /// Whether values come to their place and type only when a program asks for all of them.
+    /// Whether values get their destination and type only when a program requests it for all of them.
     var isExplicit: Bool { self == .retagged || self == .carried }
 
-    /// Whether a damaged record may be among its records: where all are brought over when asked to, it would stop that.
+    /// Whether a damaged record may be among the records. It would stop a migration of all records on request.
     var mayHaveDamage: Bool { isCollection && !isExplicit }
 
     /// Whether values expire.
     var expires: Bool { self == .expiring || self == .expiringRecords }
 }
 
-/// Where a kind's values are.
+/// The store in which a kind keeps its values.
 package enum RecordPlace: String, Label {
-    /// One file, whose changes show before they are durable.
+    /// A property list: one file, whose changes are visible before they are durable.
     case list
-    /// One commit for many records.
+    /// A database: one commit for many records.
     case database
-    /// Each value a file, and no commit for several.
+    /// A keyring: each value is a separate file, and several values have no common commit.
     case ring
-    /// A list, with sealed values.
+    /// A property list with sealed values.
     case sealed
 }

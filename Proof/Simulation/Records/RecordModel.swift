@@ -1,54 +1,55 @@
 import TestSupport
 
-/// When a value's time is over, as far as callers can tell.
+/// The interval in which a value expires, as far as callers can know.
 struct Life: Hashable, Sendable {
-    /// It is valid before this moment.
+    /// The value is valid before this time.
     var low = Double.infinity
-    /// It is over from this moment on.
+    /// The value has expired from this time on.
     var high = Double.infinity
 
     static let endless = Life()
 }
 
-/// The time by the wall clock that a call took.
+/// The interval of the wall clock in which a call took place.
 struct Span: Hashable, Sendable {
     let begin: Double
     let end: Double
 }
 
-/// What a value with versions, a lifetime and an older place is, as far as anybody can tell.
+/// The sequential model of one value with versions, a lifetime and a legacy location.
 struct RecordModel: SequentialModel {
     struct Rules: Hashable, Sendable {
-        /// Whether there is an older place.
+        /// Whether there is a legacy location.
         var hasOlder = false
-        /// Whether values come to their place, or tag, only when a program asks for all of them.
+        /// Whether values get their destination or tag only when a program requests it for all of them.
         var isExplicit = false
-        /// Whether records of another version are another type's: nobody else reads or changes them.
+        /// Whether records of another version have another type, so that other programs neither read nor change them.
         var isTagged = false
-        /// Whether the older place is a list of all records: to have been in it or not is the same thing.
+        /// Whether the legacy location is one list of all records. Then an absent record cannot be distinguished from
+        /// a removed one.
         var isList = false
-        /// Whether the tombstone of a removed or expired record may go, once the older place is empty.
+        /// Whether the tombstone of a removed or expired record may be dropped once the legacy location is empty.
         var dropsTombstones = false
-        /// Whether a read may answer what it could not move: on a full disk.
+        /// Whether a read may return a value that it could not move, because the disk is full.
         var answersUnmoved = false
-        /// The lifetime of what had none in its older place.
+        /// The lifetime of values that had none in their legacy location.
         var lifetime: Double?
     }
 
-    /// What stands in its place.
+    /// The state of the record in its destination.
     struct Stand: Hashable, Sendable {
         var value: String?
-        /// Whether a value or a removal stands there.
+        /// Whether the destination holds a value or a tombstone.
         var isSettled = false
         var version = 1
         var life = Life.endless
-        /// Whether it is known where it came from: its removal stays.
+        /// Whether the record names its legacy location. Then the tombstone of its removal stays.
         var isNamed = false
-        /// It cannot be seen before this moment: what stood there before had to expire first.
+        /// The earliest time at which this state can be visible. The previous value had to expire first.
         var since = -Double.infinity
     }
 
-    /// What stands in the older place.
+    /// The content of the legacy location.
     struct Old: Hashable, Sendable {
         var value: String?
         var life = Life.endless
@@ -56,18 +57,18 @@ struct RecordModel: SequentialModel {
 
     let rules: Rules
     var now: Stand
-    /// What the older place holds that nobody has taken into account.
+    /// The content of the legacy location that no migration has taken into account yet.
     var older: Old
-    /// What the older version's programs have left there.
+    /// The content that programs of the older version left in the legacy location.
     var left: Old
-    /// What it held when somebody changed it: a migration may have read that before.
+    /// Earlier contents of the legacy location. A migration may have read them before they were changed.
     var inFlight: Set<Old> = []
-    /// What a power cut may bring back.
+    /// The states that a power cut may bring back.
     var undo: Set<Stand> = []
     var cutsLeft = 0
-    /// The version of the newest program that runs.
+    /// The version of the newest program that is running.
     var ceiling = 1
-    /// Whether somebody has asked for all records to be brought over.
+    /// Whether a program has begun to migrate all records on request.
     var mayMove = false
 
     init(_ rules: Rules, value: String?, version: Int, life: Life) {
@@ -84,19 +85,19 @@ struct RecordModel: SequentialModel {
 
     enum Action: Sendable {
         case read(String?, by: Int, Span)
-        /// A record that was met, or not, among all that there are.
+        /// The result for one record when all records were listed.
         case listed(String?, by: Int, Span)
         case exists(Bool, Span)
-        /// A program was told that what is stored is not for its version.
+        /// A program got the error that the stored value does not fit its version.
         case refused(by: Int)
         case write(String?, by: Int, Life, isAcknowledged: Bool)
         case swap(String?, String?, by: Int, Life, Span)
-        /// The older version's program changes the older place.
+        /// A program of the older version changes the legacy location.
         case older(String?, Life)
         case launch(Int)
-        /// Somebody begins to bring everything over.
+        /// A program begins to migrate all records.
         case mayMove
-        /// Somebody has brought everything over.
+        /// A program has migrated all records.
         case carried
         case endOfRound
         case powerCut
@@ -134,7 +135,8 @@ struct RecordModel: SequentialModel {
                 next.append(state)
             }
         }
-        // A tombstone goes when the older place is empty; what a migration read there before does not count any more.
+        // The library drops a tombstone when the legacy location is empty. Earlier contents of that location do not
+        // count any more.
         if rules.dropsTombstones, now.isSettled, ceiling > 1, now.value == nil || now.life != .endless {
             var state = self
             state.remember()
@@ -144,7 +146,8 @@ struct RecordModel: SequentialModel {
             state.inFlight = []
             next.append(state)
         }
-        // With a removal of which nothing is left, what stands in the older place counts again, unless it was taken into account.
+        // A migration of all records takes the legacy copy into account. Otherwise that copy counts again after a
+        // removal without a tombstone.
         if rules.isExplicit, rules.hasOlder, now.isSettled, older.value != nil, mayMove {
             var state = self
             state.older = Old()
@@ -153,7 +156,7 @@ struct RecordModel: SequentialModel {
         return next
     }
 
-    /// What it is once something that the older place held has come to its place.
+    /// The states after the content of the legacy location was moved.
     private func settled(_ old: Old, takesOlder: Bool) -> [RecordModel] {
         let versions = old.value == nil || ceiling == 1 ? [ceiling] : Array(2...ceiling)
         return versions.map { version in
@@ -173,7 +176,7 @@ struct RecordModel: SequentialModel {
 
     private func canRead(_ program: Int) -> Bool { rules.isTagged ? now.version == program : now.version <= program }
 
-    /// The states in which somebody sees a value, or that there is none.
+    /// The states in which a read may return a value, or nil.
     private func seeing(_ seen: String?, _ program: Int, _ span: Span, tagged: Bool = false) -> [RecordModel] {
         var state = self
         guard span.end >= now.since else { return [] }
@@ -240,7 +243,7 @@ struct RecordModel: SequentialModel {
             return [written(value, program, life, isAcknowledged: isAcknowledged)]
         case .swap(let seen, let new, let program, let life, let span):
             return seeing(seen, program, span).map { state in
-                // What was there keeps the time that it has left.
+                // An update keeps the remaining lifetime of the previous value.
                 state.written(new, program, seen == nil || new == nil ? life : state.now.life, isAcknowledged: true)
             }
         case .older(let value, let life):

@@ -1,6 +1,6 @@
 import TestSupport
 
-/// What is to happen in a run with versions, collections or lifetimes: see ``Plan``.
+/// The plan of a run with versions, collections or lifetimes.
 package struct RecordPlan: CampaignPlan {
     package enum Verb: String, Label {
         case value, set, update, erase, remove, exists, sweep, all, carry, setMany
@@ -15,15 +15,15 @@ package struct RecordPlan: CampaignPlan {
 
     package var kind: RecordKind
     var place: RecordPlace
-    /// How many records there are.
+    /// How many records the run has.
     var count: Int
-    /// The version of the program that stored each record before the run; 0 for none.
+    /// The version of the program that stored each record before the run; 0 for no record.
     var beginnings: [Int]
-    /// Whether a record is among them that cannot be brought over.
+    /// Whether one record cannot be migrated.
     var isSpoilt: Bool
-    /// Whether a record's bytes are damaged, beside those that the programs use.
+    /// Whether a damaged record is stored beside those that the programs use.
     var isDamaged: Bool
-    /// In seconds.
+    /// The lifetime of values, in seconds.
     var lifetime: Int?
     package var haste: Int
     package var rounds: [Round<Program>]
@@ -46,7 +46,8 @@ package struct RecordPlan: CampaignPlan {
         rounds = []
         for number in 0..<((kind.expires ? 2 : 1) + draw(3)) {
             let programs = (0..<(draw(4) == 0 ? 1 : 2)).map { _ in
-                // Mostly a later program than the round before had, and sometimes an old one over newer data.
+                // A program is mostly newer than those of the previous round. Sometimes an old one runs on newer
+                // data.
                 let version = draw(4) == 0 ? 1 : min(kind.latest, 1 + draw(kind.latest) + (number > 0 ? 1 : 0))
                 return Program(
                     version: version,
@@ -73,7 +74,7 @@ package struct RecordPlan: CampaignPlan {
                 return Event(step: step, accident: accident)
             }
             var all = events
-            // Lives overlap when the programs come one after the other within a lifetime.
+            // Lifetimes overlap if the programs run one after the other within a lifetime.
             if let lifetime, draw(3) > 0 { all.append(Event(step: 0, accident: .sleep(seconds: lifetime * (2 + draw(3)) / 5))) }
             rounds.append(Round(programs: programs, events: all.sorted { $0.step < $1.step }))
         }

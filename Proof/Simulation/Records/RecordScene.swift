@@ -4,7 +4,7 @@ import Synchronization
 
 /// The records of a run, and the programs of several versions that use them.
 final class RecordScene: Stage {
-    /// A program that runs.
+    /// A program that is running in a round.
     struct Running: RunningProgram {
         let router: StorageRouter
         let process: SimulatedProcess
@@ -29,7 +29,7 @@ final class RecordScene: Stage {
 
     // MARK: The beginning
 
-    /// What programs stored before anything went wrong.
+    /// Stores the initial records with programs of their versions, and returns the initial model of each record.
     func plant() async throws -> [RecordModel] {
         var begins = (0..<plan.count).map { _ in RecordModel(rules, value: nil, version: 1, life: .endless) }
         for version in Set(plan.beginnings).subtracting([0]).sorted() {
@@ -74,7 +74,7 @@ final class RecordScene: Stage {
     func launch(_ name: String, version: Int) async -> Running {
         let program = shape.program(version)
         let catalog = Catalog(allKeys: program.catalog, id: "records")
-        // Small enough for several pages.
+        // A small page size, so that the records need several pages.
         let (router, process) = await machine.launch(name, version: "\(version)", catalog, pageSize: 2)
         return Running(router: router, process: process, version: version, program: program, catalog: catalog)
     }
@@ -90,7 +90,8 @@ final class RecordScene: Stage {
         await RecordCaller(scene: self, running: running, turn: turn).make(call)
     }
 
-    /// Whether the older place may be changed once more: the search for an order takes long where many have.
+    /// Whether the legacy location may be changed once more. The limit is six changes, because the search for an
+    /// order of the calls takes long with many.
     func mayChangeOlder() -> Bool {
         olderChanges.withLock { changes in
             changes += 1
@@ -98,11 +99,11 @@ final class RecordScene: Stage {
         }
     }
 
-    /// Something that must not be was seen.
+    /// Records a failure that no model can explain.
     func fail(_ what: String) { wrong.withLock { $0 = $0 ?? what } }
     var failure: String? { wrong.withLock(\.self) }
 
-    /// Notes that a text was put where it is protected, if the place does protect it.
+    /// Records that a text was written to a protected store, if the store of the run is protected.
     func keepSecret(_ text: String) { if plan.place != .list { machine.keepSecret(text) } }
 
     // MARK: What is covered

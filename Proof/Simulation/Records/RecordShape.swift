@@ -1,7 +1,7 @@
 import BackendContract
 import LocalData
 
-/// What a program can do with one record. Records are told as texts.
+/// The calls of one record. Records are converted to and from texts.
 struct RecordCalls: Sendable {
     let value: @Sendable (StorageRouter) async throws -> String?
     let set: @Sendable (StorageRouter, String) async throws -> Void
@@ -11,21 +11,21 @@ struct RecordCalls: Sendable {
     let restore: @Sendable (StorageRouter, Int) async throws -> Int?
 }
 
-/// What a program of one version knows of.
+/// The records that a program of one version declares, and its calls.
 struct RecordProgram: Sendable {
     let records: [RecordCalls]
     let catalog: [AnyStorageKey]
-    /// Every record, with its id; nil for keys.
+    /// Lists all records with their ids; nil for keys.
     var all: (@Sendable (StorageRouter) async throws -> [(id: String, text: String)])?
     /// Stores several records in one commit.
     var setMany: (@Sendable (StorageRouter, [(record: Int, text: String)]) async throws -> Void)?
-    /// Brings everything over.
+    /// Migrates all records on request.
     var carry: (@Sendable (StorageRouter) async throws -> Int)?
 }
 
 /// The keys and collections of a kind, as the programs of each version declare them.
 struct RecordShape: Sendable {
-    /// What older shapes of a record are.
+    /// The record type of version 1.
     struct First: Codable, Sendable, Shaped {
         let id: String
         let name: String
@@ -50,7 +50,7 @@ struct RecordShape: Sendable {
         var text: String { title }
     }
 
-    /// A record of the first version's type that no later one can read.
+    /// A record with the tag of version 1's type that no later version can read.
     private struct Unreadable: Codable, Sendable { let broken: Int }
 
     let plan: RecordPlan
@@ -68,10 +68,10 @@ struct RecordShape: Sendable {
 
     private func medium(_ domain: StorageDomain) -> String { Spot(domain, "").medium }
 
-    /// Where the records are, in the end.
+    /// The store of the records at the end of a run.
     var place: String { medium(domain) }
 
-    /// Where they were in the beginning.
+    /// The store of the records at the beginning of a run.
     var olderPlace: String { kind.hasOlder ? medium(Self.oldList) : place }
 
     private var security: SecurityPolicy { plan.place == .sealed ? .encrypted(.keychain(service: "own keys")) : .automatic }
@@ -84,7 +84,7 @@ struct RecordShape: Sendable {
     static func id(_ record: Int) -> String { "r\(record)" }
     static let unreadableID = "r8"
 
-    /// The slot of the damaged record, and its bytes.
+    /// The slot of the damaged record.
     var damagedAddress: StorageAddress { StorageAddress("r9", in: StorageNamespace("collection:notes")) }
     static let damage = Array("damage 9".utf8)
 
@@ -92,7 +92,7 @@ struct RecordShape: Sendable {
         kind.isCollection ? StorageAddress(Self.id(record), in: StorageNamespace("collection:notes")) : StorageAddress(Self.id(record))
     }
 
-    /// The slot of what a record was in the older place; that of a list is the same for all.
+    /// The slot of a record in the legacy location. All records of a list share one slot.
     func olderAddress(_ record: Int) -> StorageAddress? {
         guard kind.hasOlder else { return nil }
         switch kind {
@@ -102,7 +102,7 @@ struct RecordShape: Sendable {
         }
     }
 
-    /// The tag that every record has in the end.
+    /// The type tag that every record must have at the end.
     var latestTag: String {
         switch kind {
         case .retagged, .carried: "Renamed"
@@ -128,7 +128,7 @@ struct RecordShape: Sendable {
         return plan.lifetime.map { collection.expiring(after: .seconds($0)) } ?? collection
     }
 
-    /// Steps over documents, over types, or a block that is run once.
+    /// The evolution to version 2: a step on the document, or one block that runs once for each value.
     private var toSecond: DocumentEvolution {
         if kind == .enumerated {
             return Evolution.from().enumerating { version, old, new in
@@ -150,7 +150,7 @@ struct RecordShape: Sendable {
 
     private struct Unexpected: Error {}
 
-    /// What a program of a version declares.
+    /// The declarations of the program of a version.
     func program(_ version: Int) -> RecordProgram {
         switch kind {
         case .versions, .enumerated: versionsOfKeys(version)
@@ -189,7 +189,7 @@ struct RecordShape: Sendable {
         case 2:
             return keys { id in (key(id, domain) as StorageKey<Second>).evolving(toSecond).moved(from: old(id)) { Second($0) } }
         default:
-            // The older place is read in the second version's shape, and the step to the third is the move.
+            // The legacy location is read in the second version's type. The move is the step to the third.
             let steps = Evolution.from(First.self).to { Second($0) }
             return keys { id in
                 let second: StorageKey<Second> = key("old-\(id)", Self.oldList)
@@ -212,7 +212,7 @@ struct RecordShape: Sendable {
         ) { $0.id }
     }
 
-    /// Records whose text is in a record of its own. Who reads one reads that, too.
+    /// Records whose text is in a separate record. Reading one resolves the reference, too.
     private func referring<Place: ChildPlace>(_ version: Int, _ place: Place.Type) -> RecordProgram {
         if version == 1 { return records(tagged() as StorageCollection<First>) }
         let holders = (tagged() as StorageCollection<Holder<Place>>).evolving(
@@ -229,7 +229,7 @@ struct RecordShape: Sendable {
         return RecordProgram(records: records, catalog: program.catalog, all: program.all, setMany: program.setMany)
     }
 
-    /// Records of the first type in the second one's shape: the tag is all that differs.
+    /// A record with the fields of `First`. Only its type tag differs.
     private struct Renamed: Codable, Sendable, Shaped {
         let id: String
         let name: String
@@ -260,7 +260,7 @@ struct RecordShape: Sendable {
         records(collection("notes", domain).moved(from: list) { $0.map { Second($0) } })
     }
 
-    /// The program that keeps all records as a list.
+    /// The program that stores all records as a list under one key.
     private var elements: RecordProgram {
         let list = list
         let records = (0..<plan.count).map { number in
@@ -282,7 +282,7 @@ struct RecordShape: Sendable {
         return RecordProgram(records: records, catalog: [.key(list)])
     }
 
-    /// Puts a record beside the others that cannot be brought over.
+    /// Stores a record that cannot be migrated.
     func spoil(_ router: StorageRouter) async throws {
         let (name, domain) = kind == .carried ? ("old", Self.oldList) : ("notes", self.domain)
         let collection = StorageCollection<Unreadable>(
@@ -333,18 +333,18 @@ protocol Shaped {
     var text: String { get }
 }
 
-/// Where the records are that others refer to.
+/// The store of the records that others refer to.
 protocol ChildPlace: Sendable {
     static var domain: StorageDomain { get }
 }
 
-/// In the same list.
+/// The property list of the referring records.
 enum Beside: ChildPlace { static var domain: StorageDomain { .userDefaults(suite: "c") } }
-/// In the same database.
+/// The database of the referring records.
 enum Together: ChildPlace { static var domain: StorageDomain { .encryptedSQLite(database: "b") } }
-/// In the same store, which has no commit for both.
+/// The keyring of the referring records, which has no common commit for two records.
 enum Single: ChildPlace { static var domain: StorageDomain { .keychain(service: "k") } }
-/// In another store.
+/// A different store than that of the referring records.
 enum Apart: ChildPlace { static var domain: StorageDomain { .keychain(service: "d") } }
 
 /// A record that others refer to.
@@ -356,14 +356,15 @@ struct Child<Place: ChildPlace>: StoredEntity {
         StorageCollection("children", domain: Place.domain, owner: "Simulation", description: "What others refer to", typeTag: "Child")
     }
 
-    /// Every text has a record of its own. Its id tells the text to who made it, and is no part of it.
+    /// Creates the record of a text. Its id encodes the number of the text in base 7, with letters as digits. So
+    /// `Holder` can derive the text from the id, although the id does not contain it.
     init(_ text: String) {
         let letters = String(Marks.number(in: text), radix: 7).utf8.map { Character(Unicode.Scalar($0 - 48 + 97)) }
         (id, self.text) = ("c" + String(letters), text)
     }
 }
 
-/// A record whose text is in another one.
+/// A record whose text is in another record.
 struct Holder<Place: ChildPlace>: Codable, Sendable, Shaped {
     let id: String
     let child: StorageReference<Child<Place>>

@@ -3,7 +3,7 @@ import Foundation
 import LocalData
 import TestSupport
 
-/// Whether a run with records kept the rules: judged by the latest program, when everything is in reach again.
+/// Judges with the latest program whether a run kept the rules, once every store can be reached again.
 struct RecordVerdict: Sendable {
     let act: Act<StoredRecords>
     let scene: RecordScene
@@ -26,7 +26,7 @@ struct RecordVerdict: Sendable {
             throw act.violation(.order, "one record could not be brought over, and others were changed")
         }
         try await sweep(last)
-        // What has expired is not removed yet, and an older copy of it stays as well.
+        // Expired values are not removed yet, and their legacy copies stay as well.
         if !plan.kind.expires { try judgePlaces() }
         let values = try await finalValues(last)
         if plan.isDamaged { try judgeDamage() }
@@ -38,9 +38,10 @@ struct RecordVerdict: Sendable {
         try await RecordForgery(act: act, scene: scene).judge(last)
     }
 
-    /// Whether everything goes once its time has been over for a day: the first sweep finds it expired, and one a day later removes it.
+    /// Requires that every value is gone a day after it expired. The first sweep finds it expired, and one a day
+    /// later removes it.
     private func judgePurge(_ last: RecordScene.Running) async throws {
-        // Longer than the clock was wrong by when the last value was set.
+        // The first sleep is longer than the largest error of the clock, with which the last value may have been set.
         for seconds in [401 * 86_400, 90_000] {
             machine.world.sleep(seconds: seconds)
             try await sweep(last)
@@ -60,7 +61,7 @@ struct RecordVerdict: Sendable {
             let before = machine.disk.picture(without: ["own ledger"])
             report = await last.router.sweep(last.catalog)
             isIdle = machine.disk.picture(without: ["own ledger"]) == before
-            // What remains beside records that were brought over when asked to is purged by asking again.
+            // A second request purges the copies that remain beside records that were migrated on request.
             if !plan.isSpoilt { _ = try? await last.program.carry?(last.router) }
         }
         guard isOver(report) else { throw act.violation(.liveness, "\(Self.sweeps) sweeps did not finish: \(act.rows(of: report))") }
@@ -76,7 +77,7 @@ struct RecordVerdict: Sendable {
 
     // MARK: Places
 
-    /// Whether older places are empty, and every record has the latest version and its type's tag.
+    /// Requires that legacy locations are empty, and that every record has the latest version and its type's tag.
     private func judgePlaces() throws {
         if plan.isSpoilt { return }
         if plan.kind.hasOlder {
@@ -95,7 +96,7 @@ struct RecordVerdict: Sendable {
         }
     }
 
-    /// The values in the end: one by one, and all at once.
+    /// Reads the final values, one by one and in a list.
     private func finalValues(_ last: RecordScene.Running) async throws -> [String?] {
         var values: [String?] = []
         for record in 0..<plan.count {
@@ -116,7 +117,7 @@ struct RecordVerdict: Sendable {
         guard let all = last.program.all else { return values }
         let found = try await all(last.router).sorted { $0.id < $1.id }
         let expected = values.enumerated().compactMap { record, text in text.map { (id: RecordShape.id(record), text: $0) } }
-        // A lifetime may have ended between the two looks.
+        // A value may expire between the two reads.
         guard found.map(\.id) == expected.map(\.id) && found.map(\.text) == expected.map(\.text) || plan.kind.expires else {
             throw act.violation(.order, "in the end there are \(expected), and among all of them \(found)")
         }
@@ -132,7 +133,7 @@ struct RecordVerdict: Sendable {
         }
     }
 
-    /// Whether the damaged record is still there: no call has removed it.
+    /// Requires that the damaged record is still stored, because no call removed it.
     private func judgeDamage() throws {
         guard case .damaged(RecordShape.damage)? = machine.disk.contents(of: shape.place)[shape.damagedAddress] else {
             throw act.violation(.unseen, "the damaged record is gone")
@@ -141,7 +142,7 @@ struct RecordVerdict: Sendable {
 
     // MARK: Nothing is destroyed unseen
 
-    /// A text that stood somewhere, and since when.
+    /// A text that was stored, and the time of its write.
     private struct Written {
         let text: String
         let begin: Int
@@ -159,7 +160,7 @@ struct RecordVerdict: Sendable {
             var isOlder = false
             if case .older = entry.deed { isOlder = true }
             var life = entry.life(plan.lifetime.map(Double.init))
-            // What was there keeps the time that it has left, which nobody knows here.
+            // An update keeps the remaining lifetime of the previous value, which is not known here.
             if case .swap(_?, _, _) = entry.deed, plan.lifetime != nil { life.low = 0 }
             all.append(Written(text: text, begin: entry.begin, isOlder: isOlder, life: life))
         }
@@ -169,7 +170,7 @@ struct RecordVerdict: Sendable {
     private func judgeUnseen(_ last: RecordScene.Running, _ values: [String?]) async throws {
         var kept = Set(values.compactMap(\.self).map(Marks.number(in:)))
         if plan.isSpoilt {
-            // What still has the older type is there for who reads that.
+            // A program of version 1 can still read records that have its type.
             let older = await scene.launch("last, of version 1", version: 1)
             for record in older.program.records {
                 if let text = try? await record.value(older.router) { kept.insert(Marks.number(in: text)) }
@@ -196,7 +197,7 @@ struct RecordVerdict: Sendable {
 
     // MARK: Backups
 
-    /// Whether the bytes of earlier versions can be put back.
+    /// Requires that the bytes of earlier versions can be restored.
     private func judgeBackups(_ last: RecordScene.Running, _ values: [String?]) async throws {
         guard plan.kind.keepsBackups else { return }
         for record in 0..<plan.count {
@@ -207,14 +208,15 @@ struct RecordVerdict: Sendable {
             }
             let calls = last.program.records[record]
             for version in 1..<plan.kind.latest {
-                // Putting it back is how to look at it: what stands in its place becomes a backup of its own version.
+                // A backup can only be inspected by restoring it. The current record becomes a backup of its version.
                 let restored = try await calls.restore(last.router, version)
                 let backup = restored == nil ? nil : try await calls.value(last.router)
                 if restored != nil, backup.flatMap({ writers[$0] }).map({ $0 <= version }) != true {
                     throw act.violation(.unseen, "the backup \(backup ?? "-") of record \(record) was never stored in version \(version)")
                 }
                 guard let value = values[record], writers[value] == version else { continue }
-                // Without a commit for both, another process may have put its own, earlier one there since.
+                // Without a common commit, another process may have stored its earlier record as the backup since
+                // then.
                 guard backup != nil, backup == value || plan.place == .ring else {
                     throw act.violation(.unseen, "\(value) was stored in version \(version), and its backup is \(backup ?? "missing")")
                 }

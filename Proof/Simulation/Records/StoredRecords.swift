@@ -1,4 +1,4 @@
-/// The simulation of versions, collections and lifetimes, in the same world as ``MovingValues``. Each record is a value with a history of its own.
+/// The simulation of versions, collections and lifetimes. Each record is a value with a separate history.
 package enum StoredRecords: Subject {
     package typealias Plan = RecordPlan
     package typealias Kind = RecordKind
@@ -35,7 +35,7 @@ package enum StoredRecords: Subject {
 
     package static func isPossible(_ kind: Kind, _ row: Row) -> Bool {
         switch row {
-        // A removal is remembered where an older copy could come back.
+        // A removal leaves a tombstone only where an older copy could come back.
         case .pending, .besideOlder, .removed, .removedBesideOlder: kind.hasOlder
         case .earlierVersion: !kind.hasOlder || kind == .movedVersions
         case .expired: kind.expires
@@ -52,8 +52,10 @@ package enum StoredRecords: Subject {
         }
     }
 
-    /// A row is unknown only because of a fault. A removal removes the older copy, unless a fault or another program prevents it. Records that expire
-    /// have no versions.
+    /// Whether a fault can occur with a row.
+    ///
+    /// The row `unknown` occurs only because of a fault. A removal also removes the older copy, unless a fault or
+    /// another program prevents it. Records that expire have no versions.
     package static func isPossible(_ row: Row, _ fault: Fault) -> Bool {
         fault != .torn && fault != .foreign && (row, fault) != (.unknown, .none) && (row, fault) != (.removedBesideOlder, .none)
             && (row, fault) != (.earlierVersion, .sleep) && (row, fault) != (.earlierVersion, .clockSet)

@@ -1,7 +1,7 @@
 import LocalData
 import LocalDataBackup
 
-/// Makes calls of a program, and writes down what it is told.
+/// Makes the calls of a program and records their answers.
 struct Caller: Sendable {
     let scene: Scene
     let program: Scene.Running
@@ -52,7 +52,7 @@ struct Caller: Sendable {
         case .sweep: await diary.look(index, label("sweep"), { await router.sweep(scene.currentKeys).isComplete }, { _ in nil })
         case .plan: await diary.look(index, label("plan"), { await router.planSweep().rows.count }, { _ in nil })
         case .rotate:
-            // Whatever it can bring to a new key, no value is another one afterwards.
+            // A rotation must not change any value, however many values it seals with the new key.
             let source = Shape.keySource
             await diary.look(index, label("rotate"), { try await router.rotateKey(of: source).values }, { _ in nil })
         case .batch:
@@ -68,7 +68,7 @@ struct Caller: Sendable {
         }
     }
 
-    /// What an older version of the program does: it knows the older place only.
+    /// Makes a call of an older version of the program, which uses only the legacy location.
     private func makeOlder(_ verb: ValuePlan.Verb, _ index: Int) async {
         let moving = scene.moving[index]
         guard let place = moving.older.firstIndex(where: { $0.calls != nil }), let calls = moving.older[place].calls else { return }

@@ -1,13 +1,13 @@
 import Foundation
 import LocalData
 
-/// What can be done to a key whose type of value is not known here. Values are told as texts.
+/// The calls of a key without its value type. Values are converted to and from texts.
 struct KeyCalls: Sendable {
     let key: AnyStorageKey
     let value: @Sendable (StorageRouter) async throws -> String?
     let get: @Sendable (StorageRouter) async throws -> String
     let set: @Sendable (StorageRouter, String) async throws -> Void
-    /// Puts a text, or nothing, in the place of what it returns.
+    /// Replaces the value with a text, or removes it for nil, and returns the previous value.
     let update: @Sendable (StorageRouter, String?) async throws -> String?
     let remove: @Sendable (StorageRouter) async throws -> Void
     let exists: @Sendable (StorageRouter) async throws -> Bool
@@ -15,11 +15,12 @@ struct KeyCalls: Sendable {
     /// Ends the release window.
     let release: @Sendable (StorageRouter) async throws -> MigrationResult
     let watch: @Sendable (StorageRouter, @escaping @Sendable (String?) -> Void) async throws -> Void
-    /// The bytes of a text's value, in JSON.
+    /// Encodes a text's value as JSON.
     let bytes: @Sendable (String) throws -> [UInt8]
     let change: @Sendable (inout StorageBatch, String?) -> Void
 
-    /// The calls of a collection's record. It is found among all of them, or by its key.
+    /// Creates the calls of a collection's record. `value` finds the record by listing the collection; all other
+    /// calls use its key.
     init<Value: Identifiable>(
         _ collection: StorageCollection<Value>, _ id: String, text: @escaping @Sendable (Value) -> String,
         make: @escaping @Sendable (String) -> Value

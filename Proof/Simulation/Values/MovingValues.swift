@@ -1,4 +1,4 @@
-/// The simulation of values that move: every kind of migration.
+/// The simulation of values that move. It covers every kind of migration.
 package enum MovingValues: Subject {
     package typealias Plan = ValuePlan
     package typealias Kind = ValueKind
@@ -33,7 +33,8 @@ package enum MovingValues: Subject {
     package static func isPossible(_ kind: Kind, _ row: Row) -> Bool {
         switch row {
         case .inPlace: kind == .inPlace
-        // A place that protects less may not know a fingerprint of what stands in the other.
+        // A less protected store must not contain a fingerprint of a better protected value. So its record never
+        // names the legacy value as superseded.
         case .superseded where kind == .weaker: false
         case .pending, .superseded, .conflict, .removedConflict, .torn: kind != .inPlace
         default: true
@@ -50,7 +51,9 @@ package enum MovingValues: Subject {
         }
     }
 
-    /// A row is unknown only because of a fault; no other program writes values in an older shape here.
+    /// Whether a fault can occur with a row.
+    ///
+    /// The row `unknown` occurs only because of a fault. No other program writes values in an older shape here.
     package static func isPossible(_ row: Row, _ fault: Fault) -> Bool {
         fault != .sleep && fault != .clockSet && fault != .damagedRecord && (row, fault) != (.inPlace, .foreign)
             && (row, fault) != (.unknown, .none)

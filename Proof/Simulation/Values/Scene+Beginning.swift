@@ -1,7 +1,7 @@
 import BackendContract
 
 extension Scene {
-    /// What stands where, before anybody runs.
+    /// Stores the initial contents of all slots, and returns the initial model of each key.
     func plant() -> [ValueModel] {
         var planted: [Spot: String?] = [:]
         return moving.enumerated().map { index, moving in
@@ -13,7 +13,7 @@ extension Scene {
                     continue
                 }
                 let text = Self.beginning(of: index, place)
-                // What has an older shape stands in the place itself: there, one thing only.
+                // A value in an older shape is stored in the key's slot, which has room for one content only.
                 let isTaken = moving.rules.isInPlace && plan.beginnings[index] != .absent
                 let value = isTaken ? nil : plant(plan.older[index * 2 + place], text, at: olderPlace)
                 planted[spot] = .some(value)
@@ -40,7 +40,8 @@ extension Scene {
         }
     }
 
-    /// What an older place holds in the beginning, if it holds a value. It is written again later: a new write has an old content.
+    /// The text with which a legacy location begins. Later writes use it again, so a new write can have the content
+    /// of an old one.
     static func beginning(of index: Int, _ place: Int) -> String { Marks.text(of: 100_000 + index * 10 + place) }
 
     private func plant(_ beginning: ValuePlan.OlderBeginning, _ text: String, at place: OlderPlace) -> String? {

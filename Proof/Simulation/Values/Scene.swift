@@ -5,7 +5,7 @@ import Synchronization
 
 /// The keys of a run of moving values, and the programs that use them.
 final class Scene: Stage {
-    /// A program that runs.
+    /// A program that is running in a round.
     struct Running: RunningProgram {
         let router: StorageRouter
         let process: SimulatedProcess
@@ -61,7 +61,8 @@ final class Scene: Stage {
         }
     }
 
-    /// Whether a program other than this version's may change a slot once more: the search for an order takes long where many have.
+    /// Whether another program, or an older version, may change a slot once more. The limit is three changes, because
+    /// the search for an order of the calls takes long with many.
     func mayChange(_ spot: Spot) -> Bool {
         changesFromOutside.withLock { changes in
             changes[spot, default: 0] += 1
@@ -92,7 +93,7 @@ final class Scene: Stage {
         }
     }
 
-    /// Which row of the state table holds for a key now.
+    /// The row of the state table that applies to a key now.
     private func row(of moving: Moving) -> MovingValues.Row {
         if machine.weather.hidesContent(of: moving.spot.medium) { return .unknown }
         let here = machine.disk.contents(of: moving.spot.medium)[moving.spot.address]
@@ -103,7 +104,8 @@ final class Scene: Stage {
         func named(_ metadata: StorageMetadata) -> Bool {
             guard let origin = metadata.origin else { return false }
             guard let facts = try? JSONDecoder().decode(RecordOrigin.self, from: Data(origin)) else {
-                // Sealed: what was there before it is what it can name.
+                // A sealed origin cannot be decoded here. It can only name copies that were written before the
+                // record.
                 let change = machine.disk.change(of: moving.spot.medium, moving.spot.address)
                 return olderValues.allSatisfy { spot, _ in machine.disk.change(of: spot.medium, spot.address) < change }
             }
@@ -113,7 +115,7 @@ final class Scene: Stage {
         case nil: return olderValues.isEmpty ? .absent : .pending
         case .damaged: return olderValues.isEmpty ? .damaged : .torn
         case .tombstone(let metadata) where plan.kind == .sealed && metadata.origin == nil:
-            // A forged removal is damage.
+            // A forged removal counts as damage.
             return olderValues.isEmpty ? .damaged : .torn
         case .tombstone(let metadata):
             if olderValues.isEmpty { return .removed }

@@ -11,32 +11,33 @@ struct Spot: Hashable, Sendable {
         address = StorageAddress(name)
     }
 
-    /// The slot of a collection's record.
+    /// Creates the slot of a collection's record.
     init(_ domain: StorageDomain, _ id: String, of collection: String) {
         medium = "\(domain.kind.name) \(domain.scope ?? "")"
         address = StorageAddress(id, in: StorageNamespace("collection:\(collection)"))
     }
 }
 
-/// An older place of a value.
+/// A legacy location of a value.
 struct OlderPlace: Sendable {
     let spot: Spot
-    /// What an older version of the program does there; nil where none is tried.
+    /// The calls of an older version of the program; nil if none are made.
     let calls: KeyCalls?
-    /// What a program that knows nothing of LocalData writes there; nil where none can.
+    /// Makes the value that a program without LocalData writes there; nil if none can write there.
     let foreign: (@Sendable (String) -> NativeValue)?
 }
 
-/// A key, and where its value may come from.
+/// A key and its legacy locations.
 struct Moving: Sendable {
     let calls: KeyCalls
     let spot: Spot
     let older: [OlderPlace]
     let rules: ValueModel.Rules
-    /// Whether an older version of the program moves values between the older places: what is done to one of them may come to nothing.
+    /// Whether an older version of the program moves values between the legacy locations. Then a change of one of
+    /// them may have no effect.
     var isChain = false
 
-    /// The name of a place as records' origins know it.
+    /// The name of a slot in the origins of records.
     static func placeName(_ spot: Spot) -> String {
         let parts = spot.medium.split(separator: " ", maxSplits: 1).map(String.init)
         return Place(kind: parts[0], scope: parts.count > 1 ? parts[1] : "", spot.address).text
@@ -54,7 +55,7 @@ struct Shape: Sendable {
     static let keyRing = StorageDomain.keychain(service: "own keys")
     static let keySource = KeySourceReference.keychain(service: "own keys")
 
-    /// What older shapes of values are.
+    /// The older shape of the values of `Note`.
     private struct OldNote: Codable, Sendable { let text: String }
     private struct Note: Codable, Sendable { let title: String }
 
@@ -71,10 +72,11 @@ struct Shape: Sendable {
         return OlderPlace(spot: Spot(domain, key.name), calls: KeyCalls(key), foreign: foreign)
     }
 
+    /// Creates the keys of a kind.
     /// - Parameters:
-    ///   - number: Tells several shapes of one kind apart.
-    ///   - isWary: Whether the keyring's items are only certain to be on the disk after an orderly start.
-    ///   - hasFullDisk: Whether a disk is full for a while.
+    ///   - number: Distinguishes several shapes of one kind.
+    ///   - isWary: Whether the keyring's items are certain to be on the disk only after an orderly start.
+    ///   - hasFullDisk: Whether a store is out of space at some time.
     init(_ kind: ValueKind, _ policy: Policy, number: Int, isWary: Bool, hasFullDisk: Bool) {
         var rules = ValueModel.Rules(policy: policy)
         rules.isMerged = kind == .merging
@@ -92,7 +94,7 @@ struct Shape: Sendable {
 
     private static func old(_ number: Int) -> StorageKey<String> { key("old\(number)", list) }
 
-    /// Keys that say where they are moved from.
+    /// Keys that declare their legacy locations with `moved(from:)` or `merged(from:)`.
     private static func moved(_ kind: ValueKind, _ rules: ValueModel.Rules, _ number: Int) -> [Moving] {
         let old = old(number)
         let oldPlace = place(old, list)
@@ -120,7 +122,8 @@ struct Shape: Sendable {
             }
         case .several:
             let better: StorageKey<String> = key("better\(number)", database)
-            // The version before moved from the second place to the first: values travel while this one looks.
+            // An earlier version moves values from the second location to the first. So a value may move while this
+            // version reads the locations.
             let places = [place(better.moved(from: old), database, isForeign: false), oldPlace]
             return [text(inRing.moved(from: better).moved(from: old), places, rules, isChain: true)]
         case .weaker:
@@ -135,7 +138,7 @@ struct Shape: Sendable {
         }
     }
 
-    /// Keys whose migrations are made by themselves.
+    /// Keys that declare a migration of a custom type.
     private static func declared(_ kind: ValueKind, _ rules: ValueModel.Rules, _ number: Int) -> Moving {
         let old = old(number)
         let name = "new\(number)"
@@ -194,7 +197,7 @@ struct Shape: Sendable {
 
 }
 
-/// A migration of one's own that uses what it is given.
+/// A custom migration that uses the context's means to move a value.
 private struct Carrying: StorageMigration {
     let destinationKey: StorageKey<String>
     let source: StorageKey<String>
@@ -207,7 +210,7 @@ private struct Carrying: StorageMigration {
     }
 }
 
-/// A migration as one would write it without further thought: right as long as it is alone.
+/// A custom migration that reads, sets and removes. It is correct only while no other process runs.
 private struct ByHand: StorageMigration {
     let destinationKey: StorageKey<String>
     let source: StorageKey<String>

@@ -1,7 +1,7 @@
 import LocalData
 import TestSupport
 
-/// What a caller, or another program, did to a value.
+/// An operation on a value, by a caller or by another program.
 package enum ValueDeed: CampaignDeed {
     case read(String?)
     case readHeldBack(String?)
@@ -14,7 +14,7 @@ package enum ValueDeed: CampaignDeed {
 
     package var isPowerCut: Bool { if case .powerCut = self { true } else { false } }
 
-    /// The older place that it changes, if it does.
+    /// The number of the legacy location that it changes; nil if it changes none.
     var olderPlace: Int? {
         switch self {
         case .older(let place, _), .olderRemoved(let place): place
@@ -24,7 +24,7 @@ package enum ValueDeed: CampaignDeed {
 }
 
 extension CallLog where Deed == ValueDeed {
-    /// A call that looks, and counts only if it is answered.
+    /// Makes a call that reads. It is recorded only if it is answered.
     func look<R: Sendable>(_ key: Int, _ kind: String, _ body: () async throws -> R, _ deed: (R) -> ValueDeed?) async {
         let numbers = begin([(key, .powerCut)], kind)
         do {
@@ -40,8 +40,8 @@ extension CallLog where Deed == ValueDeed {
         } catch { end(numbers, .didNotHappen, kind, "cancelled") }
     }
 
-    /// A call that changes something.
-    /// - Parameter deeds: What happened, from what it saw.
+    /// Makes a call that changes values.
+    /// - Parameter made: The changes that were made, from the previous value that the call returned.
     func change(
         _ deeds: [(key: Int, deed: ValueDeed)], _ kind: String, _ body: () async throws -> String?,
         _ made: ((String?) -> [ValueDeed])? = nil
@@ -61,7 +61,7 @@ extension CallLog where Deed == ValueDeed {
         } catch { end(numbers, .unknown, kind, "cancelled") }
     }
 
-    /// The calls of one key, as the model reads them.
+    /// The calls of one key, as actions of the model.
     func history(of key: Int, _ moving: Moving, _ begin: ValueModel) -> CallHistory<ValueModel> {
         let mine = entries.filter { $0.key == key || $0.key < 0 }
         let changesOfOlder = mine.compactMap { entry -> (place: Int, begin: Int, end: Int)? in

@@ -1,36 +1,36 @@
-/// How a value comes to its place: one of the ways that a key can declare.
+/// A kind of migration that a key can declare.
 package enum ValueKind: String, Label {
     /// From a property list into a database.
     case simple
-    /// The same, over a place between, which an older version of the program uses.
+    /// From a property list into a database, over an intermediate location that an older version of the program uses.
     case chain
-    /// From another shape.
+    /// From a value of another type.
     case transforming
-    /// From another shape, in the same slot.
+    /// From a value of another type in the same slot.
     case inPlace
-    /// Of two values.
+    /// From two values, which are merged.
     case merging
-    /// Only from a version on.
+    /// A migration that applies only from a version of the program on.
     case conditional
-    /// By a migration of one's own, with the means that the library gives.
+    /// By a custom migration that uses the means of the library.
     case custom
-    /// By a migration of one's own that reads, sets and removes.
+    /// By a custom migration that reads, sets and removes.
     case byHand
-    /// Two keys from one older place.
+    /// Two keys from one legacy location.
     case shared
-    /// From one of two places, in order of preference.
+    /// From the first of two legacy locations that has a value.
     case several
-    /// From a place that protects it better, which is refused.
+    /// From a location with better protection. The library refuses this.
     case weaker
-    /// Into the keyring, whose items are each a file.
+    /// Into the keyring, which saves each item as a separate file.
     case keyring
-    /// Into a property list, sealed.
+    /// Into a sealed value of a property list.
     case sealed
 
-    /// Whether the key's place is in a store whose new items a power cut can tear.
+    /// Whether the key's slot is in a store whose new items a power cut can tear.
     var tears: Bool { [.inPlace, .conditional, .several, .keyring].contains(self) }
 
-    /// The rules for conflicts that are tried.
+    /// The conflict policies that are tried. One that occurs twice is drawn more often.
     var policies: [Policy] {
         switch self {
         case .simple, .transforming, .several, .keyring, .sealed: [.destinationWins, .destinationWins, .sourceWins, .merge]
@@ -39,5 +39,5 @@ package enum ValueKind: String, Label {
     }
 }
 
-/// The rule for conflicts of a key.
+/// The conflict policy of a key.
 package enum Policy: String, Label { case destinationWins, sourceWins, merge }

@@ -1,17 +1,17 @@
 import TestSupport
 
-/// What a value that moves is, as far as anybody can tell: in its place, or still where it was.
+/// The sequential model of one moving value: in its destination, or still in a legacy location.
 struct ValueModel: SequentialModel {
-    /// What the rules of a key are, as far as the model needs them.
+    /// The rules of a key that the model needs.
     struct Rules: Hashable, Sendable {
         var policy = Policy.destinationWins
-        /// Whether the value is made of all older places, or of the first that holds one.
+        /// Whether the value is merged from all legacy locations, instead of taken from the first that holds one.
         var isMerged = false
-        /// Whether what has an older shape stands in the place itself.
+        /// Whether a value in an older shape is stored in the destination itself.
         var isInPlace = false
-        /// Whether an acknowledged change may be lost with the power.
+        /// Whether a power cut may lose an acknowledged change.
         var isWary = false
-        /// Whether a read may answer what it could not move: on a full disk.
+        /// Whether a read may return a value that it could not move, because the disk is full.
         var answersUnmoved = false
     }
 
@@ -21,24 +21,25 @@ struct ValueModel: SequentialModel {
     }
 
     let rules: Rules
-    /// What stands in its place.
+    /// The value in the destination.
     var value: String?
-    /// Whether a value or a removal stands in its place.
+    /// Whether the destination holds a value or a tombstone.
     var isSettled = false
-    /// What older places hold that nobody has taken into account.
+    /// The contents of legacy locations that no migration has taken into account yet.
     var older: [String?]
-    /// The older places in which a removal stands.
+    /// The legacy locations with a tombstone.
     var olderRemovals: Set<Int> = []
-    /// What others have left in the older places, whether it was taken into account or not: there it is until its successor is certain to last.
+    /// The contents that other programs left in the legacy locations, whether or not a migration took them into
+    /// account. A copy stays there until its successor is durable.
     var left: [String?]
-    /// The contents of legacy locations before an older program changed them and was killed. A power cut that undoes an acknowledged change may
-    /// undo that change, too.
+    /// The contents of legacy locations before an older program changed them and was killed. A power cut that undoes
+    /// an acknowledged change may undo that change, too.
     var unacknowledged: [Int: String?] = [:]
-    /// What older places held when others changed them: a migration may have read it before.
+    /// The contents of legacy locations that other programs replaced. A migration may have read them before.
     var inFlight: Set<String> = []
-    /// What a power cut may bring back.
+    /// The states that a power cut may bring back.
     var undo: Set<Snapshot> = []
-    /// How many power cuts are to come: without one, nothing is brought back.
+    /// How many power cuts are still to come. Without one, no earlier state comes back.
     var cutsLeft = 0
 
     enum Action: Sendable {
@@ -46,14 +47,15 @@ struct ValueModel: SequentialModel {
         /// A read by a program whose migration does not apply yet.
         case readHeldBack(String?)
         case exists(Bool)
-        /// - `clears`: the older places whose content the change is certain to have known.
+        /// - `clears`: The legacy locations whose content the change has certainly taken into account.
         case write(String?, clears: Set<Int>, isAcknowledged: Bool)
         case swap(String?, String?, clears: Set<Int>, isAcknowledged: Bool, isHeldBack: Bool)
-        /// Another program changes an older place.
+        /// Another program changes a legacy location.
         case older(Int, String?, isAcknowledged: Bool)
-        /// An older version of the program removes the value of an older place: what the places behind it hold does not count.
+        /// An older version of the program removes the value of a legacy location. Then the contents of the locations
+        /// after it do not count.
         case olderRemoved(Int, isAcknowledged: Bool)
-        /// Everything that was begun is over, or never goes on.
+        /// A round ends: each call that has begun has ended, or never continues.
         case endOfRound
         case powerCut
     }
@@ -66,7 +68,7 @@ struct ValueModel: SequentialModel {
         left = older
     }
 
-    /// What the older places make.
+    /// The value that the legacy locations yield.
     private var derived: String? {
         guard rules.isMerged else {
             let first = older.indices.first { older[$0] != nil || olderRemovals.contains($0) }
@@ -78,7 +80,7 @@ struct ValueModel: SequentialModel {
 
     static func merged(_ parts: [String]) -> String { parts.joined(separator: "+") }
 
-    /// What a merge of a conflict makes.
+    /// The result of merging a conflict.
     static func resolved(_ destination: String?, _ source: String) -> String { "\(destination ?? "-")|\(source)" }
 
     private var effective: String? { isSettled ? value : derived }
@@ -109,7 +111,7 @@ struct ValueModel: SequentialModel {
         return next
     }
 
-    /// What may have become of it by itself: somebody of whom nothing is written down moved it, or ended a conflict.
+    /// All states that migrations and resolved conflicts may lead to. The history does not record these steps.
     private var reachable: [ValueModel] {
         var states: [ValueModel] = []
         var open = [self]
@@ -125,7 +127,7 @@ struct ValueModel: SequentialModel {
         return states
     }
 
-    /// What it is once something that an older place held has been moved, or has won a conflict.
+    /// The state after the content of a legacy location was moved, or won a conflict.
     private func taking(_ found: String, from index: Int?) -> ValueModel {
         var next = self
         next.remember(snapshot)
@@ -175,7 +177,7 @@ struct ValueModel: SequentialModel {
                     var next = kept
                     next.value = past.value
                     next.isSettled = past.isSettled
-                    // Other programs' changes of older places were durable at once.
+                    // Other programs' changes of legacy locations were durable at once.
                     next.older = zip(older, left).map { $0 ?? $1 }
                     if unacknowledged.isEmpty { return [next] }
                     var before = next

@@ -1,11 +1,11 @@
 import TestSupport
 
-/// What is to happen in a run of moving values.
+/// The plan of a run of moving values.
 package struct ValuePlan: CampaignPlan {
-    /// What stands in a key's place when the run begins.
+    /// The initial content of a key's slot.
     package enum Beginning: String, Codable, CaseIterable, Sendable { case absent, value, removed, damaged, undecodable }
 
-    /// What an older place holds when the run begins.
+    /// The initial content of a legacy location.
     package enum OlderBeginning: String, Codable, CaseIterable, Sendable { case value, absent, damaged, undecodable }
 
     package enum Verb: String, Label {
@@ -14,7 +14,7 @@ package struct ValuePlan: CampaignPlan {
 
     /// A program that runs in a round.
     package struct Program: CampaignProgram {
-        /// Whether it is of the version before, which knows only the older places.
+        /// Whether it is the earlier version, which knows only the legacy locations.
         var isOlder = false
         /// Whether the condition of the migration is false for it.
         var isHeldBack = false
@@ -35,7 +35,7 @@ package struct ValuePlan: CampaignPlan {
 
     package var kind: ValueKind
     var policy: Policy
-    /// How many of the kind there are.
+    /// How many shapes of the kind the run has.
     var count: Int
     var isWary: Bool
     var tears: Bool
@@ -44,11 +44,12 @@ package struct ValuePlan: CampaignPlan {
     var older: [OlderBeginning]
     package var rounds: [Round<Program>]
 
-    /// Whether what stands somewhere in the beginning is a forged removal: in a place of sealed values, one that nobody sealed. It is damage.
+    /// Whether the slot begins with a forged removal: a tombstone without a seal in a store of sealed values. The
+    /// library treats it as damage.
     func isForged(_ beginning: Beginning) -> Bool { kind == .sealed && beginning == .removed }
 
     package init(seed: UInt64, kind: ValueKind? = nil) {
-        // Another stream than the one that picks the steps.
+        // A different random stream than the one that picks the steps.
         var numbers = SeededGenerator(seed ^ 0x9E1A_1A90_5EED_5EED)
         func draw(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &numbers) }
         func pick<T>(_ all: [T]) -> T { all[draw(all.count)] }
@@ -63,13 +64,13 @@ package struct ValuePlan: CampaignPlan {
         let keys = count * (kind == .shared ? 2 : 1)
         beginnings = (0..<keys).map { _ in
             guard draw(3) == 0 else { return .absent }
-            // Nobody outside can seal a value; a removal that nobody sealed is a forged one.
+            // A plan cannot seal a value, so sealed keys begin without one. A tombstone without a seal is a forgery.
             return pick(kind == .sealed || kind == .inPlace ? [.removed, .damaged, .undecodable] : Beginning.allCases)
         }
         older = (0..<2 * keys).map { place in
             switch draw(16) {
             case 0, 1: .absent
-            // Then an older version moves the second place's value to the first.
+            // With the first location empty, an older version moves the second location's value there.
             case 3..<9 where (kind == .several || kind == .inPlace) && place % 2 == 0: .absent
             case 2: kind == .inPlace ? .value : pick([.damaged, .undecodable])
             default: .value
@@ -88,7 +89,7 @@ package struct ValuePlan: CampaignPlan {
             }
             let calls = programs.flatMap(\.callers).joined().count
             let events = (0..<draw(5)).map { _ -> Event in
-                // Most is at stake while values are on their way: in the beginning.
+                // Half of the accidents happen early, while values are being moved.
                 let step = draw(draw(2) == 0 ? 40 : 20 + calls * 25)
                 let accident: Accident =
                     switch draw(17) {

@@ -3,7 +3,7 @@ import Foundation
 import LocalData
 import TestSupport
 
-/// Whether a run kept the rules: judged when everything is in reach again.
+/// Judges whether a run kept the rules, once every store can be reached again.
 struct Verdict: Sendable {
     let act: Act<MovingValues>
     let scene: Scene
@@ -12,7 +12,8 @@ struct Verdict: Sendable {
     private var machine: Machine<MovingValues> { scene.machine }
     private var plan: ValuePlan { act.plan }
 
-    /// How many sweeps may be needed: a copy that was left on the way, or must outlive a start of the machine, is purged by a later one.
+    /// The limit of sweeps. A later sweep purges a copy that was left behind, or that must outlive a start of the
+    /// machine.
     private static let sweeps = 6
 
     func reach() async throws {
@@ -21,7 +22,7 @@ struct Verdict: Sendable {
         var isIdle = false
         for number in 0..<Self.sweeps where !isIdle || !isOver(report) || !stillHeld(report).isEmpty {
             if number > 0, !isOver(report) {
-                // What a keyring acknowledged is certain to be there after an orderly start.
+                // A keyring's acknowledged changes are certain to be there after an orderly start.
                 last.process.end()
                 machine.disk.restart()
                 last = await scene.launch("last, start \(number)")
@@ -41,7 +42,7 @@ struct Verdict: Sendable {
         try await judgeUnseen(last, values)
     }
 
-    /// Whether a row need not come to an end: it is refused by design, or what it would need is damaged.
+    /// Whether a row may stay unfinished, because it is refused by design or because it needs damaged content.
     private func isExcused(_ row: MigrationReport.Row) -> Bool { row.state == .failed && isExcused(row.errorCode?.name) }
 
     private func isExcused(_ code: String?) -> Bool {
@@ -54,15 +55,16 @@ struct Verdict: Sendable {
     }
 
     private func isOver(_ report: MigrationReport) -> Bool {
-        // A copy that a key still needs whose own way is barred stays.
+        // A shared legacy location keeps its copy while another key still needs it, and that key's migration is
+        // excused.
         let isBarred = plan.kind == .shared && report.rows.contains(where: isExcused)
         return report.rows.allSatisfy { ($0.state != .blocked && $0.state != .failed && ($0.residue.isEmpty || isBarred)) || isExcused($0) }
     }
 
-    /// Older places that hold a value although the one it belongs to is settled.
+    /// The legacy locations that hold a value although their key is settled.
     private func stillHeld(_ report: MigrationReport) -> [String] {
         let excused = Set(report.rows.filter(isExcused).map(\.key))
-        // A migration of one's own decides about conflicts; the ready-made ones wait for their parts.
+        // A custom migration decides about conflicts, so its legacy locations may keep values.
         if plan.kind == .custom || plan.kind == .byHand { return [] }
         let open = Set(
             scene.moving.filter { moving in
@@ -78,7 +80,7 @@ struct Verdict: Sendable {
         }
     }
 
-    /// The values in the end; nil in the outer place for one that cannot be read.
+    /// The final values. The outer optional is nil for a value that cannot be read.
     private func finalValues(_ last: Scene.Running) async throws -> [String??] {
         var values: [String??] = []
         for (index, moving) in scene.moving.enumerated() {
@@ -107,7 +109,7 @@ struct Verdict: Sendable {
 
     // MARK: Nothing is destroyed unseen
 
-    /// Whether every text that somebody wrote, and every damaged byte, is accounted for.
+    /// Requires that every written text, and all damaged bytes, are still stored or were replaced by a call.
     private func judgeUnseen(_ last: Scene.Running, _ values: [String??]) async throws {
         var kept = try await act.quarantine(last.router)
         for name in scene.media where name != "own quarantine" {
@@ -123,7 +125,8 @@ struct Verdict: Sendable {
         where !damage.bytes.isEmpty && !isReplacedFromOutside(damage) && !kept.contains(where: { Self.contains($0, damage.bytes) }) {
             throw act.violation(.unseen, "damaged bytes are gone: \(String(decoding: damage.bytes, as: UTF8.self))")
         }
-        // A keyring that lost acknowledged changes with the power owes nobody an account.
+        // A keyring that acknowledges changes before they are durable may lose them in a power cut. Then texts may be
+        // gone.
         if plan.isWary, machine.diary.powerCuts > 0 { return }
         var numbers = Set(kept.flatMap(Marks.numbers(in:)))
         if plan.kind == .transforming { for bytes in kept { numbers.formUnion(Self.digits(in: bytes)) } }
@@ -131,7 +134,7 @@ struct Verdict: Sendable {
         for (index, moving) in scene.moving.enumerated() { try judge(index, moving, numbers) }
     }
 
-    /// Whether a program that knows nothing of LocalData changed what was damaged.
+    /// Whether a program that does not use LocalData changed the damaged slot.
     private func isReplacedFromOutside(_ damage: SimulatedDisk.Damage) -> Bool {
         machine.diary.entries.contains { entry in
             guard let place = entry.deed.olderPlace else { return false }
@@ -141,7 +144,7 @@ struct Verdict: Sendable {
     }
 
     private func judge(_ index: Int, _ moving: Moving, _ numbers: Set<Int>) throws {
-        // What a key that shares an older place was told to do with its value counts too.
+        // Changes of other keys with the same legacy location count too, because they can replace its value.
         let sharing = Set(
             scene.moving.indices.filter { !Set(scene.moving[$0].older.map(\.spot)).isDisjoint(with: moving.older.map(\.spot)) })
         let entries = machine.diary.entries.filter { sharing.contains($0.key) }
@@ -155,7 +158,7 @@ struct Verdict: Sendable {
         }
         func laterInPlace(_ place: Int, after begin: Int) -> Bool {
             entries.contains { entry in
-                // In a chain, a change of the place between replaces what the oldest holds.
+                // In a chain, a change of the intermediate location replaces the content of the oldest one.
                 guard let other = entry.deed.olderPlace, other == place || moving.isChain else { return false }
                 return (entry.end ?? .max) > begin + 1
             }
@@ -194,7 +197,8 @@ struct Verdict: Sendable {
         return (0...(bytes.count - part.count)).contains { bytes[$0..<($0 + part.count)].elementsEqual(part) }
     }
 
-    /// Whole numbers in quarantine are told in digits, in an older place in binary.
+    /// Returns the number in some bytes. Quarantine stores it as decimal digits. A legacy location stores it as a tag
+    /// byte and eight bytes.
     static func digits(in bytes: [UInt8]) -> [Int] {
         if bytes.count == 9, bytes[0] == 2 { return [bytes.dropFirst().reduce(0) { $0 << 8 | Int($1) }] }
         return Int(String(decoding: bytes, as: UTF8.self)).map { [$0] } ?? []

@@ -1,7 +1,7 @@
 import LocalData
 import Synchronization
 
-/// An observer of a value.
+/// An observer of a value, which checks that the last value it was given is the current one.
 final class Watch: Sendable {
     private let scene: Scene
     private let program: Scene.Running
@@ -23,9 +23,9 @@ final class Watch: Sendable {
     }
 
     func judge(_ act: Act<MovingValues>) async throws {
-        // On a full disk a value stays in its older location, which a sequence of values does not follow.
+        // On a full disk a value stays in its legacy location, which a sequence of values does not observe.
         if act.plan.hasFullDisk { return }
-        // A read that failed ended the sequence; so did nothing else.
+        // Only a failed read ends the sequence. Then the observer cannot be judged.
         guard !isOver.withLock(\.self), !program.process.hasEnded, let seen = last.withLock(\.self) else { return }
         let value: String?
         do { value = try await scene.moving[key].calls.value(program.router) } catch { return }

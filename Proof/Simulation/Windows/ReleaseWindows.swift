@@ -36,13 +36,15 @@ package enum ReleaseWindows: Subject {
         switch fault {
         case .torn, .sleep, .clockSet, .damagedRecord, .full: false
         case .secondProcess, .foreign: !kind.isByTurns
-        // Several versions are what these are about.
+        // The other kinds always run several versions, which count as faults.
         case .none: kind == .window
         default: true
         }
     }
 
-    /// A store is locked, or out of reach, only because of a fault; version 1 and a second process count as such.
+    /// Whether a fault can occur with a row.
+    ///
+    /// A store is locked or unavailable only because of a fault. Version 1 and a second process count as faults.
     package static func isPossible(_ row: Row, _ fault: Fault) -> Bool {
         switch fault {
         case .torn, .sleep, .clockSet, .damagedRecord, .full: false

@@ -7,7 +7,7 @@ package enum WindowDeed: CampaignDeed {
     case look
     case read(String?)
     case exists(Bool)
-    /// - `isCalm`: whether no fault occurred during the call, here and below.
+    /// - `isCalm`: Whether no fault occurred during the call, here and below.
     case write(String?, isCalm: Bool)
     case swap(String?, String?, isCalm: Bool)
     /// A sweep, or the end of the window.
@@ -20,7 +20,7 @@ package enum WindowDeed: CampaignDeed {
 
     package var isPowerCut: Bool { if case .powerCut = self { true } else { false } }
 
-    /// The text that a call is to write.
+    /// The text that a call intends to write.
     var written: String? {
         switch self {
         case .write(let text, _), .swap(_, let text, _): text
@@ -33,11 +33,11 @@ package enum WindowDeed: CampaignDeed {
 }
 
 extension CallLog where Deed == WindowDeed {
-    /// A call of one or several keys.
+    /// Makes a call of one or several keys and records it.
     /// - Parameters:
+    ///   - deeds: The operations that may have happened if the call never ends.
     ///   - version: The version of the program.
-    ///   - deeds: What may have happened if the call never ends.
-    ///   - made: What happened, from what the call returned.
+    ///   - made: The operations that took place, from the result of the call.
     func call<R: Sendable>(
         _ deeds: [(key: Int, deed: WindowDeed)], by version: Int, _ kind: String, _ body: () async throws -> R,
         _ made: (R) -> [WindowDeed]
@@ -57,7 +57,7 @@ extension CallLog where Deed == WindowDeed {
             let answer = "\(error.code) \(error.outcome)"
             switch error.outcome {
             case _ where isLook: end(numbers, .didNotHappen, kind, answer)
-            // It may have done its first steps.
+            // A sweep that failed may have made its first steps.
             case _ where isSettling: end(numbers, .unknown, kind, answer)
             case .applied: end(numbers, .happened(deeds.map(\.deed.applied)), kind, answer)
             case .notApplied: end(numbers, .didNotHappen, kind, answer)
@@ -66,12 +66,12 @@ extension CallLog where Deed == WindowDeed {
         } catch { end(numbers, isLook ? .didNotHappen : .unknown, kind, "cancelled") }
     }
 
-    /// The calls of one key, as the model of a value that moves reads them.
-    /// - Parameter isActive: Whether a program that knows the key's place runs in each of the rounds, and after the last.
+    /// The calls of one key, as actions of the model of a moving value.
+    /// - Parameter isActive: For each round, and after the last: whether a program runs that knows the destination.
     func history(of key: Int, _ isActive: [Bool]) -> CallHistory<WindowModel> {
         let mine = entries.filter { $0.key == key || $0.key < 0 }
         let breaks = (roundEnds + mine.filter(\.deed.isPowerCut).map(\.begin)).sorted()
-        // When a call is over at the latest: what its program had begun does not outlive it.
+        // The latest end of a call. A call without an end can last only until its program ends.
         func bound(_ entry: Entry) -> Int { entry.end ?? breaks.first { $0 > entry.begin } ?? .max }
         func isMet(_ entry: Entry, where isMeant: (Entry) -> Bool) -> Bool {
             mine.contains { other in
@@ -79,7 +79,8 @@ extension CallLog where Deed == WindowDeed {
             }
         }
         var history = CallHistory<WindowModel>()
-        // Between two moments of the diary there is room for what must hold after a call.
+        // The times of the diary are doubled, so that a condition can hold between the end of a call and the next
+        // event.
         func add(_ action: WindowModel.Action, _ entry: Entry, isOptional: Bool? = nil) {
             let end = bound(entry)
             history.add(action, entry.begin * 2, end == .max ? .max : end * 2, isOptional: isOptional ?? (entry.end == nil))
@@ -110,7 +111,8 @@ extension CallLog where Deed == WindowDeed {
                 // A call that ends the window has the rules of version 3.
                 ends = ends || endsWindow
                 add(.settle(ends: ends), entry)
-                // If the legacy location changes during a sweep, the sweep visits the key again and may decide a second conflict.
+                // If the legacy location changes during a sweep, the sweep visits the key again and may decide a
+                // second conflict.
                 if isMet(entry, where: Self.isOlderChange) { add(.settle(ends: ends), entry, isOptional: true) }
                 demand(isCalm, sweeps: true)
             case .foreign(let value, let isRepeated):

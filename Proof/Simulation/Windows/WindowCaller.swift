@@ -1,6 +1,6 @@
 import LocalData
 
-/// Makes calls of a program of some version, and writes down what it is told.
+/// Makes the calls of a program of some version and records their answers.
 struct WindowCaller: Sendable {
     let scene: WindowScene
     let running: WindowScene.Running
@@ -34,7 +34,7 @@ struct WindowCaller: Sendable {
                 [.exists($0)]
             }
         case .set:
-            // Version 1 writes an old content again: the same bytes as in the beginning.
+            // Version 1 writes an old content again, with the same bytes as at the beginning.
             let text = call.verb == .batch ? WindowScene.beginning(of: index) : text(0, of: index)
             await self.call([(index, .write(text, isCalm: false))], "set \(text)", index) {
                 try await calls.set(router, text)
@@ -72,7 +72,8 @@ struct WindowCaller: Sendable {
         }
     }
 
-    /// The call that a program makes for a planned call. Version 1 has no migrations, so it makes other calls instead of theirs.
+    /// The verb that a program uses for a planned call. Version 1 has no migrations, so it replaces their verbs by
+    /// others.
     private func verb(of call: Call<WindowPlan.Verb>) -> WindowPlan.Verb {
         guard version == 1 else { return call.verb }
         return switch call.verb {
@@ -105,7 +106,8 @@ struct WindowCaller: Sendable {
         await scene.machine.diary.call(deeds, by: version, label(verb, index), body, made)
     }
 
-    /// A value that the program writes, by the number of its first text: both parts, if it knows two.
+    /// A value that the program writes, from the number of its first text. It has two parts if the program knows
+    /// both.
     private func text(_ number: Int, of index: Int) -> String {
         func mark(_ number: Int) -> String { Marks.text(of: turn.first + number) }
         let isEnriched = scene.keys[index].rules.isEnriched && version > 1

@@ -1,10 +1,10 @@
-/// How programs of several versions come after each other while a value moves to another place.
+/// The order in which programs of several versions run while a value moves.
 package enum WindowKind: String, Label {
     /// Programs of version 1 and 2, in turn and at once, and programs that do not use LocalData.
     case window
-    /// Version 1 and version 2 by turns, each alone.
+    /// Programs of version 1 and version 2 by turns, each alone.
     case downgrade
-    /// Programs of both versions write at once; in some runs one of them ends the window.
+    /// Programs of both versions write at once. In some runs one of them ends the window.
     case rolling
 
     /// Whether each program runs alone.
@@ -32,7 +32,7 @@ package enum WindowStores: String, Label {
     /// The records of a collection, in a list and in a database.
     case records
 
-    /// The rules for conflicts that are tried.
+    /// The conflict policies that are tried. One that occurs twice is drawn more often.
     var policies: [Policy] {
         switch self {
         case .numbers: [.destinationWins, .sourceWins]
@@ -44,6 +44,6 @@ package enum WindowStores: String, Label {
     /// Whether programs without LocalData can write the legacy location.
     var isShared: Bool { [.listToDatabase, .listToList, .listToRing, .numbers, .enriched].contains(self) }
 
-    /// Whether no store may hold a value in the plain. Other runs keep a legacy location in the plain on purpose.
+    /// Whether no store may hold a value in plaintext. Other runs keep a plaintext legacy location on purpose.
     var isSecret: Bool { [.databaseToDatabase, .ringToRing].contains(self) }
 }

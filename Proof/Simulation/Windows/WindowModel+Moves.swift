@@ -1,9 +1,9 @@
-/// What becomes of a value by itself: programs bring the two places together at moments of which nothing is written down.
+/// The steps of migrations, mirrors and sweeps, which the history does not record.
 extension WindowModel {
-    /// The states that can have come about.
+    /// The states that can be reached without a recorded call.
     /// - Parameters:
-    ///   - decides: Whether a sweep is at work, which decides conflicts.
-    ///   - ends: Whether a program is at work for which the window is over.
+    ///   - decides: Whether a sweep is running, which decides conflicts.
+    ///   - ends: Whether a program is running for which the window is over.
     func reachable(decides: Bool, ends: Bool) -> [WindowModel] {
         var states: Set<WindowModel> = [self]
         var ordered = [self]
@@ -22,7 +22,7 @@ extension WindowModel {
         guard isSettled else { return older == nil ? [] : [folded()] + (ends ? [folded().takenOver()] : []) }
         if isReleased { return (decides ? decided() : []) + cleared() + lateMirrors() }
         var moves: [WindowModel] = []
-        // Where the window never was, its end is an ordinary migration.
+        // If no program has kept the window, its end is an ordinary migration.
         if ends, !isKept, standing == .behind { moves += cleared() }
         switch standing {
         case .inStep: if ends { moves.append(released()) }
@@ -46,18 +46,18 @@ extension WindowModel {
 
     // MARK: The key's place
 
-    /// What the key's place holds may come back with the next power cut.
+    /// Records the state of the destination, which the next power cut may bring back.
     private mutating func rememberValue() {
         guard cutsLeft > 0 else { return }
         undo.insert(Past(value: value, isSettled: isSettled, isReleased: isReleased, isKept: isKept, standing: standing))
     }
 
-    /// What version 1 wrote is in the key's place. It was made durable before.
+    /// The state after version 1's value was folded into the destination. The value was made durable before.
     private func folded() -> WindowModel {
         var next = self
         next.rememberValue()
         next.value = older.map { rules.up($0, over: value) }
-        // What version 1 wrote over, it knew; what it removed is kept.
+        // Version 1 had read the value that it replaced. A value that version 1 removed goes to quarantine.
         if older == nil, let value { next.owed.formUnion(Marks.numbers(in: Array(value.utf8))) }
         next.isSettled = true
         next.isKept = true
@@ -66,14 +66,15 @@ extension WindowModel {
         return next
     }
 
-    /// The same by a program for which the window is over: an ordinary migration, as long as the window never was.
+    /// The state after a program without the window moved the value. While no program has kept the window, this is an
+    /// ordinary migration.
     private func takenOver() -> WindowModel {
         var next = with(.behind)
         next.isKept = false
         return next
     }
 
-    /// A sweep decided a conflict.
+    /// The states after a sweep decided a conflict.
     private func decided() -> [WindowModel] {
         guard standing == .conflict else { return [] }
         if older == value.map(rules.down) { return [with(.behind)] }
@@ -81,7 +82,7 @@ extension WindowModel {
         if let older { kept.owed.formUnion(Marks.numbers(in: Array(older.utf8))) }
         kept.standing = .behind
         guard let older else {
-            // Nothing wins only where the older place does, and while the window is open.
+            // A removal wins only with the policy `sourceWins`, and only while the window is open.
             return rules.policy == .sourceWins && !isReleased ? [replaced(by: nil)] : [kept]
         }
         let replaced: [WindowModel] =
@@ -90,7 +91,8 @@ extension WindowModel {
             case .sourceWins: [replaced(by: rules.up(older, over: value))]
             case .merge: [replaced(by: ValueModel.resolved(value, rules.up(older, over: value)))]
             }
-        // Over a removal, what another program wrote never wins.
+        // After a removal, the legacy value may lose with any policy: a value that a program without LocalData wrote
+        // never wins over a removal.
         return rules.policy == .destinationWins || value == nil ? [kept] + replaced : replaced
     }
 
@@ -104,7 +106,7 @@ extension WindowModel {
         return next
     }
 
-    /// The key's place says that the window is over.
+    /// The state after the destination was marked as released.
     private func released() -> WindowModel {
         var next = self
         next.rememberValue()
@@ -114,8 +116,8 @@ extension WindowModel {
         return next
     }
 
-    /// The states after a change by a program that knows the key's place.
-    /// - Parameter isBlind: Whether it did not see what stands in the older place.
+    /// The states after a program that knows the destination changed it.
+    /// - Parameter isBlind: Whether the program did not see the content of the legacy location.
     func written(_ new: String?, isBlind: Bool, isAcknowledged: Bool, ends: Bool) -> [WindowModel] {
         var next = self
         if isAcknowledged { next.undo = [] } else { next.rememberValue() }
@@ -134,7 +136,7 @@ extension WindowModel {
                     return OlderPast(older: past.older, standing: isBlind && isNews ? .conflict : .behind)
                 })
         }
-        // That the older place is empty may be known from before.
+        // The record may already name the legacy location as empty. Then there is no conflict.
         guard next.standing == .conflict, older == nil else { return [next] }
         return [next, next.with(.behind)]
     }
@@ -146,7 +148,7 @@ extension WindowModel {
         olderUndo.insert(OlderPast(older: older, standing: standing))
     }
 
-    /// The older place holds what the key's place does, whose record is durable.
+    /// The legacy location gets the value of the destination. Its record is durable before that.
     private func mirrored() -> [WindowModel] {
         var next = self
         next.rememberOlder()
@@ -158,7 +160,8 @@ extension WindowModel {
         return rules.isApart ? [next, next.with(.unmarked)] : [next]
     }
 
-    /// A mirror of an earlier value comes: nobody has written the older place since that value was.
+    /// The states after a delayed mirror of an earlier value was written. This is possible only if no program has
+    /// changed the legacy location since that value was current.
     private func lateMirrors() -> [WindowModel] {
         guard standing == .behind else { return [] }
         return late.sorted { ($0 ?? "") < ($1 ?? "") }.map { value in
@@ -170,7 +173,7 @@ extension WindowModel {
         }
     }
 
-    /// What the older place holds is superseded, and goes.
+    /// The state after the superseded value of the legacy location was purged.
     private func cleared() -> [WindowModel] {
         guard standing == .behind, older != nil else { return [] }
         var next = self
@@ -180,7 +183,7 @@ extension WindowModel {
         return [next]
     }
 
-    /// The states after version 1, or a program that knows nothing of LocalData, has changed the older place.
+    /// The states after version 1, or a program without LocalData, changed the legacy location.
     func writtenOlder(_ new: String?, isAcknowledged: Bool, isBare: Bool, isRepeated: Bool) -> [WindowModel] {
         var next = self
         if isAcknowledged { next.olderUndo = [] } else { next.rememberOlder() }
@@ -193,13 +196,14 @@ extension WindowModel {
                 return past
             })
         var states = [next]
-        // Nothing was there, and nothing is: nothing was changed.
+        // Removing an absent value may change nothing.
         if new == nil, older == nil { states.append(self) }
         guard isSettled else { return states }
-        // Nobody can tell apart that the older place is empty again, and that it is still.
+        // A location that was emptied again cannot be distinguished from one that stayed empty.
         if new == nil, isReleased || standing == .behind || standing == .conflict { states.append(next.with(.behind)) }
         if isBare, let new {
-            // The same content again, or the mirror's: it may be known by that.
+            // A value without a revision is identified by its content. If that equals the mirror or an earlier
+            // content, the value may count as already seen.
             if new == value.map(rules.down) { states.append(next.with(.behind)) }
             if isRepeated, standing != .inStep {
                 var known = next.with(.behind)
@@ -216,13 +220,13 @@ extension WindowModel {
 
     // MARK: Power cuts
 
-    /// Of what was not durable in either place, anything may be left.
+    /// The states after a power cut. Each change that was not durable may be kept or lost, in both locations.
     func cut() -> [WindowModel] {
         var kept = self
         (kept.undo, kept.olderUndo, kept.late, kept.isActive) = ([], [], [], false)
         kept.cutsLeft -= 1
         var states = [kept]
-        // A mark that is committed by itself may be lost by itself.
+        // A mark that is committed separately may be lost separately.
         if rules.isApart, standing == .inStep { states.append(kept.with(.unmarked)) }
         if rules.isApart, standing == .ahead { states.append(kept.with(.conflict)) }
         func back(_ past: Past) -> WindowModel {
@@ -235,7 +239,7 @@ extension WindowModel {
             var next = kept
             next.older = past.older
             states.append(next.with(past.standing))
-            // Both came back: how they were to each other is not told.
+            // If both locations fall back, every relation between them is possible.
             for place in undo {
                 var both = back(place)
                 both.older = past.older
@@ -247,7 +251,7 @@ extension WindowModel {
 }
 
 extension WindowModel.Rules {
-    /// What stands for the part that version 1 does not know, in a value that it wrote.
+    /// The text for the part that version 1 does not know, in a value that version 1 wrote.
     static let nothingMore = "-"
 
     /// A value of two parts, as a text.
@@ -257,10 +261,10 @@ extension WindowModel.Rules {
         return (parts.first ?? "", parts.count > 1 ? parts[1] : nothingMore)
     }
 
-    /// What version 1 reads of a value.
+    /// The part of a value that version 1 reads.
     func down(_ value: String) -> String { isEnriched ? Self.parts(of: value).text : value }
 
-    /// The value that is made of what version 1 wrote.
+    /// The new value for a value that version 1 wrote.
     func up(_ older: String, over value: String?) -> String {
         guard isEnriched else { return older }
         return Self.text(older, value.map { Self.parts(of: $0).more } ?? Self.nothingMore)

@@ -1,13 +1,15 @@
 import TestSupport
 
-/// What programs of two versions can see of one value whose older place is kept up to date, from the specification (`Docs/Windows.md`).
+/// The sequential model of one value in a release window, from the specification (`Docs/Windows.md`).
 ///
-/// The key's place decides what was acknowledged. What stands in the older place is told apart by who wrote it there last, and over what.
+/// In a window, the library mirrors the destination to the legacy location, so that version 1 can still read the
+/// value. The destination decides what was acknowledged. ``Standing`` describes the content of the legacy location by
+/// its last writer.
 package struct WindowModel: SequentialModel {
-    /// What the rules of a key are, as far as the model needs them.
+    /// The rules of a key that the model needs.
     package struct Rules: Hashable, Sendable {
         var policy = Policy.destinationWins
-        /// Whether the older place's store commits a mirror and its mark one after the other.
+        /// Whether the store of the legacy location commits a mirror and its mark one after the other.
         var isApart = false
         /// Whether the value has a part that version 1 does not know.
         var isEnriched = false
@@ -17,59 +19,60 @@ package struct WindowModel: SequentialModel {
         }
     }
 
-    /// What the older place is to the key's place.
+    /// The relation of the legacy location's content to the destination.
     package enum Standing: Hashable, Sendable {
-        /// The mirror of the record in the key's place, or what that record was made of.
+        /// It is the mirror of the destination's record, or the value from which that record was made.
         case inStep
-        /// The mirror, whose mark was not written.
+        /// It is the mirror, but the mark of the mirror was not written.
         case unmarked
-        /// An earlier mirror, or what the record's writer saw: it is to become the mirror.
+        /// It is an earlier mirror, or the state that the record's writer saw. The next mirror replaces it.
         case behind
-        /// What version 1 wrote over the mirror: it wins.
+        /// Version 1 wrote it over the mirror, so it wins.
         case ahead
-        /// What version 1 wrote over something else: the policy decides, in a sweep.
+        /// Version 1 wrote it over something else, so a sweep decides by the conflict policy.
         case conflict
     }
 
-    /// What the key's place held.
+    /// An earlier state of the destination.
     struct Past: Hashable, Sendable {
         let value: String?
         let isSettled: Bool
         let isReleased: Bool
         let isKept: Bool
-        /// What the older place, as it is now, is to it.
+        /// The relation of the legacy location's current content to this state.
         var standing: Standing
     }
 
-    /// What the older place held.
+    /// An earlier content of the legacy location.
     struct OlderPast: Hashable, Sendable {
         let older: String?
-        /// What it is to the key's place, as that is now.
+        /// The relation of this content to the destination's current state.
         var standing: Standing
     }
 
     let rules: Rules
-    /// What stands in the key's place.
+    /// The value in the destination.
     var value: String?
-    /// Whether a value or a removal stands there.
+    /// Whether the destination holds a value or a tombstone.
     var isSettled = false
-    /// Whether the key's place says that the window is over.
+    /// Whether the destination is marked as released, which ends the window.
     var isReleased = false
-    /// Whether the key's place was written by a program that keeps the window: only then does it say when that is over.
+    /// Whether a program that keeps the window wrote the destination. Only then does its record decide when the
+    /// window is over.
     var isKept = false
-    /// What version 1 reads.
+    /// The content of the legacy location, which version 1 reads.
     var older: String?
     var standing = Standing.inStep
-    /// Whether a program runs that knows the key's place.
+    /// Whether a program is running that knows the destination.
     var isActive: Bool
-    /// Earlier values whose mirrors may still come.
+    /// Earlier values whose mirrors may still be written.
     var late: Set<String?> = []
-    /// What a power cut may bring back, in the key's place and in the older one.
+    /// The states of the destination and of the legacy location that a power cut may bring back.
     var undo: Set<Past> = []
     var olderUndo: Set<OlderPast> = []
-    /// The numbers of texts that were displaced without a call that knew of them: they have to be in quarantine.
+    /// The numbers of texts that were displaced by a call that had not seen them. They must be in quarantine.
     var owed: Set<Int> = []
-    /// How many power cuts are to come: without one, nothing is brought back.
+    /// How many power cuts are still to come. Without one, no earlier state comes back.
     package var cutsLeft = 0
 
     package init(
@@ -84,24 +87,26 @@ package struct WindowModel: SequentialModel {
     }
 
     package enum Action: Sendable {
-        /// - `ends`: by a program that no longer keeps the window; here and below.
+        /// - `ends`: Whether the program no longer keeps the window, here and below.
         case read(String?, ends: Bool)
         case exists(Bool)
-        /// - `isBlind`: whether it may not have seen what stood in the older place.
+        /// - `isBlind`: Whether the call may not have seen the content of the legacy location.
         case write(String?, isBlind: Bool, isAcknowledged: Bool, ends: Bool)
         case swap(String?, String?, isBlind: Bool, ends: Bool)
         case olderRead(String?)
-        /// - `isBare`: by a program that knows nothing of LocalData; `isRepeated`: a content that stood there before.
+        /// - `isBare`: Whether a program without LocalData made the change.
+        /// - `isRepeated`: Whether the content was stored there before.
         case older(String?, isAcknowledged: Bool, isBare: Bool, isRepeated: Bool)
         case olderSwap(String?, String?)
         /// A sweep, or the end of the window.
         case settle(ends: Bool)
-        /// At this moment, version 1 reads the truth; or the window is over, and the older place is empty.
+        /// A check at one moment: version 1 reads the current value, or the window is over and the legacy location is
+        /// empty.
         case inStep(ends: Bool, sweeps: Bool)
-        /// Other programs run from here on: what was begun goes on no more.
+        /// A new round of programs begins. The earlier programs make no further changes.
         case round(isActive: Bool)
         case powerCut
-        /// What is found in the end, in the places and in quarantine.
+        /// The texts that the stores and the quarantine contain at the end.
         case end(Set<Int>)
     }
 
@@ -118,7 +123,8 @@ package struct WindowModel: SequentialModel {
     private func directly(after action: Action) -> [WindowModel] {
         switch action {
         case .read(let seen, let ends):
-            // Who no longer keeps the window looks at the key's place only; who does has seen what version 1 wrote.
+            // A program without the window reads only the destination. A program with it folds version 1's value
+            // first.
             guard isSettled else { return seen == nil && older == nil ? [self] : [] }
             return seen == value && (standing != .ahead || isReleased || ends) ? [self] : []
         case .exists(let seen): return seen == (isSettled && value != nil) || seen == (effective != nil) ? [self] : []
@@ -126,7 +132,7 @@ package struct WindowModel: SequentialModel {
             let states = (isBlind ? [true, false] : [false]).flatMap {
                 written(new, isBlind: $0, isAcknowledged: isAcknowledged, ends: ends)
             }
-            // A record of a program for which the window is over may say so.
+            // The record of a program without the window may be marked as released.
             return ends ? states + states.map(\.withoutWindow) : states
         case .swap(let seen, let left, let isBlind, let ends):
             return directly(after: .read(seen, ends: ends)).flatMap {
@@ -149,7 +155,7 @@ package struct WindowModel: SequentialModel {
         }
     }
 
-    /// What a read gives that sees everything.
+    /// The result of a read that sees both locations.
     private var effective: String? {
         if isSettled, standing != .ahead || isReleased { return value }
         return older.map { rules.up($0, over: value) }

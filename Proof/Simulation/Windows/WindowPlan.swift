@@ -1,11 +1,11 @@
 import TestSupport
 
-/// What is to happen in a run of a release window.
+/// The plan of a run of a release window.
 package struct WindowPlan: CampaignPlan {
     /// The content of the slots of a key when the run begins.
     package enum Beginning: String, Codable, CaseIterable, Sendable {
         case older, nothing, both
-        /// A value as version 2 writes it, in the key's place alone.
+        /// A value as version 2 writes it, only in the destination.
         case newer
         case removed = "removed, older"
     }
@@ -24,7 +24,7 @@ package struct WindowPlan: CampaignPlan {
 
     /// A program that runs in a round.
     package struct Program: CampaignProgram {
-        /// Version 1 uses the legacy location only, version 2 keeps it up to date, version 3 has no window.
+        /// Version 1 uses only the legacy location, version 2 keeps it up to date, and version 3 has no window.
         var version = 2
         package var callers: [[Call<Verb>]]
 
@@ -36,14 +36,14 @@ package struct WindowPlan: CampaignPlan {
     var stores: WindowStores
     var policy: Policy
     var end: End
-    /// Whether the window ends when everything else is over.
+    /// Whether the window ends after all rounds.
     var ends: Bool
     package var haste: Int
     var beginnings: [Beginning]
     package var rounds: [Round<Program>]
 
     package init(seed: UInt64, kind: WindowKind? = nil) {
-        // Another stream than the one that picks the steps.
+        // A different random stream than the one that picks the steps.
         var numbers = SeededGenerator(seed ^ 0x3A1B_0F00_5EED_5EED)
         func draw(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &numbers) }
         func pick<T>(_ all: [T]) -> T { all[draw(all.count)] }
@@ -53,7 +53,7 @@ package struct WindowPlan: CampaignPlan {
         let stores = pick(WindowStores.allCases)
         self.stores = stores
         policy = pick(stores.policies)
-        // A window of records ends for all of them at once, which the model of one value does not know.
+        // A window of records ends for all of them at once, which the model of one value cannot express.
         let mayEnd = stores != .records
         end = mayEnd ? pick(End.allCases) : .version
         ends = mayEnd && draw(2) == 0
@@ -69,7 +69,7 @@ package struct WindowPlan: CampaignPlan {
         for round in versions {
             let isSingle = kind == .rolling
             let programs = round.map { version in
-                // A program that ends the window is rare where everybody else keeps it.
+                // Version 3 ends a window, so it runs only in plans whose window may end by a version.
                 let version = version == 3 && (end == .release || !mayEnd) ? 2 : version
                 return Program(
                     version: version,

@@ -2,15 +2,16 @@ import BackendContract
 import Foundation
 import LocalData
 
-/// Which row of the table of windows holds for a key now, from what anybody can see on the disk.
+/// The row of the table of `Docs/Windows.md` that applies to a key now. It is computed from the visible contents of
+/// the disk.
 struct WindowRow {
-    /// What an origin says of a window, as `Docs/Windows.md` describes it.
+    /// The fields of an origin that describe a window, from `Docs/Windows.md`.
     private struct Origin: Decodable {
         struct Mirrors: Decodable { let revision: String, kind: String }
         var copies: [String: String]?
         var absent: [String]?
         var rewrites: [String]?
-        /// What is said of the window of each place.
+        /// The state of the window, by the name of the legacy location.
         var windows: [String: String]?
         var mirrors: Mirrors?
 
@@ -27,13 +28,14 @@ struct WindowRow {
         let fingerprint: String?
         let origin: Origin?
 
-        /// What it mirrors, if it is a mirror: what a mirror was written over with may have kept its origin.
+        /// The revision that the record mirrors; nil if it is not a mirror. A later record may have kept the origin
+        /// of a mirror, so the kind must match, too.
         var mirrored: String? {
             guard let mirrors = origin?.mirrors, mirrors.kind == (isValue ? "value" : "removed") else { return nil }
             return mirrors.revision
         }
 
-        /// What another record knows it by.
+        /// The name of this record in the origins of other records.
         var mark: String { isForeign ? fingerprint ?? "" : "r\(revision)" }
     }
 
@@ -79,6 +81,6 @@ struct WindowRow {
         }
     }
 
-    /// The digits of a revision or of its mark.
+    /// The digits of a revision, without the prefix of its name in an origin.
     private static func digits(_ mark: String) -> Substring { mark.hasPrefix("r") ? mark.dropFirst() : mark[...] }
 }

@@ -4,12 +4,12 @@ import Synchronization
 
 /// The keys of a run of a release window, and the programs that use them.
 final class WindowScene: Stage {
-    /// A program that runs.
+    /// A program that is running in a round.
     struct Running: RunningProgram {
         let router: StorageRouter
         let process: SimulatedProcess
         let version: Int
-        /// How much had gone wrong when it was started.
+        /// How many accidents had happened when the program was started.
         let accidents: Int
         let failedCalls: Int
     }
@@ -33,7 +33,7 @@ final class WindowScene: Stage {
 
     func isActive(_ round: Round<WindowPlan.Program>?) -> Bool { round?.programs.contains { $0.version > 1 } ?? true }
 
-    /// Whether a program that knows the key's place runs in each of the rounds.
+    /// Whether a program that knows the destination runs in each of the rounds.
     var isActive: [Bool] { plan.rounds.map(isActive) }
 
     func isOlder(_ program: WindowPlan.Program) -> Bool { program.version == 1 }
@@ -46,7 +46,7 @@ final class WindowScene: Stage {
 
     func launch(_ name: String, _ program: WindowPlan.Program) async -> Running { await launch(name, version: program.version) }
 
-    /// The keys of a program. Records have one entry together.
+    /// The keys of a program. All records share one entry.
     private func catalog(_ version: Int) -> Catalog {
         let all = keys.compactMap { $0.calls[version]?.key }
         return Catalog(allKeys: plan.stores == .records ? Array(all.prefix(1)) : all, id: "keys")
@@ -56,7 +56,7 @@ final class WindowScene: Stage {
         await WindowCaller(scene: self, running: running, turn: turn).make(call)
     }
 
-    /// A sweep by a program that has migrations.
+    /// Makes a sweep and records it.
     func sweep(_ running: Running, _ label: String) async -> MigrationReport {
         let report = Mutex(MigrationReport())
         await machine.diary.call(keys.indices.map { ($0, .settle(isCalm: false)) }, by: running.version, label) {
@@ -80,18 +80,18 @@ final class WindowScene: Stage {
         }
     }
 
-    /// Whether nothing has been wrong since a program was started.
+    /// Whether nothing has gone wrong since a program was started.
     func isCalm(since running: Running) -> Bool {
         machine.accidents == running.accidents && machine.weather.failedCalls == running.failedCalls && machine.weather.isCalm
             && machine.world.isUnhurried
     }
 
-    /// Notes that a protected store holds a text, unless a legacy location keeps it in the plain.
+    /// Records that a protected store holds a text, unless the run keeps a plaintext legacy location.
     func keepSecret(_ text: String) { if plan.stores.isSecret { machine.keepSecret(text) } }
 
     func change(_ key: Int, _ place: Int, removes: Bool, number: Int) {
         let index = key % keys.count
-        // The search for an order takes long where there are many.
+        // The search for an order of the calls takes long with many changes.
         let changes = changesFromOutside.withLock { changes in
             changes += 1
             return changes

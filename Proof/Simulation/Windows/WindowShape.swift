@@ -54,7 +54,8 @@ enum WindowShape {
         WindowModel.Rules(policy: plan.policy, isApart: plan.stores == .ringToRing, isEnriched: plan.stores == .enriched)
     }
 
-    /// A list protects less than what comes after it, which has to be allowed by name.
+    /// The options for a list, which protects less than the destination. Keeping a copy there must be allowed
+    /// explicitly.
     private static let weaker = MigrationOptions(keepsWeakerCopy: true)
 
     private static func text(_ plan: WindowPlan, _ number: Int, _ from: StorageDomain, _ to: StorageDomain) -> KeptKey {
@@ -97,7 +98,7 @@ enum WindowShape {
         }
     }
 
-    /// A record: read with all others, or by its key.
+    /// A record of a collection. It is read by listing the collection or by its key.
     private static func record(_ plan: WindowPlan, _ number: Int) -> KeptKey {
         func collection(_ name: String, _ domain: StorageDomain) -> StorageCollection<Line> {
             StorageCollection(name, domain: domain, security: .none, owner: "Simulation", description: "Lines", typeTag: "Line")

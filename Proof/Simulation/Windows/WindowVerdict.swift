@@ -1,7 +1,7 @@
 import BackendContract
 import LocalData
 
-/// Whether a run of a release window kept the rules: judged when everything is in reach again.
+/// Judges whether a run of a release window kept the rules, once every store can be reached again.
 struct WindowVerdict: Sendable {
     let act: Act<ReleaseWindows>
     let scene: WindowScene
@@ -10,7 +10,7 @@ struct WindowVerdict: Sendable {
     private var machine: Machine<ReleaseWindows> { scene.machine }
     private var plan: WindowPlan { act.plan }
 
-    /// How many sweeps may be needed: what was left on the way is purged by a later one.
+    /// The limit of sweeps. A later sweep purges what an earlier one left.
     private let sweeps = 6
 
     func reach() async throws {
@@ -27,7 +27,7 @@ struct WindowVerdict: Sendable {
         }
     }
 
-    /// Sweeps until nothing is left to do.
+    /// Sweeps until a sweep finishes and changes nothing.
     private func settle(_ program: WindowScene.Running) async throws {
         var report = MigrationReport()
         var isIdle = false
@@ -44,7 +44,7 @@ struct WindowVerdict: Sendable {
         report.rows.allSatisfy { $0.state != .blocked && $0.state != .failed && $0.residue.isEmpty }
     }
 
-    /// Both versions read their part of the same value, unless the window is over.
+    /// Requires that both versions read their part of the same value, unless the window is over.
     private func compare(_ program: WindowScene.Running) async throws {
         let older = await scene.launch("last, older", version: 1)
         for (index, key) in scene.keys.enumerated() {
@@ -77,9 +77,9 @@ struct WindowVerdict: Sendable {
 
     // MARK: The end of the window
 
-    /// The window ends: only the newest value is left, and nothing of what the window kept.
+    /// Ends the window, and requires that only the newest value is left.
     private func end(_ last: WindowScene.Running) async throws {
-        // A program that still keeps the window learns that it is over.
+        // The program that still keeps the window must notice that it is over.
         let later = await scene.launch("later", version: 3)
         if plan.end == .release {
             for index in scene.keys.indices { await scene.release(last, index, "release \(index) in the end") }
@@ -91,7 +91,7 @@ struct WindowVerdict: Sendable {
         }
     }
 
-    /// Checks that the legacy location holds no value, and that its mark is gone.
+    /// Requires that the legacy location holds no value, and that its mark is gone.
     private func checkOlderPlace(_ index: Int, _ place: OlderPlace) throws {
         let older = machine.disk.contents(of: place.spot.medium)
         if case .value? = older[place.spot.address] {
@@ -100,7 +100,7 @@ struct WindowVerdict: Sendable {
         if older[KeptKey.mark(of: place)] != nil { throw act.violation(.liveness, "the mark of key \(index) is still there") }
     }
 
-    /// The numbers of the texts that stand in a place or in quarantine.
+    /// The numbers of all texts in the stores and in quarantine.
     private func found(_ router: StorageRouter) async throws -> Set<Int> {
         var kept = try await act.quarantine(router)
         for name in scene.media where name != "own quarantine" {

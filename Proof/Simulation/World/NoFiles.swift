@@ -1,7 +1,7 @@
 package import BackendRuntime
 import Foundation
 
-/// A file system on which nothing works: what runs over simulated stores needs none.
+/// A file system on which every operation fails. Simulated stores need no files.
 package struct NoFiles: FileSystem {
     package init() {}
 

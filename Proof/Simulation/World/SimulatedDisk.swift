@@ -1,12 +1,13 @@
 package import BackendContract
 import Synchronization
 
-/// The disk of a simulated machine: what programs see, and what would be left after a power cut.
+/// The disk of a simulated machine. It separates visible content from the content that survives a power cut.
 ///
-/// A change shows at once, and reaches the disk some time later, or when somebody asks for it. A store that is one file keeps its changes in their order: a power cut leaves
-/// the first so many. A store of many files keeps only the order of each slot.
+/// A change is visible at once, and durable when a store flushes it. A power cut also keeps some of the changes that
+/// were not flushed; the seed decides which. A store in one file loses only its last changes. A store with many files
+/// loses the last changes of each slot.
 package final class SimulatedDisk: Sendable {
-    /// What stands in a slot.
+    /// The content of a slot.
     package enum Content: Hashable, Sendable {
         case value(StoragePayload, StorageMetadata, isForeign: Bool)
         case tombstone(StorageMetadata)
@@ -27,12 +28,12 @@ package final class SimulatedDisk: Sendable {
     struct Medium: Sendable {
         var slots: [StorageAddress: Slot] = [:]
         var durable: [StorageAddress: Slot] = [:]
-        /// What shows and is not on the disk yet, in order.
+        /// The changes that are visible and not durable yet, in order.
         var pending: [Change] = []
         var isOneFile: Bool
     }
 
-    /// Bytes that are no record.
+    /// Bytes that are not a record.
     struct Damage: Sendable {
         let medium: String
         let address: StorageAddress
@@ -43,9 +44,10 @@ package final class SimulatedDisk: Sendable {
         var media: [String: Medium] = [:]
         var changes: UInt64 = 0
         var tears = false
-        /// Bytes that were never a record, and where they stood: nobody may destroy them unseen.
+        /// Bytes that were never a record, and their slots. The library must not destroy them without a user's
+        /// review.
         var damage: [Damage] = []
-        /// The first line of plain content that should have been nowhere in the plain.
+        /// The observer of all written contents. It checks that no secret is written in plaintext.
         var watch: (@Sendable (_ medium: String, Content) -> Void)?
     }
 
@@ -65,15 +67,15 @@ package final class SimulatedDisk: Sendable {
         }
     }
 
-    /// Whether a power cut may leave half of a slot's first content.
+    /// Whether a power cut may leave a partly written first item in a slot.
     func setTears(_ tears: Bool) { state.withLock { $0.tears = tears } }
 
-    /// Names who is shown every content that anything puts anywhere.
+    /// Sets the observer of all contents that are written to any store.
     func watch(_ action: @escaping @Sendable (_ medium: String, Content) -> Void) { state.withLock { $0.watch = action } }
 
     func show(_ content: Content, in medium: String) { state.withLock(\.watch)?(medium, content) }
 
-    /// Notes in the trace of a run what a process made of a slot.
+    /// Adds to the trace of a run which content a process left in a slot.
     func note(_ process: String, _ medium: String, _ address: StorageAddress, _ content: Content?) {
         guard world.isTraced else { return }
         let what =
@@ -86,10 +88,10 @@ package final class SimulatedDisk: Sendable {
         world.note(0, "\(process) leaves \(what) in \(medium), \(address.namespace.name)/\(address.name)")
     }
 
-    /// Bytes that stood in a slot and were no record.
+    /// The bytes in slots that were not a record.
     var damage: [Damage] { state.withLock(\.damage) }
 
-    /// Writes as another program does, which knows nothing of metadata; nil removes.
+    /// Writes a value as a program without LocalData does, without metadata. A nil value removes the slot.
     package func writeForeign(_ value: NativeValue?, to name: String, at address: StorageAddress) {
         plant(value.map { .value(.native($0), StorageMetadata(), isForeign: true) }, in: name, at: address)
     }
@@ -100,7 +102,7 @@ package final class SimulatedDisk: Sendable {
         plant(.damaged(bytes), in: name, at: address)
     }
 
-    /// Puts something into a slot, durably.
+    /// Changes the content of a slot durably.
     func plant(_ content: Content?, in name: String, at address: StorageAddress, isOneFile: Bool = true) {
         let change = nextChange()
         if let content { show(content, in: name) }
@@ -110,33 +112,33 @@ package final class SimulatedDisk: Sendable {
         }
     }
 
-    /// What anybody can see in a medium.
+    /// The visible content of a store.
     func contents(of name: String) -> [StorageAddress: Content] { state.withLock { ($0.media[name]?.slots ?? [:]).mapValues(\.content) } }
 
-    /// The record that anybody can see in a slot.
+    /// The visible record in a slot.
     func record(of medium: String, _ address: StorageAddress) -> StorageRecord? {
         guard case .value(let payload, let metadata, let isForeign)? = contents(of: medium)[address] else { return nil }
         let revision = SimulatedStore.revision(change(of: medium, address))
         return StorageRecord(payload: payload, metadata: metadata, revision: revision, isForeign: isForeign)
     }
 
-    /// How many changes came before the last one of a slot; 0 for an empty one.
+    /// The number of the last change of a slot; 0 for an empty slot.
     func change(of medium: String, _ address: StorageAddress) -> UInt64 { state.withLock { $0.media[medium]?.slots[address]?.change ?? 0 } }
 
-    /// Everything that shows, for comparing.
+    /// The visible content of all stores but some, to compare two states.
     func picture(without names: Set<String>) -> [String: [StorageAddress: Content]] {
         state.withLock { state in
             state.media.filter { !names.contains($0.key) }.mapValues { $0.slots.mapValues(\.content) }
         }
     }
 
-    /// Stops the machine in order, and starts it again: everything that shows is on the disk.
+    /// Stops the machine in order, which makes all visible content durable, and starts it again.
     package func restart() {
         state.withLock { state in for name in state.media.keys { state.media[name]?.flush() } }
         world.restart()
     }
 
-    /// Cuts the power: of what has not reached the disk, the seed says what is left.
+    /// Cuts the power and starts the machine again. The seed decides which pending changes are lost.
     package func cutPower() {
         let tears = state.withLock(\.tears)
         for name in state.withLock({ $0.media.keys.sorted() }) {
@@ -157,7 +159,8 @@ package final class SimulatedDisk: Sendable {
         world.restart()
     }
 
-    /// Each slot is a file of its own: the last so many of its changes are lost, and the first content of a new one may be there in part.
+    /// Loses the last few changes of each slot, because each slot is a separate file. The first content of a new slot
+    /// may be kept in part.
     private func loseSlots(of medium: inout Medium, _ name: String, _ tears: Bool) -> [Damage] {
         var order: [StorageAddress] = []
         var bySlot: [StorageAddress: [Slot?]] = [:]
@@ -173,7 +176,7 @@ package final class SimulatedDisk: Sendable {
             let kept = world.draw(states.count + 1)
             if kept > 0 { medium.durable[address] = states[kept - 1] }
             if tears, medium.durable[address] == nil, kept < states.count, case .value = states[kept]?.content, world.draw(2) == 0 {
-                // A keyring saves a new item first without its secret.
+                // A keyring first saves a new item without its secret.
                 medium.durable[address] = Slot(content: .damaged([]), change: UInt64(1) << 32 + UInt64(world.draw(1 << 30)))
                 torn.append(Damage(medium: name, address: address, bytes: []))
             }
@@ -190,7 +193,7 @@ extension SimulatedDisk.Medium {
 
     mutating func keep(_ change: SimulatedDisk.Change) { for (address, slot) in change.slots { durable[address] = slot } }
 
-    /// What shows is on the disk: everything, or some slots of a store of many files.
+    /// Makes the visible content durable: everything, or only some slots of a store with many files.
     mutating func flush(only addresses: Set<StorageAddress>? = nil) {
         guard let addresses else {
             pending = []

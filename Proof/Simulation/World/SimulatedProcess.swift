@@ -1,13 +1,13 @@
 import BackendContract
 import Synchronization
 
-/// The tasks of one process of a simulated machine, until the process ends.
+/// The lifetime of one process of a simulated machine, and its tasks that wait.
 package final class SimulatedProcess: Sendable {
     private struct State {
         var isOver = false
         var isReleased = false
         var whenOver: [@Sendable () -> Void] = []
-        /// The tasks that wait for a store's answer, which never comes.
+        /// Tasks that wait for an answer of a store. A process that has ended never gets it.
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -26,9 +26,10 @@ package final class SimulatedProcess: Sendable {
         for action in actions { action() }
     }
 
-    /// Ends the process and resumes its tasks, so that they free their memory. Each call of a store throws at once from now on.
+    /// Ends the process and resumes its tasks, so that they free their memory. From now on each call of a store
+    /// throws at once, so callers get errors.
     ///
-    /// Call this when the run has been judged, and then ``Simulation/unwind(limit:)``: callers are answered with errors.
+    /// Call this when the run has been judged, and then ``Simulation/unwind(limit:)``.
     package func release() {
         end()
         let waiting = state.withLock { state in
@@ -44,10 +45,10 @@ package final class SimulatedProcess: Sendable {
     /// The error of each call of a store after the process has ended.
     static let ended = BackendError(.failed, "The process has ended.")
 
-    /// Throws when the process is released: its calls are not even begun.
+    /// Throws if the process was released, so that no further call starts.
     func checkIsKept() throws(BackendError) { if state.withLock(\.isReleased) { throw Self.ended } }
 
-    /// Does something when the process ends.
+    /// Registers an action that runs when the process ends.
     func whenOver(_ action: @escaping @Sendable () -> Void) { state.withLock { $0.whenOver.append(action) } }
 
     /// Returns at once while the process runs. After its end, waits until the process is released, and throws.

@@ -2,16 +2,18 @@ package import BackendContract
 package import BackendRuntime
 import Synchronization
 
-/// One process's view of a store on a simulated disk. It works on a lane of the process, and stops for good when its process ends.
+/// One process's view of a store on a simulated disk. It works on a lane of the process, and stops for good when its
+/// process ends.
 package final class SimulatedStore: StorageBackend {
-    /// What kind of store it is.
+    /// The properties that distinguish one kind of store from another.
     package struct Nature: Sendable {
         package var capabilities: BackendCapabilities
-        /// Whether its changes reach the disk in their order, as those of one file do.
+        /// Whether its changes become durable in their order, like those of a single file.
         package var isOneFile = true
-        /// Whether others see a change before it is durable, as they see a file that was renamed; a database's commit shows when it is on the disk.
+        /// Whether other processes see a change before it is durable. They see a renamed file early, but a database's
+        /// commit only when it is durable.
         package var showsEarly = true
-        /// How long a change that was acknowledged lasts.
+        /// How long the store says that an acknowledged change lasts.
         package var acknowledges = StorageDurability.durable
 
         package init(_ capabilities: BackendCapabilities) { self.capabilities = capabilities }
@@ -32,7 +34,7 @@ package final class SimulatedStore: StorageBackend {
             return nature
         }()
 
-        /// The items of a keyring, each saved by itself.
+        /// A keyring. It saves each item separately.
         package static func ring(acknowledges: StorageDurability = .durable) -> Nature {
             var nature = Nature(BackendCapabilities(durability: .durable, crossProcess: true, protection: .keychain, usefulConcurrency: 2))
             nature.isOneFile = false
@@ -41,23 +43,24 @@ package final class SimulatedStore: StorageBackend {
         }
     }
 
-    /// What a store that does not keep the contract does, or what comes to the same: an engine that does not heed it. The checker has to notice.
+    /// Ways in which a store breaks the contract of a backend. The effect equals that of an engine that ignores the
+    /// contract. A campaign must notice each of them.
     package struct Faults: OptionSet, Sendable {
         package let rawValue: Int
         package init(rawValue: Int) { self.rawValue = rawValue }
-        /// Acknowledges as durable what is not.
+        /// Acknowledges a change as durable without flushing it.
         package static let lies = Faults(rawValue: 1 << 0)
-        /// Looks at no condition.
+        /// Ignores preconditions.
         package static let forgetsConditions = Faults(rawValue: 1 << 1)
-        /// Calls a locked slot absent.
+        /// Reports a locked slot as absent.
         package static let callsLockedAbsent = Faults(rawValue: 1 << 2)
-        /// Calls a slot absent that it cannot reach.
+        /// Reports a slot as absent when the store is unavailable.
         package static let callsUnavailableAbsent = Faults(rawValue: 1 << 3)
-        /// Lets others in between looking at a condition and making the change.
+        /// Releases its lock between checking a precondition and making the change.
         package static let dropsLock = Faults(rawValue: 1 << 4)
-        /// Deletes where it should leave the mark of a removal.
+        /// Deletes a slot where it should leave a tombstone.
         package static let forgetsTombstones = Faults(rawValue: 1 << 5)
-        /// Acknowledges everything as durable, even what its nature keeps only until the power is cut.
+        /// Acknowledges every change as durable, even if its kind of store keeps changes only until a power loss.
         package static let overstatesDurability = Faults(rawValue: 1 << 6)
         /// Claims the protection of a keyring.
         package static let overstatesProtection = Faults(rawValue: 1 << 7)
@@ -77,13 +80,13 @@ package final class SimulatedStore: StorageBackend {
     /// How long a call may take.
     package static let deadline = Duration.seconds(10)
 
-    /// Creates a view.
+    /// Creates a view of a store.
     /// - Parameters:
-    ///   - medium: The name of what it stands on.
-    ///   - nature: What kind of store it is.
-    ///   - runtime: The process's own, whose lanes the store works on.
-    ///   - faults: The promises that it does not keep.
-    ///   - weather: What is wrong with media, and who watches them.
+    ///   - medium: The name of the store on the disk.
+    ///   - nature: The kind of store.
+    ///   - runtime: The runtime of the process, which supplies the store's lane.
+    ///   - faults: The ways in which the store breaks its contract.
+    ///   - weather: The current troubles of stores, and the observer of reads.
     package init(
         _ medium: String, _ nature: Nature, on disk: SimulatedDisk, of process: SimulatedProcess, _ runtime: Runtime, faults: Faults = [],
         weather: StoreConditions = StoreConditions()
@@ -102,20 +105,20 @@ package final class SimulatedStore: StorageBackend {
         self.weather = weather
     }
 
-    /// The same store, as a new process sees it.
+    /// Creates a view of this store for a new process.
     package func relaunched() -> SimulatedStore {
         SimulatedStore(medium, nature, on: disk, of: SimulatedProcess("another"), runtime, faults: faults, weather: weather)
     }
 
-    /// What the store stands on, for somebody who changes it behind its back.
+    /// Changes the disk directly, without the store, as another program would.
     package func behind(_ change: (SimulatedDisk, _ medium: String) -> Void) { change(disk, medium) }
 
-    /// How long the store says that a change lasts.
+    /// The durability that the store reports for a change.
     private var acknowledged: StorageDurability { faults.contains(.overstatesDurability) ? .durable : nature.acknowledges }
 
     private static let outOfReach = BackendError(.unavailable, "The store cannot be reached. Nothing was changed.")
 
-    /// Runs work on the lane; a process that has ended neither does it nor hears of it.
+    /// Runs work on the lane. A process that has ended does not run it, and gets no answer.
     private func work<R: Sendable>(
         isMutation: Bool, _ body: @escaping @Sendable () throws(BackendError) -> R
     ) async throws(BackendError) -> R {
@@ -180,7 +183,7 @@ package final class SimulatedStore: StorageBackend {
         }
         if nature.showsEarly {
             do throws(BackendError) { try await work(isMutation: true) { [self] in flush(mutations) } } catch {
-                // The change shows already, whatever became of the flush.
+                // The change is visible already, whether or not the flush succeeded.
                 throw BackendError(error.code, error.reason, outcome: .unknown)
             }
         }
@@ -215,7 +218,7 @@ package final class SimulatedStore: StorageBackend {
         }
     }
 
-    /// Looks at the conditions and makes the changes, under the store's lock.
+    /// Checks the preconditions and makes the changes under the store's lock.
     private func change(_ mutations: [StorageMutation], minding: Bool) -> [MutationResult] {
         let trouble = weather.trouble(of: medium)
         let number = disk.nextChange()

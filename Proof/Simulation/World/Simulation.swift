@@ -3,18 +3,19 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// A world with one thread, in which a seed decides what happens next.
+/// A simulated machine with one thread, on which a seed decides what happens next.
 ///
-/// Tasks, lanes and timers of everything that runs on ``runtime(_:)`` become steps here. One is picked at a time, by the seed, and run to its next suspension; time stands
-/// still meanwhile, and goes on when nothing else can. The same seed gives the same run, step for step: ``digest`` says so.
+/// Tasks, lanes and timers of code on ``runtime(_:files:)`` become steps. The seed picks one ready step at a time,
+/// which runs to its next suspension. Time does not pass during a step; it advances when nothing else can run. The
+/// same seed gives the same run, step for step, and the same ``digest``.
 package final class Simulation: Sendable {
     /// Why a run did not end.
     package enum Failure: Error, CustomStringConvertible {
-        /// Somebody waits for something that is not simulated, or for each other.
+        /// No step is ready: tasks wait for each other, or for something that is not simulated.
         case stuck(steps: Int)
-        /// It went on and on.
+        /// The run exceeded its limit of steps.
         case endless(steps: Int)
-        /// A step was added by another thread: something real got in.
+        /// Another thread added a step, so the code uses something that is not simulated.
         case leaked(String)
 
         package var description: String {
@@ -50,28 +51,29 @@ package final class Simulation: Sendable {
         var timers: [Timer] = []
         var timersEver: UInt64 = 0
         var now = MonotonicInstant(nanoseconds: 1_000_000_000)
-        /// How long the machine has slept, in seconds: the wall clock went on meanwhile.
+        /// How many seconds the machine has slept. The wall clock advanced during this time.
         var slept = 0
         /// By how many seconds the wall clock is wrong.
         var error = 0
-        /// When the machine was last started, in seconds of all the time that has passed.
+        /// The value of `passed` when the machine was last started.
         var started = 0.0
         var steps = 0
         var boots = 1
-        /// Of how many steps one, on average, is a timer that comes although others could go on: how slow the machine is. 0: none.
+        /// How often a timer fires although other steps are ready: on average once in so many steps. 0 means never.
         var haste = 0
         var digest: UInt64 = 0xCBF2_9CE4_8422_2325
         var thread: pthread_t?
         var leak: String?
         /// The tasks that were spawned.
         var tasks: [Task<Void, Never>] = []
-        /// What was noted, step by step; nil when nobody wants to know.
+        /// The notes of each step; nil if the run is not traced.
         var trace: [String]?
 
-        /// All the time that has passed, in seconds.
+        /// All the time that has passed, in seconds, with the time of sleep.
         var passed: Double { Double(now.nanoseconds) / 1e9 + Double(slept) }
 
-        /// Folds a number into the digest (FNV-1a, eight bytes at a time, and the upper half back into the lower).
+        /// Folds a number into the digest. This is FNV-1a on eight bytes at a time, with the upper half folded into
+        /// the lower.
         mutating func note(_ number: UInt64) {
             digest = (digest ^ number) &* 0x100_0000_01B3
             digest ^= digest >> 32
@@ -86,32 +88,32 @@ package final class Simulation: Sendable {
     private let executor = SeededExecutor()
     private let betweenSteps = Mutex<(@Sendable (Int) -> Void)?>(nil)
 
-    /// Whether what happens is written down, for ``trace``.
+    /// Whether the run is recorded in ``trace``.
     package let isTraced: Bool
 
-    /// Creates a world.
+    /// Creates a machine.
     /// - Parameters:
-    ///   - seed: Decides everything that is not decided otherwise.
-    ///   - isTraced: Whether what happens is written down, for ``trace``.
+    ///   - seed: Decides the order of steps and all random numbers.
+    ///   - isTraced: Whether the run is recorded in ``trace``.
     package init(seed: UInt64, isTraced: Bool = false) {
         state = Mutex(State(numbers: SeededGenerator(seed), trace: isTraced ? [] : nil))
         self.isTraced = isTraced
         executor.world.withLock { $0 = Weak(self) }
     }
 
-    /// What the run so far came to, in one number: two runs that took the same steps have the same.
+    /// A hash of all steps so far. Two runs that took the same steps have the same digest.
     package var digest: UInt64 { state.withLock(\.digest) }
 
     /// How many steps were taken.
     package var steps: Int { state.withLock(\.steps) }
 
-    /// A number below a bound, by the seed.
+    /// A random number below a bound, which follows from the seed.
     package func draw(_ bound: Int) -> Int { state.withLock { Int.random(in: 0..<bound, using: &$0.numbers) } }
 
-    /// What happened, if it was to be written down: which of how many steps was taken, and what somebody saw or did in it.
+    /// The record of a traced run: which of the ready steps was taken each time, and what was noted during it.
     package var trace: [String] { state.withLock { $0.trace ?? [] } }
 
-    /// Folds what somebody saw or did into the digest.
+    /// Folds a number into the digest, and adds a text to the trace.
     package func note(_ number: Int, _ text: @autoclosure () -> String) {
         let line = isTraced ? text() : nil
         state.withLock { state in
@@ -120,16 +122,17 @@ package final class Simulation: Sendable {
         }
     }
 
-    /// How many steps pass, on average, until time goes on although there is something to do; 0 while nothing is that slow.
+    /// Makes the machine slow: a timer fires although other steps are ready, on average once in `haste` steps. 0
+    /// means never.
     package func setHaste(_ haste: Int) { state.withLock { $0.haste = haste } }
 
-    /// Whether time goes on only when there is nothing to do.
+    /// Whether time advances only when no step is ready.
     package var isUnhurried: Bool { state.withLock { $0.haste == 0 } }
 
-    /// What is done between two steps from now on; it is told how many were taken.
+    /// Sets an action that runs before each step. Its argument is the number of steps taken so far.
     package func betweenSteps(_ action: (@Sendable (Int) -> Void)?) { betweenSteps.withLock { $0 = action } }
 
-    /// Waits until nothing else can go on.
+    /// Waits until no other step is ready and the timers of the next day have fired.
     package func settle() async {
         setHaste(0)
         await withCheckedContinuation { continuation in
@@ -137,10 +140,10 @@ package final class Simulation: Sendable {
         }
     }
 
-    /// What the wall clock says, in seconds since 1970.
+    /// The wall clock, in seconds since 1970.
     package var wallSeconds: Double { state.withLock { 1_800_000_000 + $0.passed + Double($0.error) } }
 
-    /// Lets the machine sleep: only the wall clock and the boot clock go on.
+    /// Lets the machine sleep: the wall clock and the boot clock advance, the monotonic clock does not.
     package func sleep(seconds: Int) { state.withLock { $0.slept += seconds } }
 
     /// Sets the wall clock.
@@ -163,8 +166,8 @@ package final class Simulation: Sendable {
 
     // MARK: Running
 
-    /// Runs a body to its end on the calling thread, with everything that it starts.
-    /// - Parameter limit: After how many steps the run is given up.
+    /// Runs a function, and everything that it starts, on the calling thread until the function returns.
+    /// - Parameter limit: The number of steps after which the run fails.
     package func run<R: Sendable>(limit: Int = 2_000_000, _ body: @escaping @Sendable () async throws -> R) throws -> R {
         state.withLock { $0.thread = pthread_self() }
         let result = Mutex<Result<R, any Error>?>(nil)
@@ -183,10 +186,12 @@ package final class Simulation: Sendable {
         }
     }
 
-    /// Cancels what a finished run left behind, and takes its steps until nothing is left, so that it frees its memory.
+    /// Cancels the tasks that a finished run left, and takes their steps until none is left, which frees their
+    /// memory.
     ///
-    /// Release the run's processes before: then none of these steps reaches a store. Read ``digest``, ``steps`` and ``trace`` before, too.
-    /// - Parameter limit: After how many steps the rest stays in memory.
+    /// First release the run's processes, so that none of these steps reaches a store. Also read ``digest``,
+    /// ``steps`` and ``trace`` before.
+    /// - Parameter limit: The number of steps after which the rest stays in memory.
     package func unwind(limit: Int = 100_000) {
         betweenSteps(nil)
         let tasks = state.withLock { state in
@@ -205,7 +210,7 @@ package final class Simulation: Sendable {
         }
     }
 
-    /// The next thing to be done; nil when there is none.
+    /// Takes the next step or timer; nil if there is none.
     private func take() -> (() -> Void)? {
         state.withLock { state in
             state.steps += 1
@@ -240,10 +245,10 @@ package final class Simulation: Sendable {
 
     // MARK: What runs here
 
-    /// The machine as one process of this world sees it.
+    /// The runtime of one process of this machine.
     /// - Parameters:
-    ///   - files: Files, for who needs them; none by default.
-    ///   - process: The process.
+    ///   - process: The name of the process.
+    ///   - files: The file system. By default every operation on it fails.
     package func runtime(_ process: String, files: any FileSystem = NoFiles()) -> Runtime {
         Runtime(
             clock: SimulatedClock(world: self), randomness: Randomness(words: { [self] in state.withLock { $0.numbers.next() } }),
@@ -275,7 +280,8 @@ package final class Simulation: Sendable {
         }
     }
 
-    /// Holds up some lanes for a while: what waits there waits longer than its deadline, perhaps, and meanwhile everybody else goes on.
+    /// Holds up the chosen lanes for a while. Work that waits there may exceed its deadline, while everything else
+    /// continues.
     package func stall(for duration: Duration, where isMeant: (_ label: String) -> Bool) {
         let held = state.withLock { state in
             let held = state.lanes.indices.filter { !state.lanes[$0].isStalled && isMeant(state.lanes[$0].label) }
@@ -305,7 +311,8 @@ package final class Simulation: Sendable {
             return state.timersEver
         }
         return ScheduledAction { [self] in
-            // The action is let go of outside of the lock.
+            // The timer's action is released outside of the lock, because its release can run code that takes the
+            // lock.
             _ = state.withLock { state in state.timers.firstIndex { $0.number == number }.map { state.timers.remove(at: $0) } }
         }
     }
@@ -316,7 +323,7 @@ private struct Weak: Sendable {
     init(_ world: Simulation) { self.world = world }
 }
 
-/// Hands every step of every task to the world.
+/// Hands every step of every task to the simulated machine.
 private final class SeededExecutor: TaskExecutor {
     let world = Mutex<Weak?>(nil)
 

@@ -1,25 +1,25 @@
 import BackendContract
 import Synchronization
 
-/// What is wrong with media for a while, and who watches what is read.
+/// The current troubles of all stores, and the observer of their reads.
 package final class StoreConditions: Sendable {
-    /// What is wrong with every look and every change.
+    /// A trouble that affects every read or change of a store.
     package enum Trouble: String, Hashable, Sendable, Codable {
         case locked, unavailable
-        /// Every change is refused because there is no room. Reads see the content.
+        /// The store refuses every change because there is no space. Reads see the content.
         case full
 
-        /// Whether reads do not see the content.
+        /// Whether reads cannot see the content.
         var hidesContent: Bool { self != .full }
     }
 
-    /// How a call goes wrong.
+    /// How a single call fails.
     package enum Failure: String, Hashable, Sendable, Codable, CaseIterable {
-        /// It says so, and did nothing.
+        /// The call reports the failure and changed nothing.
         case refuse
-        /// It made the change, and its answer is lost.
+        /// The store made the change, and the answer is lost.
         case loseAnswer
-        /// Neither the change was made nor is there an answer.
+        /// The store did not make the change, and the answer is lost.
         case vanish
     }
 
@@ -36,18 +36,18 @@ package final class StoreConditions: Sendable {
 
     func set(_ trouble: Trouble?, on medium: String) { state.withLock { $0.troubles[medium] = trouble } }
 
-    /// Lets the next calls of a medium fail.
+    /// Makes the next calls of a store fail.
     func fail(_ failures: [Failure], on medium: String) { state.withLock { $0.failures[medium, default: []] += failures } }
 
-    /// Nothing is wrong any more.
+    /// Ends all troubles and pending failures.
     func calm() { state.withLock { ($0.troubles, $0.failures) = ([:], [:]) } }
 
-    /// Whether nothing is wrong, and no call is to fail.
+    /// Whether no store has a trouble or a pending failure.
     var isCalm: Bool { state.withLock { $0.troubles.isEmpty && $0.failures.values.allSatisfy(\.isEmpty) } }
 
     func trouble(of medium: String) -> Trouble? { state.withLock { $0.troubles[medium] } }
 
-    /// Whether reads of a medium do not see its content.
+    /// Whether reads of a store cannot see its content.
     func hidesContent(of medium: String) -> Bool { trouble(of: medium)?.hidesContent == true }
 
     func takeFailure(of medium: String) -> Failure? {
@@ -58,10 +58,10 @@ package final class StoreConditions: Sendable {
         }
     }
 
-    /// How many calls have failed. One that was to fail may do so much later.
+    /// How many calls have failed. A pending failure happens at the next call, which may be much later.
     var failedCalls: Int { state.withLock(\.failed) }
 
-    /// Names who is told of every look at a slot.
+    /// Sets the observer of all reads.
     func watchReads(_ action: @escaping @Sendable (_ medium: String, [StorageAddress]) -> Void) { state.withLock { $0.reader = action } }
 
     func lookedAt(_ medium: String, _ addresses: [StorageAddress]) { state.withLock(\.reader)?(medium, addresses) }

@@ -1,6 +1,7 @@
 import Foundation
 
-/// Threads that belong to nobody's pool. What computes for a long time takes them: on a thread of the pool that tasks share, it would hold up every task of the process.
+/// Separate threads for long computations. On a thread of Swift's cooperative pool they would block every task of the
+/// process.
 enum Threads {
     /// Runs work on several threads at a time, and returns when all have ended.
     static func run(_ count: Int, _ work: @escaping @Sendable () -> Void) {
@@ -15,7 +16,7 @@ enum Threads {
         all.wait()
     }
 
-    /// Runs work on a thread of its own, and waits for it without holding up a task's.
+    /// Runs work on a new thread, and waits for it without blocking the thread of the calling task.
     static func aside<Result: Sendable>(_ work: @escaping @Sendable () -> Result) async -> Result {
         await withCheckedContinuation { continuation in Thread.detachNewThread { continuation.resume(returning: work()) } }
     }
