@@ -228,8 +228,8 @@ def joined(texts):
 
 HEAD = """# Evidence
 
-What the searches of `Scripts/prove` tried when they last ran, and what they found. `Scripts/prove` writes this table. A planted mistake is
-one that the search must notice.
+The searches of `Scripts/prove` and the results of their latest runs. `Scripts/prove` writes this table. A planted mistake is one that the
+search must notice.
 
 | search | length | revision | date | duration | tried | found |
 |---|---|---|---|---|---|---|

@@ -39,7 +39,7 @@ extension Operation {
     private static let moving = destination.moved(from: pending)
 
     private static let changeOfAMovingValue = Operation(
-        name: "set over a value that waits", prepare: { try await $0.router.set("old", for: pending) },
+        name: "set over a pending value", prepare: { try await $0.router.set("old", for: pending) },
         act: { try await $0.router.set("new", for: moving) }, read: Keys.read([moving]), keys: [.key(moving)], older: [pending])
 
     /// Stores different values in the destination and in the legacy location. The legacy value gets quarantined.
@@ -62,7 +62,7 @@ extension Operation {
         }, keys: [.key(moving)], older: [pending])
 
     private static let discard = Operation(
-        name: "discard what is quarantined",
+        name: "purge quarantined values",
         prepare: { stage in
             try await conflictBegins(stage)
             _ = try await stage.router.registerCatalog(FaultCatalog(allKeys: [.key(moving)]), migrateImmediately: true)

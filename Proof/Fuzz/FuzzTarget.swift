@@ -26,6 +26,6 @@ func steady<Answer: Equatable>(_ bytes: [UInt8], _ look: ([UInt8]) -> Answer) th
     let first = look(bytes)
     _ = look(Array(bytes.dropLast()))
     let second = look(bytes)
-    try promise(second == first, "two looks at the same bytes found different things: \(first) and \(second)")
+    try promise(second == first, "two reads of the same bytes differ: \(first) and \(second)")
     return first
 }

@@ -17,7 +17,7 @@
                 // after the tag check.
                 if isInsider { tables.tag() }
                 let (first, second) = (tables.open(), tables.open())
-                try promise(first == second, "two looks at the same header found different things")
+                try promise(first == second, "two reads of the same header differ")
                 switch first {
                 case .opened(let again):
                     try promise(isInsider || tables == .original, "something opens that was never written")

@@ -51,8 +51,8 @@ extension FuzzTarget {
         }
         switch probe {
         case .value(let record) where record.isForeign:
-            try promise(!secret.starts(with: "LD1:".utf8), "a line of ours is called foreign")
-            try promise(bytes(of: record.payload) == secret, "somebody else's secret is not read as it stands")
+            try promise(!secret.starts(with: "LD1:".utf8), "a LocalData line is read as foreign")
+            try promise(bytes(of: record.payload) == secret, "a foreign secret is not read unchanged")
         case .value(let record): try promise(KeyringPayload.line(record) == secret, "there are two ways to write a record")
         case .tombstone(let tombstone): try promise(KeyringPayload.line(tombstone) == secret, "there are two ways to write a tombstone")
         case .corrupt(let corruption):

@@ -10,7 +10,7 @@ extension Mutant: ExpressibleByArgument {}
 @main
 struct Prove: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Runs the simulations by the thousand, and shows what they came to.",
+        abstract: "Runs the simulations by the thousand, and prints their results.",
         subcommands: [
             Campaigns<MovingValues>.self, Campaigns<StoredRecords>.self, Campaigns<ReleaseWindows>.self,
             Faults.self, Cuts.self, Processes.self, Limits.self,

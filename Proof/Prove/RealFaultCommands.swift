@@ -77,7 +77,7 @@ struct Tally {
 /// The command for kills, torn writes and failing calls.
 struct Faults: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Kills, tears or fails every call of real operations on real files; exits with 1 if anything is lost or told wrongly.")
+        abstract: "Kills, tears or fails every call of real operations on real files; exits with 1 if anything is lost or reported wrongly.")
 
     @OptionGroup var options: RealFaultOptions
     @Flag(help: "Kills and torn writes only.") var crashesOnly = false
@@ -126,7 +126,7 @@ struct Cuts: AsyncParsableCommand {
     }
 
     private func runOnExt4() async throws {
-        try await options.run(columns: ["copies", "of them after it was told", "as before", "as afterwards"]) { trials in
+        try await options.run(columns: ["copies", "of them after the acknowledgement", "as before", "as afterwards"]) { trials in
             // The files of the keyring are not on this disk.
             guard !trials.operation.usesKeyring else { return Tally(counts: [0, 0, 0, 0]) }
             let found = try await trials.ext4(copies: copies)

@@ -8,7 +8,7 @@ package struct Limit: Sendable {
         case descriptors32 = "32 open files"
         case descriptors12 = "12 open files"
         case addressSpace = "256 MiB of address space"
-        case smallStacks = "the same, with stacks of 1 MiB"
+        case smallStacks = "256 MiB of address space, stacks of 1 MiB"
         case fileSize = "a file of at most 64 KiB (SIGXFSZ)"
         case fileSizeIgnored = "a file of at most 64 KiB, the signal ignored"
         case fullDisk = "a full disk"

@@ -125,7 +125,7 @@ struct PlanBuilder {
             throw PlanProblem(place: "AdHocMigration \(name)", what: "it begins at the version that it leads to: a circle")
         }
         for (index, name) in strangers.enumerated() where strangers[..<index].contains(name) {
-            throw PlanProblem(place: "AdHocMigration \(name)", what: "two plans begin at \(name). Give one of them up")
+            throw PlanProblem(place: "AdHocMigration \(name)", what: "two plans begin at \(name). Remove one of them")
         }
         return strangers + (links.isEmpty ? [current] : links)
     }
@@ -182,7 +182,7 @@ struct PlanBuilder {
             throw PlanProblem(place: place, what: "it leads to \(to), which is no version of the chain: a gap")
         }
         if first >= last {
-            throw PlanProblem(place: place, what: "it leads from \(ends.from) to \(to): a circle. Steps lead to later versions")
+            throw PlanProblem(place: place, what: "it leads from \(ends.from) to \(to): a circle. A step must lead to a later version")
         }
         let links = chain?.migrations.map(\.version) ?? []
         let alike = adHoc.filter { other in
@@ -192,7 +192,7 @@ struct PlanBuilder {
         if alike.count > 1 {
             throw PlanProblem(
                 place: place,
-                what: "two plans lead from \(ends.from) to \(to): \(alike.map(\.name).joined(separator: " and ")). Give one of them up")
+                what: "two plans lead from \(ends.from) to \(to): \(alike.map(\.name).joined(separator: " and ")). Remove one of them")
         }
         var model = models[ends.from] ?? PlanModel(isOpen: true)
         var targets: [String: Int] = [:]

@@ -47,7 +47,7 @@ struct RegisteredEntities: Sendable {
         if ambiguous.contains(name) { return "the catalog has several keys or collections that are called \(name)" }
         if let entity = all[name] {
             return entity.hasChain
-                ? "\(name) has a chain of versions of its own (evolving). Give one of them up" : nil
+                ? "\(name) has a chain of versions too (evolving). Remove one of them" : nil
         }
         return place(of: name) == nil
             ? "the program has no key or collection \(name) any more, and its catalog has several domains: say where it is (in:)" : nil

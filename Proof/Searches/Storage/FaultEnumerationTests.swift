@@ -113,7 +113,7 @@ import Testing
         let second = await router.sweep()
         #expect(first.isComplete || second.isComplete, "\(place): \(second.rows)")
         let third = await router.sweep()
-        #expect(third.isComplete && third.moved.isEmpty, "\(place): a sweep too many did something: \(third.rows)")
+        #expect(third.isComplete && third.moved.isEmpty, "\(place): a further sweep changed something: \(third.rows)")
     }
 
     private func checkQuarantine(_ router: StorageRouter, _ scenario: FaultScenario, _ place: String) async throws {

@@ -6,10 +6,10 @@ package enum Rule: String, Sendable, Codable {
     case order = "one order of the calls explains what was seen (I1-I4)"
     case twice = "sweeping again changes nothing (I5)"
     case unseen = "nothing is destroyed unseen (I6)"
-    case secrecy = "nothing is told in the plain (I7)"
+    case secrecy = "no secret occurs in plaintext (I7)"
     case liveness = "once faults stop, finitely many sweeps finish"
     case truth = "in a release window, every version reads the truth"
-    case observation = "who follows a value ends with the last one"
+    case observation = "an observer ends with the last value"
     case world = "the run ends, and nothing real gets in"
 }
 

@@ -136,14 +136,14 @@ package final class Machine<S: Subject>: Sendable {
         guard let origin = metadata.origin.map({ String(decoding: $0, as: UTF8.self) }) else { return }
         let known = fingerprints.withLock(\.self)
         for (fingerprint, number) in known where origin.contains(fingerprint) {
-            shownSecret.withLock { $0 = $0 ?? "the fingerprint of \(Marks.text(of: number)) stands in the plain in \(medium)" }
+            shownSecret.withLock { $0 = $0 ?? "the fingerprint of \(Marks.text(of: number)) occurs in plaintext in \(medium)" }
         }
     }
 
     private func judge(_ bytes: [UInt8], _ place: String) {
         let secrets = secrets.withLock(\.self)
         for number in Marks.numbers(in: bytes) where secrets.contains(number) {
-            shownSecret.withLock { $0 = $0 ?? "\(Marks.text(of: number)) stands in the plain in \(place)" }
+            shownSecret.withLock { $0 = $0 ?? "\(Marks.text(of: number)) occurs in plaintext in \(place)" }
         }
     }
 }

@@ -49,7 +49,7 @@ struct RecordVerdict: Sendable {
         for place in [shape.place, shape.olderPlace] {
             let held = machine.disk.contents(of: place).filter { if case .value = $0.value { true } else { false } }
             if let first = held.map(\.key.name).min() {
-                throw act.violation(.liveness, "\(first) still stands in \(place), a day after its time")
+                throw act.violation(.liveness, "\(first) is still stored in \(place), a day after its time")
             }
         }
     }
@@ -82,7 +82,7 @@ struct RecordVerdict: Sendable {
         if plan.isSpoilt { return }
         if plan.kind.hasOlder {
             let held = machine.disk.contents(of: shape.olderPlace).filter { if case .value = $0.value { true } else { false } }
-            if let first = held.map(\.key.name).min() { throw act.violation(.liveness, "\(first) still stands in the older place") }
+            if let first = held.map(\.key.name).min() { throw act.violation(.liveness, "\(first) is still stored in the older place") }
         }
         for record in 0..<plan.count {
             guard case .value(_, let metadata, _) = machine.disk.contents(of: shape.place)[shape.address(record)] else { continue }
@@ -190,7 +190,7 @@ struct RecordVerdict: Sendable {
                     return entry.begin != text.begin && (entry.end ?? .max) > text.begin
                 }
                 guard !isReplaced, !kept.contains(Marks.number(in: text.text)) else { continue }
-                throw act.violation(.unseen, "\(text.text) is neither in its place, nor in an older one, nor in quarantine")
+                throw act.violation(.unseen, "\(text.text) is not in its destination, a legacy location or quarantine")
             }
         }
     }

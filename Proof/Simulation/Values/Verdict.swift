@@ -188,7 +188,7 @@ struct Verdict: Sendable {
 
     private func require(_ text: String, _ numbers: Set<Int>) throws {
         for number in Marks.numbers(in: Array(text.utf8)) where !numbers.contains(number) {
-            throw act.violation(.unseen, "\(Marks.text(of: number)) is neither in its place, nor in an older one, nor in quarantine")
+            throw act.violation(.unseen, "\(Marks.text(of: number)) is not in its destination, a legacy location or quarantine")
         }
     }
 

@@ -53,7 +53,7 @@ public struct StorageAddress: Hashable, Sendable, CustomStringConvertible {
                     .invalidName, "\(what) may have at most \(Self.maximumNameLength) bytes of UTF-8; this one has \(text.utf8.count).")
             }
             if text.unicodeScalars.contains(where: { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) || $0.value & 0xFFFE == 0xFFFE }) {
-                throw BackendError(.invalidName, "\(what) must not hold control characters.")
+                throw BackendError(.invalidName, "\(what) must not contain control characters.")
             }
         }
     }

@@ -47,12 +47,12 @@ extension PropertyListFile {
         defer { lock?.release() }
         let snapshot = try load(rereading: true, deadline: deadline)
         guard case .damaged = snapshot.content else {
-            throw BackendError(.failed, "The property list \(path) is not damaged. It was left as it is.")
+            throw BackendError(.failed, "The property list \(path) is not damaged. It was not changed.")
         }
         let copy = try keepDurableCopy(of: snapshot.bytes)
         let target = files.resolve(path)
         guard try onFiles({ (files) throws(FileError) in try files.status(path) }) == snapshot.status else {
-            throw BackendError(.unavailable, "Another program has just changed the property list \(path). Look at it again.")
+            throw BackendError(.unavailable, "Another program has just changed the property list \(path). Nothing was changed; try again.")
         }
         drop()
         try onFiles { (files) throws(FileError) in try files.remove(target) }
@@ -68,7 +68,7 @@ extension PropertyListFile {
     func damage(_ reason: String) -> BackendError {
         BackendError(
             .corrupted,
-            "The property list \(path) is damaged: \(reason). It was left as it is, and a copy is kept in \(quarantineDirectory). "
+            "The property list \(path) is damaged: \(reason). It was not changed, and a copy is in \(quarantineDirectory). "
                 + "Restore it from a backup, or begin with an empty one: StorageRouter.setAsideDamagedStore(of:), or the command localdata set-aside."
         )
     }

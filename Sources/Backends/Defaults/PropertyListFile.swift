@@ -166,7 +166,7 @@ final class PropertyListFile: Sendable {
                 return .unsupported(
                     BackendError(
                         .unsupported,
-                        "The property list \(path) cannot be used: \(reason). It was left as it is; update the program that reads it."))
+                        "The property list \(path) cannot be used: \(reason). It was not changed; update the program that reads it."))
             }
         }
     }

@@ -20,7 +20,7 @@ enum PropertyListReader {
 
     /// Returns the entries of the dictionary in the bytes.
     static func read(_ bytes: [UInt8]) throws(PropertyListFault) -> [String: NativeValue] {
-        if bytes.isEmpty { throw .damaged("the file is empty, which no property list is") }
+        if bytes.isEmpty { throw .damaged("the file is empty") }
         guard BinaryPropertyListReader.recognizes(bytes) else { return try readXML(bytes) }
         guard case .dictionary(let entries) = try BinaryPropertyListReader.read(bytes) else { throw rootless }
         return entries

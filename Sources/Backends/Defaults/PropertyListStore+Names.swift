@@ -20,12 +20,12 @@ extension PropertyListStore {
             throw BackendError(
                 .invalidName, "A suite's name may have at most \(maximumSuiteNameLength) bytes of UTF-8; this one has \(count). \(advice)")
         }
-        if name.utf8.contains(UInt8(ascii: "/")) { throw BackendError(.invalidName, "A suite's name must not hold a slash. \(advice)") }
+        if name.utf8.contains(UInt8(ascii: "/")) { throw BackendError(.invalidName, "A suite's name must not contain a slash. \(advice)") }
         if name.utf8.starts(with: "file:".utf8) || name.utf8.first == UInt8(ascii: "~") {
             throw BackendError(.invalidName, "A suite's name is not a path or a URL. \(advice)")
         }
         if name.unicodeScalars.contains(where: { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }) {
-            throw BackendError(.invalidName, "A suite's name must not hold control characters. \(advice)")
+            throw BackendError(.invalidName, "A suite's name must not contain control characters. \(advice)")
         }
     }
 

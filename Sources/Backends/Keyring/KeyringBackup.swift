@@ -37,7 +37,7 @@
                 items.append(BackupItem(namespace: address.namespace.name, name: address.name, content: secret))
             }
             guard Set(items.map { [$0.namespace, $0.name] }).count == items.count else {
-                throw KeyringFault(.refused, "several items of the service \(layout.service) answer to one name")
+                throw KeyringFault(.refused, "several items of the service \(layout.service) have the same name")
             }
             return items.sorted { ($0.namespace, $0.name) < ($1.namespace, $1.name) }
         }

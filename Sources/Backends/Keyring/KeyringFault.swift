@@ -79,7 +79,7 @@
             case .unencrypted:
                 BackendError(
                     .untrusted,
-                    "The program that keeps the secrets of this session knows no encryption (\(detail)): whoever can watch the session bus would see them. Use "
+                    "The keyring program of this session does not encrypt secrets on their way (\(detail)): any program that can watch the session bus would see them. Use "
                         + "gnome-keyring, KWallet or KeePassXC, or allow it with StorageConfiguration.allowsUnencryptedKeychainTransport. No "
                         + "secret was sent.", outcome: outcome)
             case .noService:
@@ -92,7 +92,7 @@
             case .disconnected, .noReply:
                 BackendError(.unavailable, "The keyring's program ended (\(detail)). \(advice(outcome))", outcome: outcome)
             case .noSession, .garbled:
-                BackendError(.unavailable, "The keyring did not understand this program (\(detail)). \(advice(outcome))", outcome: outcome)
+                BackendError(.unavailable, "The session with the keyring is not usable (\(detail)). \(advice(outcome))", outcome: outcome)
             case .timedOut:
                 BackendError(.timedOut, "The keyring did not answer before the deadline. \(advice(outcome))", outcome: outcome)
             case .cancelled:

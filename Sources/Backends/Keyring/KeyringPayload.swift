@@ -66,7 +66,7 @@ enum KeyringPayload {
         var text = try bareText(payload)
         let reason: String
         if text.isEmpty {
-            reason = "An item without a text is what a daemon leaves that ends while it makes one"
+            reason = "A daemon that ends while it creates an item leaves an item without a text"
         } else if let why = whyLost(text) {
             reason = why
         } else {

@@ -59,7 +59,7 @@
             var bytes = file.bytes
             wipe(&bytes)
             return
-                "The keyring's program does not offer the collection in \(path)/\(defaultFile): the file is probably damaged. Do not create another keyring, which takes its place. Keep a copy of the file, restore it from a backup, restart the program, and try again."
+                "The keyring's program does not offer the collection in \(path)/\(defaultFile): the file is probably damaged. Do not create another keyring: it would replace this one. Keep a copy of the file, restore it from a backup, restart the program, and try again."
         }
 
         /// The file name of the default collection.

@@ -80,11 +80,11 @@
                 case .timedOut:
                     (
                         .timedOut,
-                        "The portal did not answer before the deadline. It may ask for the password of the keyring: unlock waits longer for that."
+                        "The portal did not answer before the deadline. It may be waiting for the password of the keyring. Call unlock, which waits longer."
                     )
                 case .cancelled: (.cancelled, "The caller left before the portal answered.")
                 case .disconnected, .noReply: (.unavailable, "The portal ended before it gave a secret (\(fault.detail)). Try again.")
-                case .garbled: (.failed, "What the portal gave is no secret: \(fault.detail). No key was made from it.")
+                case .garbled: (.failed, "The answer of the portal is not a secret: \(fault.detail). No key was made from it.")
                 default: (.failed, "The portal refused the request (\(fault.detail)). Try again.")
                 }
             return BackendError(code, "\(text) Nothing was changed.")

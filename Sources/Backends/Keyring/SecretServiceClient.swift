@@ -148,7 +148,7 @@
             } catch {
                 switch error.kind {
                 case .noSession: break
-                case .refused: fault = KeyringFault(.refused, "it does not give back what it took: \(error.detail)")
+                case .refused: fault = KeyringFault(.refused, "it acknowledged the secret, but cannot return it: \(error.detail)")
                 default: return
                 }
             }

@@ -90,13 +90,13 @@
         ) throws(KeyringFault) -> [StorageAddress: SlotView] {
             let found = try client.search(attributes)
             guard found.locked.isEmpty else {
-                if wanted.count > 1 { throw KeyringFault(.vanished, "items were locked meanwhile") }
+                if wanted.count > 1 { throw KeyringFault(.vanished, "items were locked during the read") }
                 return Dictionary(uniqueKeysWithValues: wanted.map { ($0, SlotView(probe: .locked)) })
             }
             var items: [StorageAddress: [SecretServiceClient.Item]] = [:]
             for path in found.unlocked {
                 let item = try client.describe(path)
-                guard !item.isLocked else { throw KeyringFault(.vanished, "an item was locked meanwhile") }
+                guard !item.isLocked else { throw KeyringFault(.vanished, "an item was locked during the read") }
                 if let address = layout.address(of: item.attributes, in: namespace), wanted.contains(address) {
                     items[address, default: []].append(item)
                 }
@@ -129,7 +129,7 @@
                 let isTorn = secret.isEmpty && (layout.style.isInterop || item.attributes["xdg:schema"] == ItemLayout.schema)
                 let probe: StorageProbe =
                     isTorn
-                    ? .corrupt(StorageCorruption(bytes: [], revision: revision, reason: "the item was made, and its content never arrived"))
+                    ? .corrupt(StorageCorruption(bytes: [], revision: revision, reason: "the item was created, but its content was never stored"))
                     : KeyringPayload.probe(secret, isInterop: layout.style.isInterop, revision: revision)
                 views[address] = SlotView(probe: probe, item: item.path)
             }
@@ -154,7 +154,7 @@
         private func ambiguous(_ address: StorageAddress, _ count: Int) -> BackendError {
             BackendError(
                 .ambiguous,
-                "\(count) items of the keyring answer to \(address) of \(layout.service). Nothing is read or written until one is left: "
+                "\(count) items of the keyring match \(address) of the service \(layout.service). Nothing is read or written until only one is left: "
                     + "look at them with secret-tool search --all, keep the right one and delete the others in a keyring program such as Seahorse."
             )
         }

@@ -120,7 +120,7 @@
             _ mutation: StorageMutation, on view: SlotView, _ client: SecretServiceClient
         ) throws(KeyringFault) -> MutationResult {
             // A restarted daemon may use the same path for another item.
-            guard try client.link.keeper(call) == view.keeper else { throw KeyringFault(.vanished, "the daemon was started anew") }
+            guard try client.link.keeper(call) == view.keeper else { throw KeyringFault(.vanished, "the daemon was restarted") }
             let collection = view.item ?? view.collection
             let before = store.directory.file(of: collection)
             var generator = store.runtime.generator

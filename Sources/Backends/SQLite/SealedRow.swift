@@ -114,7 +114,7 @@
                     return damaged("\(error.reason), although it was authenticated")
                 }
             } catch {
-                return damaged("was changed, cut off or brought here from another place")
+                return damaged("was changed, truncated, or moved here from another slot")
             }
         }
 

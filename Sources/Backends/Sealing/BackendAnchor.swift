@@ -66,7 +66,7 @@ package struct BackendAnchor: FreshnessAnchor {
     static func damaged(_ name: String) -> BackendError {
         BackendError(
             .corrupted,
-            "\(name) does not hold the mark of a database. It was damaged, or changed by another program: restore it, or remove it and accept the database as it is. Nothing was changed."
+            "\(name) does not hold the mark of a database. It was damaged, or changed by another program: restore it, or remove it and accept the present state of the database. Nothing was changed."
         )
     }
 }

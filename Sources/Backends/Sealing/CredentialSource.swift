@@ -79,8 +79,8 @@ package struct CredentialSource: KeySource {
         throw BackendError(
             .unsupported,
             new.others.isEmpty
-                ? "A program cannot change the \(identifier). Nothing needs its older keys any more: remove every line but the first where it is made, and start again."
-                : "A program cannot change the \(identifier). Put a line of localdata key new before the one that is there where it is made, start again, and repeat this call."
+                ? "A program cannot change the \(identifier). Its older keys are no longer needed: remove every line but the first from its source, and restart the program."
+                : "A program cannot change the \(identifier). Add the output of localdata key new as the first line of its source, restart the program, and repeat this call."
         )
     }
 

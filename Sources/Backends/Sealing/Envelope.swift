@@ -120,7 +120,7 @@ package enum Envelope {
         } catch {
             throw BackendError(
                 .corrupted,
-                "The sealed value, or something that stands beside it, was changed, or it was brought here from another place. Its bytes are left as they are."
+                "The sealed value or its metadata was changed, or it was moved here from another slot. Nothing was changed now."
             )
         }
     }

@@ -141,7 +141,7 @@ struct KeyFiles: Sendable {
             discardDrafts(of: path)
             if isReplaced { return }
             throw BackendError(
-                .conflict, "Another process replaced \(path) meanwhile. Look what it holds and try again; nothing was changed.")
+                .conflict, "Another process replaced \(path) since it was read. Check its content and try again; nothing was changed.")
         }
     }
 

@@ -45,7 +45,7 @@ extension RecoveryVoucher {
     static var foreign: BackendError {
         BackendError(
             .corrupted,
-            "The database names this recovery key, and does not prove that the key was ever added to it. It was damaged, or somebody put another database in its place. Restore the file from a backup; nothing was changed."
+            "The database lists this recovery key without the key's confirmation. It is damaged, or another database replaced it. Restore the file from a backup; nothing was changed."
         )
     }
 }

@@ -60,7 +60,7 @@ package struct RecoveryKeyPair: Sendable, CustomStringConvertible, CustomReflect
         }
         do { return try result.get() } catch {
             throw BackendError(
-                .encryptionKeyMismatch, "This recovery key does not open it: it is another one's, or what was sealed has been changed.")
+                .encryptionKeyMismatch, "This recovery key does not open the data: it was sealed for another key, or it was changed.")
         }
     }
 

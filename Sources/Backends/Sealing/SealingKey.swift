@@ -101,7 +101,7 @@ package struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable 
         guard self.id == id else {
             throw BackendError(
                 .encryptionKeyMismatch,
-                "The line of a key says that its id is \(hexadecimalText(of: id)), and the key in it has the id \(hexadecimalText(of: self.id)). One of the two was changed. Restore the right key; nothing was changed."
+                "The text of a key contains the id \(hexadecimalText(of: id)), but the key has the id \(hexadecimalText(of: self.id)). One of the two was changed. Restore the right key; nothing was changed."
             )
         }
     }
@@ -120,7 +120,7 @@ package struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable 
     static var malformed: BackendError {
         BackendError(
             .encryptionKeyMismatch,
-            "What the key source holds is not a key of this library. Restore the right key; nothing was changed.")
+            "The content of the key source is not a key of this library. Restore the right key; nothing was changed.")
     }
 
     /// The id of the key. The description never contains the key.

@@ -92,7 +92,7 @@ package struct ServerRowCodec: Sendable {
         do throws(BackendError) {
             plain = try key.sealing.open(
                 Array(row.sealed[(Self.headLength + nonce.count)...]), nonce: nonce, authenticating: associated(row.slot, id))
-        } catch { throw Self.damage("was changed, or brought here from another place") }
+        } catch { throw Self.damage("was changed, or moved here from another slot") }
         defer { wipe(&plain) }
         let content: RowContent
         do throws(RecordDamage) { content = try RowContent(padded: plain) } catch { throw Self.damage(error.reason) }

@@ -45,7 +45,7 @@ package struct StoreContext: Hashable, Sendable, CustomStringConvertible {
     ///   - remedy: The advice to the user, as a whole sentence.
     package func isNot(_ found: StoreContext, _ what: String, _ remedy: String) -> BackendError {
         BackendError(
-            .wrongContext, "\(what) belongs to \(found); this program has it in the place of \(self). \(remedy) Nothing was changed.")
+            .wrongContext, "\(what) belongs to \(found), but this program opens it as \(self). \(remedy) Nothing was changed.")
     }
 }
 

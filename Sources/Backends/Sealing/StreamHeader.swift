@@ -253,7 +253,7 @@ package struct StreamHeader: Sendable {
     static let foreign = BackendError(.corrupted, "The file was not made by this library. Give the right one; nothing was changed.")
     static let planted = BackendError(
         .corrupted,
-        "The file names this recovery key, and was not made by somebody who has it, or its beginning is damaged. Use another copy; nothing was changed."
+        "The file lists this recovery key but was not made with it, or its beginning is damaged. Use another copy; nothing was changed."
     )
     static let damaged = BackendError(.corrupted, "The beginning of the file is damaged. Use another copy; nothing was changed.")
 }

@@ -92,7 +92,7 @@ extension RecordCoder {
     }
 
     private func evolve<Value>(_ form: EvolvingValue.Form, from stored: Int, _ key: StorageKey<Value>) throws -> Decoded<Value> {
-        guard let chain = key.evolution else { throw undecodable(key, "It has another version.") }
+        guard let chain = key.evolution else { throw undecodable(key, "The record has another version than the key, which has no evolving(_:).") }
         var value = EvolvingValue(form)
         do { try chain.evolve(&value, from: stored, entity: key.entity, record: key.name) } catch let error as StorageError {
             throw error

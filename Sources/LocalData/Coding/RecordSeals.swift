@@ -104,7 +104,7 @@ struct RecordSeals: Sendable {
     }
 
     private static let contradiction = BackendError(
-        .corrupted, "The sealed value names one key, and what stands beside it another. Its bytes are left as they are.")
+        .corrupted, "The sealed value names one key, and its metadata another. Nothing was changed.")
 
     private func keySource(_ route: Route) throws -> any KeySource {
         guard let reference = route.security.keySource else {
@@ -129,7 +129,7 @@ extension RecordSeals: SealVerifier {
             case .success(let key):
                 let context = Self.context(.value, application, route.place, beside: record.metadata)
                 return .proven(
-                    proves(sealed, key, context) ? probe : record.corruption("its seal does not match what it is, or what stands beside it")
+                    proves(sealed, key, context) ? probe : record.corruption("its seal does not match its content or metadata")
                 )
             }
         case .tombstone(let tombstone):

@@ -56,7 +56,7 @@ extension StorageRouter {
                 guard declared == nil else {
                     throw StorageError(
                         StorageError.unsupported, key: collection.name,
-                        "The collection takes its records by moved(from:) from its own place. There, declare the new shape with evolving(_:); nothing was changed."
+                        "moved(from:) names the location of the collection itself. Declare the new version with evolving(_:); nothing was changed."
                     )
                 }
                 return try await migrateAll(from: source.typeTag, to: collection)

@@ -33,7 +33,7 @@ extension StorageRouter {
             }
         }
         for problem in finding.problems {
-            configuration.logger.notice("A key of a catalog cannot do all that it says.", metadata: ["problem": "\(problem)"])
+            configuration.logger.notice("A registered key has a problem.", metadata: ["problem": "\(problem)"])
         }
         var report = migrateImmediately ? await sweep(finding.entries, of: [catalog.id], progress: nil) : MigrationReport()
         report.problems = finding.problems

@@ -11,7 +11,7 @@ extension Wiring {
         case .configured:
             throw StorageError(
                 StorageError.unavailable, key: "",
-                "The configuration's key source must be a keyring, a key file, a credential, a passphrase, a portal or one of the program's own."
+                "The configuration's key source must be a keyring, a key file, a credential, a passphrase, a portal or a custom source."
             )
         case .keyFile(let path):
             if let source = keyInMemory("key-file", path, .sealed) { return source }

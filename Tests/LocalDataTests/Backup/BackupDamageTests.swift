@@ -100,7 +100,7 @@
                 let cells = (0..<2).map { Self.number(pages[inner][(12 + 2 * $0)..<(14 + 2 * $0)]) }
                 for place in 0..<4 { pages[inner][cells[1] + place] = pages[inner][cells[0] + place] }
             }
-            try await expectSameDamage("a child twice")
+            try await expectSameDamage("an inner page that names one child twice")
         }
 
         @Test func `a backup keeps a NULL in a column that must not have one`() async throws {

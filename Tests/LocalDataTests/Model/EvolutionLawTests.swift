@@ -201,7 +201,7 @@ import Testing
         let older = try await RecordQueries(router.env).pages(documents("rows", domain), .version(version)).reduce(0) {
             $0 + $1.entries.count
         }
-        try same(older, 0, "records of the version before")
+        try same(older, 0, "records that still have the older version")
     }
 
     @Test func `verbs change documents as the model changes rows`() async {

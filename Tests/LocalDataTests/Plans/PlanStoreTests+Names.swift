@@ -43,7 +43,7 @@ extension PlanStoreTests {
         #expect(try await machine.launch().all(documents("a", pair.first)) == ["2": record("2")])
     }
 
-    @Test(.slow("two programs meet at each of their changes"), arguments: Pair.all)
+    @Test(.slow("one program is paused at each change while another one runs"), arguments: Pair.all)
     func `a program that finishes a plan late leaves later records unchanged`(pair: Pair) async throws {
         func chain(_ second: SchemaPlan.EntityChange) -> MigrationChain {
             MigrationChain {

@@ -102,7 +102,7 @@ extension PlanStoreTests {
         let other = TestMachine()
         try await other.launch().set(record("1"), in: documents("a", first))
         let before = try await other.launch().slots(first, "a")
-        let error = try await #require(throws: StorageError.self, "what the plan says of the place is ignored") {
+        let error = try await #require(throws: StorageError.self, "the domain in the plan is ignored") {
             try await other.launch().registerCatalog(
                 TestCatalog([.collection(documents("a", second, version: 2))]), migrationPolicy: .incremental(elsewhere))
         }

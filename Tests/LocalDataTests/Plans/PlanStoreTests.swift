@@ -208,7 +208,7 @@ import Testing
 
     // MARK: Two programs
 
-    @Test(.slow("two programs meet at each of their changes"), arguments: Pair.all)
+    @Test(.slow("one program is paused at each change while another one runs"), arguments: Pair.all)
     func `two programs that run one plan at the same time both reach its declared state`(pair: Pair) async throws {
         let program = Program(pair: pair, ids: 2)
         for domain in Set([pair.first, pair.second]) {

@@ -71,7 +71,7 @@ import Testing
         attributes("a type that cannot be", ["UpdateAttribute list", "cannot become integer"]) {
             UpdateAttribute("list", attributeType: .integer)
         },
-        attributes("a required one without a default", ["AddAttribute stars", "default"]) {
+        attributes("a required attribute without a default", ["AddAttribute stars", "default"]) {
             AddAttribute("stars", attributeType: .integer)
         },
         attributes("one that becomes required", ["UpdateAttribute hint", "default"]) { UpdateAttribute("hint", optional: false) },
@@ -102,7 +102,7 @@ import Testing
             policy: .composite(adHoc: [AdHocMigration(from: "V2", to: "V1") {}], chain: MigrationChain([v1, sound])),
             words: ["AdHocMigration V2", "circle"]),
         Faulty(
-            name: "a plan into nowhere",
+            name: "a plan that ends in an unknown version",
             policy: .composite(adHoc: [AdHocMigration(from: "V1", to: "V7") {}], chain: MigrationChain([v1, sound])),
             words: ["AdHocMigration V1", "V7", "gap"]),
         Faulty(
@@ -130,7 +130,7 @@ import Testing
                     },
                 ])), words: ["ModelMigration V2", "AddAttribute more", "inferred"]),
         Faulty(
-            name: "a schema with a stranger", policy: .incremental(MigrationChain([v1, sound])),
+            name: "a schema with an entity that no key has", policy: .incremental(MigrationChain([v1, sound])),
             schema: CatalogSchema("V2", entities: [EntityDescription("notes", texts("id", "text")), EntityDescription("strangers")]),
             words: ["schema V2", "strangers"]),
     ]

@@ -42,7 +42,7 @@ import Testing
         await expectVanished("value") { _ = try await router.value(for: key) }
         await expectVanished("update") { try await router.update(key) { $0 = ($0 ?? "") + "x" } }
         await expectVanished("storedValue") { _ = try await router.storedValue(for: key) }
-        #expect(try await router.get(plain) == "default", "a key without a witness knows nothing of it")
+        #expect(try await router.get(plain) == "default", "a key without a witness does not report the loss")
         let error = await #expect(throws: StorageError.self) { try await router.get(key) }
         #expect(error?.message.contains("acknowledgeLoss") == true)
     }
@@ -70,7 +70,7 @@ import Testing
         try await router.acknowledgeLoss(for: key)
         #expect(try await router.get(key) == "secret")
         try await reset()
-        await expectVanished("the read noted it again") { _ = try await router.get(key) }
+        await expectVanished("the read has noted the value") { _ = try await router.get(key) }
     }
 
     @Test func `a value without a note is noted when it is read`() async throws {

@@ -150,23 +150,23 @@ package struct EvolutionChain: Sendable {
         var next: [Int: Int] = [:]
         for step in steps where step.role == .link {
             if step.from.upperBound >= step.to {
-                return "the step from version \(step.from.upperBound) leads to \(step.to): a circle. Steps lead to later versions"
+                return "the step from version \(step.from.upperBound) leads to \(step.to): a circle. A step must lead to a later version"
             }
             for version in step.from {
                 if let other = next.updateValue(step.to, forKey: version) {
-                    return "two steps leave version \(version), to \(other) and to \(step.to). Give one of them up, or make it a shortcut"
+                    return "two steps leave version \(version), to \(other) and to \(step.to). Remove one of them, or make it a shortcut"
                 }
             }
         }
         for step in steps where step.role == .shortcut && step.from.upperBound >= step.to {
             return "the shortcut from version \(step.from.upperBound) leads to \(step.to): a circle"
         }
-        if known.contains(where: { $0 < base }) { return "a step begins before version \(base), which the chain begins with" }
-        if known.contains(where: { $0 > version }) { return "a step goes beyond version \(version), which the chain ends in" }
+        if known.contains(where: { $0 < base }) { return "a step begins before version \(base), the first one of the chain" }
+        if known.contains(where: { $0 > version }) { return "a step goes beyond version \(version), the last one of the chain" }
         for version in known where version != self.version {
             guard let way = way(from: version), way.last?.to == self.version else {
                 let gap = way(from: version)?.last?.to ?? version
-                return "no step leaves version \(gap), and the chain ends in \(self.version): a gap"
+                return "no step begins at version \(gap), but the chain ends in \(self.version): a gap"
             }
         }
         return nil

@@ -124,7 +124,7 @@ public struct MigrationReport: Sendable, Codable {
         if let first = waiting.first {
             throw StorageError(
                 first.errorCode ?? StorageError.unavailable, key: first.key,
-                "\(waiting.count) of \(rows.count) keys wait for a store: \(names(waiting)). Sweep again once it can be used. \(first.message ?? "")"
+                "\(waiting.count) of \(rows.count) keys could not be migrated yet: \(names(waiting)). Sweep again once their stores can be used. \(first.message ?? "")"
             )
         }
         let residues = rows.filter { !$0.residue.isEmpty }

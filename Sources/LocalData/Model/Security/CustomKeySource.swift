@@ -54,7 +54,7 @@ extension CustomKeySource {
     /// Throws, because by default the program cannot create keys in the source.
     /// - Throws: `BackendError` with the code `encryptionKeyMissing`.
     public func create(_ key: SealingKeyMaterial) async throws -> SealingKeyMaterial {
-        throw BackendError(.encryptionKeyMissing, "There is no key yet, and this source makes none. Provide one; nothing was changed.")
+        throw BackendError(.encryptionKeyMissing, "The key source has no key and cannot create one. Provide a key; nothing was changed.")
     }
 
     /// Returns no keys, because by default the key is never replaced.
@@ -63,7 +63,7 @@ extension CustomKeySource {
     /// Throws, because by default the program cannot replace keys in the source.
     /// - Throws: `BackendError` with the code `unsupported`.
     public func replace(_ old: SealingKeyMaterial, with key: SealingKeyMaterial, others: [SealingKeyMaterial]) async throws {
-        throw BackendError(.unsupported, "This source replaces no key. Replace it where it is made; nothing was changed.")
+        throw BackendError(.unsupported, "The key of this source cannot be replaced here. Replace it where it is created; nothing was changed.")
     }
 
     /// Does nothing, because by default a source cannot be locked.

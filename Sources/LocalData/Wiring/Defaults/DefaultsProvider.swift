@@ -30,12 +30,12 @@ struct DefaultsProvider: BackendProvider {
         ) { [logger = configuration.logger] changes in
             if !changes.repeated.isEmpty {
                 logger.warning(
-                    "Another program wrote an older copy of a property list over changes, which were made again.",
+                    "Another program overwrote changes of a property list with an older copy. The changes were written again.",
                     metadata: ["list": "\(changes.path)", "count": "\(changes.repeated.count)"])
             }
             if !changes.lost.isEmpty {
                 logger.error(
-                    "Another program wrote an older copy of a property list over changes, which are lost.",
+                    "Another program overwrote changes of a property list with an older copy. The changes are lost.",
                     metadata: ["list": "\(changes.path)", "count": "\(changes.lost.count)"])
             }
         }
