@@ -21,63 +21,63 @@ struct EditorKeys: StorageKeyCatalog {
 
 var configuration = StorageConfiguration.inMemory()
 configuration.passphrase = { _ in "only for this snippet" }
-let router = StorageRouter(configuration: configuration)
-try await router.registerCatalog(EditorKeys())
+let storage = StorageRouter(configuration: configuration)
+try await storage.registerCatalog(EditorKeys())
 // snippet.show
 
-try await router.set([Note(id: "a", text: "Milk"), Note(id: "b", text: "Bread")], in: notes)  // one commit for both
-try await router.update("a", in: notes) { $0?.text = "Oat milk" }
-let bread = try await router.value("b", in: notes)  // nil if there is none
-try await router.remove("b", in: notes)
+try await storage.set([Note(id: "a", text: "Milk"), Note(id: "b", text: "Bread")], in: notes)  // one commit for both
+try await storage.update("a", in: notes) { $0?.text = "Oat milk" }
+let bread = try await storage.value("b", in: notes)  // nil if there is none
+try await storage.remove("b", in: notes)
 
-for try await note in router.records(in: notes) { print(note.text) }  // a page at a time
+for try await note in storage.records(in: notes) { print(note.text) }  // a page at a time; throws for a damaged record
 // snippet.hide
 check(bread?.text == "Bread")
-check(try await router.count(in: notes) == 1)
-check(try await router.get("a", in: notes).text == "Oat milk")
+check(try await storage.count(in: notes) == 1)
+check(try await storage.get("a", in: notes).text == "Oat milk")
 
 // snippet.show
 let setAside = DamagePolicy.report { record, reason in
     print("\(record): \(reason.message)")
-    try await router.setAside(record)  // into the quarantine; damagedData(_:) exports it, removeDamaged(_:) removes it
+    try await storage.setAside(record)  // into the quarantine; damagedData(_:) exports it, removeDamaged(_:) removes it
 }
-for try await note in router.records(in: notes, onDamage: setAside) { print(note.text) }
+for try await note in storage.records(in: notes, onDamage: setAside) { print(note.text) }
 // snippet.hide
 
 // snippet.show
 // Queries use attributes beside a record: its sync status, texts of your own, the time of its last change.
-try await router.set(Note(id: "c", text: "Tea"), in: notes, syncStatus: .notSynced, attributes: ["shelf": "kitchen"])
-let waiting = try await router.count(in: notes, .syncStatus(.notSynced).and(.attribute("shelf", "kitchen")))
-for try await stored in router.storedRecords(in: notes, .syncStatus(.notSynced)) { print(stored.id, stored.attributes) }
+try await storage.set(Note(id: "c", text: "Tea"), in: notes, syncStatus: .notSynced, attributes: ["shelf": "kitchen"])
+let waiting = try await storage.count(in: notes, .syncStatus(.notSynced).and(.attribute("shelf", "kitchen")))
+for try await stored in storage.storedRecords(in: notes, .syncStatus(.notSynced)) { print(stored.id, stored.attributes) }
 // snippet.hide
 check(waiting == 1)
 
 // snippet.show
 // A record has a key like any other: observe it, put it into a batch with others.
-for try await note in router.values(for: notes.key("c")) {
+for try await note in storage.values(for: notes.key("c")) {
     print(note?.text ?? "gone")
     // snippet.hide
     break
     // snippet.show
 }
-try await router.batch { batch in
+try await storage.batch { batch in
     batch.remove("a", in: notes)
     try batch.set(Note(id: "d", text: "Apples"), in: notes)
 }
 // snippet.hide
-check(try await router.count(in: notes) == 2)
+check(try await storage.count(in: notes) == 2)
 
 // snippet.show
 // All of them.
-for try await stored in router.storedRecords(in: notes) { try await router.remove(notes.key(stored.id)) }
+for try await stored in storage.storedRecords(in: notes) { try await storage.remove(notes.key(stored.id)) }
 // snippet.hide
-check(try await router.count(in: notes) == 0)
+check(try await storage.count(in: notes) == 0)
 
 struct Tag: Codable, Sendable, Hashable { var word: String }
 // snippet.show
 // Records without an id are found by their content; the same content is stored once.
 let tags = StorageCollection<Tag>.contentAddressed(
     "tags", domain: .encryptedSQLite(database: "documents"), owner: "Editor", description: "Words that notes are filed under")
-try await router.set([Tag(word: "home"), Tag(word: "home")], in: tags)
+try await storage.set([Tag(word: "home"), Tag(word: "home")], in: tags)
 // snippet.hide
-check(try await router.count(in: tags) == 1)
+check(try await storage.count(in: tags) == 1)

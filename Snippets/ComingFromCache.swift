@@ -9,20 +9,20 @@ struct User: Codable, Sendable { var name: String }
 
 var configuration = StorageConfiguration.inMemory()
 configuration.passphrase = { _ in "only for this snippet" }
-let router = StorageRouter(configuration: configuration)
+let storage = StorageRouter(configuration: configuration)
 // snippet.show
 let cache = StorageKeyGroup(owner: "Cache", domain: .encryptedSQLite(database: "cache"))
 
 func user(_ name: String) -> StorageKey<User> { cache.key(name, "A user from the service").expiring(after: .seconds(7_200)) }
 
-try await router.set(User(name: "Sam"), for: user("sam"))  // setObject(_:forKey:)
-try await router.set(User(name: "Ada"), for: user("ada"), lifetime: .seconds(60))  // setObject(_:forKey:expiry:)
-let sam = try await router.get(user("sam"))  // object(ofType:forKey:): throws notFound
-let maybe = try await router.value(for: user("kim"))  // nil instead
-let entry = try await router.storedValue(for: user("ada"))  // entry(ofType:forKey:): expiresAt, isExpired, and the expired value
-let isThere = try await router.exists(user("sam"))  // existsObject(ofType:forKey:)
-try await router.remove(user("sam"))  // removeObject(forKey:)
-let names = try await router.names(of: cache.domain)  // every key, also of other programs
+try await storage.set(User(name: "Sam"), for: user("sam"))  // setObject(_:forKey:)
+try await storage.set(User(name: "Ada"), for: user("ada"), lifetime: .seconds(60))  // setObject(_:forKey:expiry:)
+let sam = try await storage.get(user("sam"))  // object(ofType:forKey:): throws notFound
+let maybe = try await storage.value(for: user("kim"))  // nil instead
+let entry = try await storage.storedValue(for: user("ada"))  // entry(ofType:forKey:): expiresAt, isExpired, and the expired value
+let isThere = try await storage.exists(user("sam"))  // existsObject(ofType:forKey:)
+try await storage.remove(user("sam"))  // removeObject(forKey:)
+let names = try await storage.names(of: cache.domain)  // every key, also of other programs
 // snippet.hide
 check(sam.name == "Sam" && maybe == nil && isThere)
 check(entry?.value.name == "Ada" && entry?.isExpired == false && entry?.expiresAt != nil)
@@ -41,11 +41,11 @@ struct CachedUser: Codable, Sendable, Identifiable {
 // Store many values of one kind as records: you can list, count and sweep them.
 let users = StorageCollection<CachedUser>("users", domain: cache.domain, owner: "Cache", description: "Data from the service")
     .expiring(after: .seconds(7_200))
-try await router.set(CachedUser(id: "sam", name: "Sam"), in: users)
-try await router.registerCatalog(CacheKeys(), migrateImmediately: true)  // removeExpiredObjects()
-for try await stored in router.storedRecords(in: users) { try await router.remove(users.key(stored.id)) }  // removeAll()
+try await storage.set(CachedUser(id: "sam", name: "Sam"), in: users)
+try await storage.registerCatalog(CacheKeys(), migrateImmediately: true)  // removeExpiredObjects()
+for try await stored in storage.storedRecords(in: users) { try await storage.remove(users.key(stored.id)) }  // removeAll()
 // snippet.hide
-check(try await router.count(in: users) == 0)
+check(try await storage.count(in: users) == 0)
 
 // snippet.show
 struct Person: Codable, Sendable {
@@ -59,11 +59,11 @@ struct Alien: Codable, Sendable {
 }
 
 // As in Cache, the name of the type does not matter: a stored Person is read as an Alien.
-try await router.set(Person(firstName: "John", lastName: "Snow"), for: cache.key("person", "A person"))
+try await storage.set(Person(firstName: "John", lastName: "Snow"), for: cache.key("person", "A person"))
 let alien: StorageKey<Alien> = cache.key("person", "A person")
 // snippet.hide
-check(try await router.get(alien).firstName == "John")
-try await router.remove(alien)
+check(try await storage.get(alien).firstName == "John")
+try await storage.remove(alien)
 
 // snippet.show
 struct Person1: Codable, Sendable { var fullName: String }
@@ -78,29 +78,29 @@ func split(_ person: Person1) throws -> Person2 {
 let before: StorageKey<Person1> = cache.key("person", "A person")
 let after: StorageKey<Person2> = cache.key("person", "A person")
 // snippet.hide
-try await router.set(Person1(fullName: "John Snow"), for: before)
+try await storage.set(Person1(fullName: "John Snow"), for: before)
 // snippet.show
 do {
-    _ = try await router.get(after)
+    _ = try await storage.get(after)
 } catch StorageError.undecodable {  // the bytes stay
-    try await router.set(split(router.get(before)), for: after)
+    try await storage.set(split(storage.get(before)), for: after)
 }
 // snippet.hide
-check(try await router.get(after).firstName == "John")
-try await router.set(Person1(fullName: "John Snow"), for: before)
+check(try await storage.get(after).firstName == "John")
+try await storage.set(Person1(fullName: "John Snow"), for: before)
 
 // snippet.show
 // Or declare it once at the key. `get` then does the same, and deletes the old bytes only after a durable, verified write.
 let person = after.moved(from: before, split)
 // snippet.hide
-check(try await router.get(person).lastName == "Snow")
+check(try await storage.get(person).lastName == "Snow")
 let chainKey: StorageKey<Person2> = cache.key("chained", "A person")
 // snippet.show
 // Or use versions. They also distinguish two shapes that decode as each other.
 let versioned = chainKey.evolving(Evolution.from(Person1.self).to(split))
 // snippet.hide
-try await router.set(Person1(fullName: "John Snow"), for: cache.key("chained", "A person"))
-check(try await router.get(versioned).lastName == "Snow")
+try await storage.set(Person1(fullName: "John Snow"), for: cache.key("chained", "A person"))
+check(try await storage.get(versioned).lastName == "Snow")
 
 // snippet.show
 // As Realm's migration block, which Cache's document asks for: runs once for each stored object below the version.
@@ -116,5 +116,5 @@ let people = StorageCollection<StoredDocument>(
 // snippet.hide
 let oldPeople = StorageCollection<StoredDocument>(
     "people", domain: cache.domain, owner: "Cache", description: "People", id: { $0["id"]?.string ?? "" })
-try await router.set(StoredDocument(["id": "1", "firstName": "John", "lastName": "Snow"]), in: oldPeople)
-check(try await router.get(people.key("1"))["fullName"] == "John Snow")
+try await storage.set(StoredDocument(["id": "1", "firstName": "John", "lastName": "Snow"]), in: oldPeople)
+check(try await storage.get(people.key("1"))["fullName"] == "John Snow")

@@ -45,11 +45,11 @@ func launch() -> StorageRouter {
     configuration.passphrase = { _ in "only for this snippet" }
     return StorageRouter(configuration: configuration)
 }
-var router = launch()
-try await router.set(OldEntity(id: "1", newProperty: "one", anotherProperty: "x"), in: oldEntities)
+var storage = launch()
+try await storage.set(OldEntity(id: "1", newProperty: "one", anotherProperty: "x"), in: oldEntities)
 // snippet.show
 
-let report = try await router.registerCatalog(
+let report = try await storage.registerCatalog(
     CurrentCatalog(),
     migrationPolicy: .incremental(
         MigrationChain {
@@ -71,19 +71,19 @@ try report.sweep.requireComplete()
 for step in report.plan.steps { print(step.from ?? "nothing", "→", step.to, step.records) }
 // snippet.hide
 check(report.plan.steps.map(\.records) == [1])
-check(try await router.get("1", in: newEntities).newProperty == "one")
-let document = try await router.get(
+check(try await storage.get("1", in: newEntities).newProperty == "one")
+let document = try await storage.get(
     StorageCollection<StoredDocument>(
         "NewEntity", domain: .encryptedSQLite(database: "main"), owner: "Model", description: "As it stands", typeTag: "NewEntity",
         id: { _ in "" }
     ).version(2).key("1"))
 check(document.names == ["id", "newProperty"])
 
-router = launch()
-try await router.set(OldEntity(id: "1", newProperty: "one", anotherProperty: "x"), in: oldEntities)
+storage = launch()
+try await storage.set(OldEntity(id: "1", newProperty: "one", anotherProperty: "x"), in: oldEntities)
 // snippet.show
 
-let shorter = try await router.registerCatalog(
+let shorter = try await storage.registerCatalog(
     CurrentCatalog(),
     migrationPolicy: .composite(
         adHoc: [
@@ -110,7 +110,7 @@ let shorter = try await router.registerCatalog(
 )
 // snippet.hide
 check(shorter.plan.steps.map(\.kind) == [.adHoc])
-check(try await router.get("1", in: newEntities).newProperty == "one")
+check(try await storage.get("1", in: newEntities).newProperty == "one")
 
 struct NewCatalog: StorageKeyCatalog {
     var id: String { "other" }
@@ -120,7 +120,7 @@ struct NewCatalog: StorageKeyCatalog {
 // snippet.show
 
 // One group of entities, without the others.
-try await router.registerCatalog(CurrentCatalog(), migrationPolicy: .lightweight, configuration: "CONF")
+try await storage.registerCatalog(CurrentCatalog(), migrationPolicy: .lightweight, configuration: "CONF")
 
 // A policy of your own. The router calls its functions in this order.
 struct Careful: StorageMigrationPolicy {
@@ -130,4 +130,4 @@ struct Careful: StorageMigrationPolicy {
 
     func resolveIncompatible(dataModel: CatalogSchema, in store: StoredSchema) async throws -> MigrationPolicy { .lightweight }
 }
-try await router.registerCatalog(CurrentCatalog(), migrationPolicy: .custom(Careful()))
+try await storage.registerCatalog(CurrentCatalog(), migrationPolicy: .custom(Careful()))

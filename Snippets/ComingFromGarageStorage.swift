@@ -34,34 +34,34 @@ let garage = StorageKeyGroup(owner: "People", domain: .encryptedSQLite(database:
 
 var configuration = StorageConfiguration.inMemory()
 configuration.passphrase = { _ in "only for this snippet" }
-let router = StorageRouter(configuration: configuration)
+let storage = StorageRouter(configuration: configuration)
 // snippet.show
 
 let nick = Person(id: "Nick")
 let sam = Person(id: "Sam", address: Address(street: "Ring 1", city: "Graz"), brother: nick, siblings: [nick, Person(id: "Emily")])
 
-try await router.set(sam, in: Person.collection)  // park(_:), with Nick and Emily, in one commit
-let found = try await router.get("Sam", in: Person.collection)  // retrieve(_:identifier:)
-let brother = try await router.resolve(found.brother)  // nil without a brother; a required reference throws an error with its id
-for try await person in router.records(in: Person.collection) { print(person.id) }  // retrieveAll(_:)
-try await router.remove("Emily", in: Person.collection)  // delete(_:): the records that she refers to stay
+try await storage.set(sam, in: Person.collection)  // park(_:), with Nick and Emily, in one commit
+let found = try await storage.get("Sam", in: Person.collection)  // retrieve(_:identifier:)
+let brother = try await storage.resolve(found.brother)  // nil without a brother; a required reference throws an error with its id
+for try await person in storage.records(in: Person.collection) { print(person.id) }  // retrieveAll(_:)
+try await storage.remove("Emily", in: Person.collection)  // delete(_:): the records that she refers to stay
 // snippet.hide
 check(brother?.id == "Nick" && found.address?.city == "Graz" && found.siblings.count == 2)
-check(try await router.count(in: Person.collection) == 2)
+check(try await storage.count(in: Person.collection) == 2)
 
 // snippet.show
-try await router.set(nick, in: Person.collection, syncStatus: .notSynced)  // setSyncStatus(_:for:)
-let status = try await router.storedValue("Nick", in: Person.collection)?.syncStatus  // syncStatus(for:)
-for try await stored in router.storedRecords(in: Person.collection, .syncStatus(.notSynced)) {  // retrieveAll(withStatus:)
+try await storage.set(nick, in: Person.collection, syncStatus: .notSynced)  // setSyncStatus(_:for:)
+let status = try await storage.storedValue("Nick", in: Person.collection)?.syncStatus  // syncStatus(for:)
+for try await stored in storage.storedRecords(in: Person.collection, .syncStatus(.notSynced)) {  // retrieveAll(withStatus:)
     print(stored.id, stored.modifiedAt ?? .distantPast)
 }
 
-try await router.batch { batch in  // isAutosaveEnabled = false … save()
+try await storage.batch { batch in  // isAutosaveEnabled = false … save()
     for number in 1...100 { try batch.set(Person(id: "Guest \(number)"), in: Person.collection) }
 }
 // snippet.hide
 check(status == .notSynced)
-check(try await router.count(in: Person.collection) == 102)
+check(try await storage.count(in: Person.collection) == 102)
 
 struct OldContact: Codable, Sendable, Identifiable {
     var id: String
@@ -69,7 +69,7 @@ struct OldContact: Codable, Sendable, Identifiable {
 }
 let oldContacts = StorageCollection<OldContact>(
     "contacts", domain: .encryptedSQLite(database: "garage"), owner: "People", description: "Contacts", typeTag: "MyAppContact")
-try await router.set([OldContact(id: "a", name: "Ada"), OldContact(id: "b", name: "Ben")], in: oldContacts, syncStatus: .synced)
+try await storage.set([OldContact(id: "a", name: "Ada"), OldContact(id: "b", name: "Ben")], in: oldContacts, syncStatus: .synced)
 
 // snippet.show
 struct Contact: Codable, Sendable, Identifiable {
@@ -79,16 +79,16 @@ struct Contact: Codable, Sendable, Identifiable {
 
 // The type has a new name. Each record carries the tag of its type, so the new type does not see the older records.
 let contacts: StorageCollection<Contact> = garage.collection("contacts", "Contacts")
-let result = try await router.migrateAll(from: "MyAppContact", to: contacts)
+let result = try await storage.migrateAll(from: "MyAppContact", to: contacts)
 print(result.records ?? 0)  // a second run: 0
 // snippet.hide
 check(result.records == 2)
-check(try await router.count(in: contacts) == 2)
-check(try await router.storedValue("a", in: contacts)?.syncStatus == .synced)
+check(try await storage.count(in: contacts) == 2)
+check(try await storage.storedValue("a", in: contacts)?.syncStatus == .synced)
 
 // snippet.show
 // May the call be retired? This says when it last did something, and how many records wait for it on this machine.
-let migration = try await router.migration(from: "MyAppContact", to: contacts)
+let migration = try await storage.migration(from: "MyAppContact", to: contacts)
 if migration.isSafeToDelete { print("Last needed \(migration.lastWorked?.formatted() ?? "never")") }
 // snippet.hide
 check(migration.isSafeToDelete && migration.lastWorked != nil)
@@ -109,5 +109,5 @@ check(members.typeTag == "MyAppMember")
 let places: StorageCollection<Place> = garage.collection("places", "Places")
 let oldPlaces = StorageCollection<StoredDocument>(
     "places", domain: garage.domain, owner: "People", description: "Places", typeTag: "Place", id: { $0["id"]?.string ?? "" })
-try await router.set(StoredDocument(["id": "x", "address": #"{"street":"Ring 1","city":"Graz"}"#]), in: oldPlaces)
-check(try await router.get("x", in: places).address.city == "Graz")
+try await storage.set(StoredDocument(["id": "x", "address": #"{"street":"Ring 1","city":"Graz"}"#]), in: oldPlaces)
+check(try await storage.get("x", in: places).address.city == "Graz")

@@ -35,19 +35,19 @@ let contacts: StorageCollection<Contact> = main.collection("contacts", "Contacts
 
 var configuration = StorageConfiguration.inMemory()
 configuration.passphrase = { _ in "only for this snippet" }
-let router = StorageRouter(configuration: configuration)
+let storage = StorageRouter(configuration: configuration)
 // snippet.show
 
 var kari = Contact(name: "Kari", city: "Oslo")
-try await router.set(kari, in: contacts)  // context.insert(_:) and save()
+try await storage.set(kari, in: contacts)  // context.insert(_:) and save()
 kari.name = "Kari Nordmann"  // a value: changing it stores nothing
-try await router.set(kari, in: contacts)
-try await router.update(kari.id, in: contacts) { $0?.priority = .high }  // read, change and write as one step
-for try await contact in router.records(in: contacts) { print(contact.name) }  // @Query, without predicates and order
-let high = try await router.records(in: contacts).filter { $0.priority == .high }.first { _ in true }
+try await storage.set(kari, in: contacts)
+try await storage.update(kari.id, in: contacts) { $0?.priority = .high }  // read, change and write as one step
+for try await contact in storage.records(in: contacts) { print(contact.name) }  // @Query, without predicates and order
+let high = try await storage.records(in: contacts).filter { $0.priority == .high }.first { _ in true }
 // snippet.hide
 check(high?.name == "Kari Nordmann" && high?.privateAddress.city == "Oslo")
-check(try await router.count(in: contacts) == 1)
+check(try await storage.count(in: contacts) == 1)
 
 // snippet.show
 // A declared shape: older values get the default, and a renamed property is found under its old name.
@@ -65,8 +65,8 @@ struct Note: StorageModel {
 
 let note: StorageKey<Note> = main.key("note", "The one note")
 // snippet.hide
-try await router.set(StoredDocument(["title": "Milk", "colour": "red"]), for: main.key("note", "The one note"))
-let read = try await router.get(note)
+try await storage.set(StoredDocument(["title": "Milk", "colour": "red"]), for: main.key("note", "The one note"))
+let read = try await storage.get(note)
 check(read.stars == 0 && read.color == "red")
 
 // snippet.show

@@ -20,20 +20,20 @@ struct TokenOfCurrentAccount: StorageMigration {
 
     func source(_ account: String) -> StorageKey<String> { old.key("token.\(account)", "The token of one account") }
 
-    func source(in router: StorageRouter) async throws -> StorageKey<String> {
-        source(try await router.value(for: old.key("account", "The account in use")) ?? "home")
+    func source(in storage: StorageRouter) async throws -> StorageKey<String> {
+        source(try await storage.value(for: old.key("account", "The account in use")) ?? "home")
     }
 
-    func shouldMigrate(using router: StorageRouter, context: MigrationContext) async throws -> Bool {
-        try await router.exists(source(in: router))
+    func shouldMigrate(using storage: StorageRouter, context: MigrationContext) async throws -> Bool {
+        try await storage.exists(source(in: storage))
     }
 
-    func migrate(using router: StorageRouter, context: MigrationContext) async throws -> MigrationResult {
-        try await context.move(from: source(in: router), to: destinationKey) { $0 }
+    func migrate(using storage: StorageRouter, context: MigrationContext) async throws -> MigrationResult {
+        try await context.move(from: source(in: storage), to: destinationKey) { $0 }
     }
 }
 // snippet.hide
 
-let router = StorageRouter(configuration: .inMemory())
-try await router.set("abc", for: old.key("token.home", "The token of one account"))
-print(try await router.get(.token))
+let storage = StorageRouter(configuration: .inMemory())
+try await storage.set("abc", for: old.key("token.home", "The token of one account"))
+print(try await storage.get(.token))

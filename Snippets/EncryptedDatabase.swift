@@ -10,9 +10,9 @@ let draft: StorageKey<String> = documents.key("draft", "The current draft")
 
 var configuration = StorageConfiguration.inMemory()
 configuration.passphrase = { _ in "only for this snippet" }
-let router = StorageRouter(configuration: configuration)
+let storage = StorageRouter(configuration: configuration)
 // snippet.show
 
-try await router.set("Dear Kari, …", for: draft)  // the first value creates the database and, if there is none, its key
+try await storage.set("Dear Kari, …", for: draft)  // the first value creates the database and, if there is none, its key
 // snippet.hide
-print(try await router.get(draft))
+print(try await storage.get(draft))

@@ -6,9 +6,9 @@ struct AppKeys: StorageKeyCatalog {
     var allKeys: [AnyStorageKey] { [] }
 }
 
-let router = StorageRouter(configuration: .inMemory())
+let storage = StorageRouter(configuration: .inMemory())
 // snippet.show
-let report = try await router.registerCatalog(AppKeys(), migrateImmediately: true)
+let report = try await storage.registerCatalog(AppKeys(), migrateImmediately: true)
 do {
     try report.requireComplete()
 } catch StorageError.locked {

@@ -12,17 +12,17 @@ extension StorageKey where Value == String {
     static let title: Self = group.key("title", "The window's title")
 }
 
-let router = StorageRouter(configuration: .inMemory())
+let storage = StorageRouter(configuration: .inMemory())
 // snippet.show
-let width = try await router.get(.width)  // 800, the key's default; nothing was written
-let title = try await router.value(for: .title)  // nil: the default is not applied, absence is proven
+let width = try await storage.get(.width)  // 800, the key's default; nothing was written
+let title = try await storage.value(for: .title)  // nil: the default is not applied, absence is proven
 
-try await router.set("Weather", for: .title)  // durable when it returns
-try await router.update(.width, default: 800) { $0 += 100 }  // one step, also between processes
-try await router.remove(.title)  // deletes older copies too
+try await storage.set("Weather", for: .title)  // durable when it returns
+try await storage.update(.width, default: 800) { $0 += 100 }  // one step, also between processes
+try await storage.remove(.title)  // deletes older copies too
 
 do {
-    _ = try await router.get(.title)
+    _ = try await storage.get(.title)
 } catch StorageError.notFound {
     print("There is no title.")
 }

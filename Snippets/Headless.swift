@@ -18,6 +18,6 @@ configuration.keySource = .keyFile("/etc/example/sealing-key")
 // snippet.hide
 
 configuration = .inMemory()
-let router = StorageRouter(configuration: configuration)
-try await router.set("abc", for: apiToken)
-print(try await router.get(apiToken))
+let storage = StorageRouter(configuration: configuration)
+try await storage.set("abc", for: apiToken)
+print(try await storage.get(apiToken))

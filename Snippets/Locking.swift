@@ -4,12 +4,12 @@
 import LocalData
 import LocalDataBackup
 
-func lockAndUnlock(_ router: StorageRouter) async throws {
+func lockAndUnlock(_ storage: StorageRouter) async throws {
     // snippet.show
-    try await router.lock()  // changes that are under way are finished first
+    try await storage.lock()  // changes that are under way are finished first
     // …
-    try await router.unlock(.encryptedSQLite(database: "documents"))  // fetches the key: may ask for a passphrase, or open a prompt
-    try await router.unlock()  // everything else fetches its key when it is next used
+    try await storage.unlock(.encryptedSQLite(database: "documents"))  // fetches the key: may ask for a passphrase, or open a prompt
+    try await storage.unlock()  // everything else fetches its key when it is next used
     // snippet.hide
 }
 
@@ -17,7 +17,7 @@ func changePassphrase(_ configuration: StorageConfiguration, _ typed: String) as
     var configuration = configuration
     // snippet.show
     configuration.scryptCost = ScryptCost(logN: 18)  // 256 MiB for each try, in files that are written from now on
-    let router = StorageRouter(configuration: configuration)
-    try await router.changePassphrase(of: .passphrase(), to: typed)  // asks for the present one as for any key
+    let storage = StorageRouter(configuration: configuration)
+    try await storage.changePassphrase(of: .passphrase(), to: typed)  // asks for the present one as for any key
     // snippet.hide
 }

@@ -11,33 +11,33 @@ struct AppKeys: StorageKeyCatalog {
     }
 }
 
-let router = StorageRouter(configuration: .inMemory())
+let storage = StorageRouter(configuration: .inMemory())
 // snippet.show
 // Shows what a sweep would do, and writes nothing.
-try await router.registerCatalog(AppKeys())
-for row in await router.planSweep().rows { print("\(row.key): \(row.state), from \(row.from)") }
+try await storage.registerCatalog(AppKeys())
+for row in await storage.planSweep().rows { print("\(row.key): \(row.state), from \(row.from)") }
 // snippet.hide
 
 // snippet.show
 // A sweep with progress. It opens no prompt, and a bad key does not stop the others.
-let report = await router.sweep { progress in print("\(progress.finished) of \(progress.total)") }
+let report = await storage.sweep { progress in print("\(progress.finished) of \(progress.total)") }
 for row in report.failed { print("\(row.key) failed (\(row.errorCode?.name ?? "")): \(row.message ?? "")") }
 for row in report.rows where !row.residue.isEmpty { print("\(row.key) is at its destination; residue: \(row.residue)") }
 // snippet.hide
 
 // snippet.show
 // The values that a migration displaced and that no user has reviewed.
-for value in try await router.audit().quarantine {
+for value in try await storage.audit().quarantine {
     print("\(value.key) stood in \(value.place): \(value.reason)")
-    let bytes = try await router.quarantine.data(of: value)
+    let bytes = try await storage.quarantine.data(of: value)
     print("\(bytes.count) bytes")
-    try await router.quarantine.purge(value)  // only after a user has reviewed it
+    try await storage.quarantine.purge(value)  // only after a user has reviewed it
 }
 // snippet.hide
 
 // snippet.show
 // The migrations that have nothing left to do on this machine.
-for row in try await router.audit().rows {
+for row in try await storage.audit().rows {
     let isSettled = [.unchanged, .absent, .removed].contains(row.state) && row.residue.isEmpty
     let last = row.migrationLastWorked.map { $0.formatted(.iso8601) } ?? "never, as far as is known"
     print("\(row.key): \(isSettled ? "settled" : row.state.rawValue), brought by \(row.migration ?? "no migration"), last worked \(last)")

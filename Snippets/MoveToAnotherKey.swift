@@ -20,5 +20,5 @@ configuration.databaseKeySources["documents"] = .credential("documents-key")  //
 configuration = .inMemory()
 // snippet.show
 
-let router = StorageRouter(configuration: configuration)
-try await router.registerCatalog(EditorKeys(), migrateImmediately: true).requireComplete()
+let storage = StorageRouter(configuration: configuration)
+try await storage.registerCatalog(EditorKeys(), migrateImmediately: true).requireComplete()

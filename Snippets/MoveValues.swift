@@ -80,7 +80,7 @@ let theme = StorageKey<String>(
     })
 // snippet.hide
 
-let router = StorageRouter(configuration: .inMemory())
-try await router.set("John", for: first)
-print(try await router.get(third))
+let storage = StorageRouter(configuration: .inMemory())
+try await storage.set("John", for: first)
+print(try await storage.get(third))
 for key in [AnyStorageKey.key(city), .key(interval), .key(home), .key(observer), .key(cache), .key(recent), .key(theme)] { print(key.name) }

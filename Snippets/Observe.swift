@@ -8,10 +8,10 @@ extension StorageKey where Value == Int {
     static let width: Self = group.key("width", "The window's width in points", default: 800)
 }
 
-let router = StorageRouter(configuration: .inMemory())
-try await router.set(900, for: .width)
+let storage = StorageRouter(configuration: .inMemory())
+try await storage.set(900, for: .width)
 // snippet.show
-for try await width in router.values(for: .width) {
+for try await width in storage.values(for: .width) {
     print(width ?? 800)  // nil means that the value is absent
     // snippet.hide
     break

@@ -12,10 +12,10 @@ func anchor(_ configuration: StorageConfiguration) {
     _ = configuration
 }
 
-func verify(_ router: StorageRouter) async throws {
+func verify(_ storage: StorageRouter) async throws {
     // snippet.show
     let documents = StorageDomain.encryptedSQLite(database: "documents")
-    if let report = try await router.verifyIntegrity(of: documents), !report.isSound { print(report) }
+    if let report = try await storage.verifyIntegrity(of: documents), !report.isSound { print(report) }
     // snippet.hide
-    try await router.acceptOlderFile(of: documents)
+    try await storage.acceptOlderFile(of: documents)
 }

@@ -4,30 +4,30 @@
 import LocalData
 import LocalDataBackup
 
-func addRecovery(_ router: StorageRouter) async throws {
+func addRecovery(_ storage: StorageRouter) async throws {
     // snippet.show
-    let recovery = try await router.addRecoveryKey(to: .encryptedSQLite(database: "documents"))
+    let recovery = try await storage.addRecoveryKey(to: .encryptedSQLite(database: "documents"))
     print(recovery.text)  // show it once, and have it written down: nothing on this machine keeps it
     // snippet.hide
 }
 
-func recover(_ router: StorageRouter, _ typed: String) async throws {
+func recover(_ storage: StorageRouter, _ typed: String) async throws {
     // snippet.show
-    try await router.recover(.encryptedSQLite(database: "documents"), with: RecoveryKey(text: typed))
+    try await storage.recover(.encryptedSQLite(database: "documents"), with: RecoveryKey(text: typed))
     // snippet.hide
 }
 
-func rotate(_ router: StorageRouter) async throws {
+func rotate(_ storage: StorageRouter) async throws {
     // snippet.show
-    try await router.rotateDataKey(of: .encryptedSQLite(database: "documents")) { print("\($0.done) of \($0.total)") }
+    try await storage.rotateDataKey(of: .encryptedSQLite(database: "documents")) { print("\($0.done) of \($0.total)") }
     // snippet.hide
 }
 
-func rotateSource(_ router: StorageRouter) async throws {
+func rotateSource(_ storage: StorageRouter) async throws {
     // snippet.show
-    let report = try await router.rotateKey(of: .configured)  // sealed with a new key, while programs use it
+    let report = try await storage.rotateKey(of: .configured)  // sealed with a new key, while programs use it
     for place in report.remaining { print("not yet: \(place)") }
-    try await router.deleteOlderKeys(of: .configured)  // refuses as long as something needs them
+    try await storage.deleteOlderKeys(of: .configured)  // refuses as long as something needs them
     // snippet.hide
 }
 
@@ -35,7 +35,7 @@ func changeSource(_ configuration: StorageConfiguration) async throws {
     var configuration = configuration
     // snippet.show
     configuration.databaseKeySources["documents"] = .credential("documents-key-2")
-    let router = StorageRouter(configuration: configuration)
-    try await router.changeKeySource(of: .encryptedSQLite(database: "documents"), from: .credential("documents-key"))
+    let storage = StorageRouter(configuration: configuration)
+    try await storage.changeKeySource(of: .encryptedSQLite(database: "documents"), from: .credential("documents-key"))
     // snippet.hide
 }

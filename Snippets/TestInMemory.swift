@@ -7,5 +7,5 @@ extension StorageKey where Value == String {
 }
 
 // snippet.show
-let router = StorageRouter(configuration: .inMemory())
-try await router.set("abc", for: .apiToken)  // the keyring's domain, in memory
+let storage = StorageRouter(configuration: .inMemory())
+try await storage.set("abc", for: .apiToken)  // the keyring's domain, in memory

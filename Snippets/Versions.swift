@@ -9,7 +9,7 @@ let settings = StorageKeyGroup(owner: "Settings", domain: .userDefaults)
 let editor = StorageKeyGroup(owner: "Editor", domain: .encryptedSQLite(database: "editor"))
 var configuration = StorageConfiguration.inMemory()
 configuration.passphrase = { _ in "only for this snippet" }
-let router = StorageRouter(configuration: configuration)
+let storage = StorageRouter(configuration: configuration)
 
 // snippet.show
 struct PersonV1: Codable, Sendable { var fullName: String }
@@ -31,11 +31,11 @@ let person: StorageKey<Person> = settings.key("person", "The person who signs re
                 document["nickname"] = document["firstName"]
             })
 // snippet.hide
-try await router.set(PersonV1(fullName: "John Snow"), for: settings.key("person", "The person who signs reports"))
-let john = try await router.get(person)
+try await storage.set(PersonV1(fullName: "John Snow"), for: settings.key("person", "The person who signs reports"))
+let john = try await storage.get(person)
 check(john.nickname == "John" && john.lastName == "Snow")
 check(person.schemaVersion == 3)
-check(try await router.storedValue(for: person)?.schemaVersion == 3)
+check(try await storage.storedValue(for: person)?.schemaVersion == 3)
 
 // snippet.show
 struct Note: Codable, Sendable, Identifiable {
@@ -61,20 +61,20 @@ let notes: StorageCollection<Note> = editor.collection("notes", "The user's note
 // snippet.hide
 let old: StorageCollection<StoredDocument> = StorageCollection(
     "notes", domain: editor.domain, owner: "Editor", description: "The user's notes", typeTag: "Note", id: { $0["id"]?.string ?? "" })
-try await router.set(
+try await storage.set(
     [
         StoredDocument(["id": "a", "name": "Milk", "place": ["city": "Graz"]]), StoredDocument(["id": "b", "name": "Bread", "stars": "3"]),
     ], in: old)
-check(try await router.get("a", in: notes).stars == 0)
-check(try await router.get("b", in: notes).stars == 3)
+check(try await storage.get("a", in: notes).stars == 0)
+check(try await storage.get("b", in: notes).stars == 3)
 
 // snippet.show
 // To withdraw a faulty release, restore the older bytes. The newer bytes become a backup.
-let restored = try await router.restoreBackup(for: notes.key("a"))  // 1, the version; nil if there is no backup
+let restored = try await storage.restoreBackup(for: notes.key("a"))  // 1, the version; nil if there is no backup
 // snippet.hide
 check(restored == 1)
-check(try await router.storedValue(for: old.key("a"))?.value["name"] == "Milk")
-check(try await router.storedValue(for: old.key("a"))?.schemaVersion == 1)
+check(try await storage.storedValue(for: old.key("a"))?.value["name"] == "Milk")
+check(try await storage.storedValue(for: old.key("a"))?.schemaVersion == 1)
 
 // snippet.show
 // One block for every stored version: it gets the version, the old document, and the new document to fill.
@@ -102,19 +102,19 @@ struct NoteList: Codable, Sendable { var notes: [Note] }
 let list: StorageKey<NoteList> = settings.key("notes", "All notes in version 1")
 let records = shelf.moved(from: list) { $0.notes }
 // snippet.hide
-try await router.set(NoteList(notes: [Note(id: "x", title: "Tea", stars: 1, token: UUID())]), for: list)
-check(try await router.get("x", in: records).title == "Tea")
-check(try await router.value(for: list) == nil)
+try await storage.set(NoteList(notes: [Note(id: "x", title: "Tea", stars: 1, token: UUID())]), for: list)
+check(try await storage.get("x", in: records).title == "Tea")
+check(try await storage.value(for: list) == nil)
 
 struct EditorKeys: StorageKeyCatalog {
     var allKeys: [AnyStorageKey] { [.key(person), .collection(notes), .collection(records)] }
 }
 // snippet.show
 // The migrations that are still needed. A chain has one migration for each earlier version.
-try await router.registerCatalog(EditorKeys())
-for migration in try await router.migrations() {
+try await storage.registerCatalog(EditorKeys())
+for migration in try await storage.migrations() {
     print(migration.id, migration.lastWorked.map { "last worked \($0)" } ?? "never worked", "\(migration.pending) wait")
     if migration.isSafeToDelete { print("… and no value on this machine needs it") }
 }
 // snippet.hide
-check(try await router.migrations().first { $0.id == "notes:Evolution:1" }?.pending == 1)
+check(try await storage.migrations().first { $0.id == "notes:Evolution:1" }?.pending == 1)
