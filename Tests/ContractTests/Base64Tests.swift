@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Base64, against Foundation's.
+/// Tests of Base64 against Foundation's implementation.
 @Suite(.inTurn) struct Base64Tests {
     private func encoded(_ bytes: [UInt8]) -> [UInt8] {
         var text = [UInt8](repeating: 0, count: Base64.encodedLength(of: bytes.count))
@@ -16,7 +16,7 @@ import Testing
         return bytes.withUnsafeMutableBytes { Base64.decode(text, into: $0) } ? bytes : nil
     }
 
-    @Test func `every length and every byte goes there and back as Foundation does it`() {
+    @Test func `data of any length and content is encoded and decoded as by Foundation`() {
         for count in 0...48 {
             for first in stride(from: 0, through: 255, by: 5) {
                 let bytes = (0..<count).map { UInt8(truncatingIfNeeded: first + $0 * 37) }
@@ -28,14 +28,15 @@ import Testing
         }
     }
 
-    @Test func `what is no text of so many bytes is refused`() {
+    @Test func `a text that does not encode exactly the expected number of bytes is refused`() {
         let text = encoded(Array(0..<32))
         for place in text.indices.dropLast() {
             for letter in UInt8.min ... .max {
                 var other = text
                 other[place] = letter
                 let expected = Data(base64Encoded: Data(other)).map(Array.init)
-                // Foundation lets bits be set that stand for nothing; here a key has one text.
+                // Foundation accepts texts whose unused bits are set.
+                // This decoder refuses them, so that each key has only one text.
                 let isCanonical = expected.map(encoded) == other
                 #expect(decoded(other, 32) == (isCanonical ? expected : nil), "\(letter) at \(place)")
             }

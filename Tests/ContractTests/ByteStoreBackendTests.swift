@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A byte store over a dictionary, which a test can fill and make fail.
+/// A byte store on a dictionary. A test can fill it and make it fail.
 private final class DictionaryStore: ByteStore {
     let files = Mutex<[String: [UInt8]]>([:])
     let failure = Mutex<BackendError?>(nil)
@@ -42,7 +42,7 @@ private final class DictionaryStore: ByteStore {
     private var backend: ByteStoreBackend<DictionaryStore> { ByteStoreBackend(store) }
     private let address = StorageAddress("a key")
 
-    @Test func `it claims what the adapter can keep, and no more`() {
+    @Test func `the adapter claims the capabilities of its store that it can keep, and no others`() {
         #expect(
             backend.capabilities
                 == BackendCapabilities(durability: .durable, protection: .sealed, maximumValueSize: 10, storesNativeValues: true))
@@ -55,7 +55,7 @@ private final class DictionaryStore: ByteStore {
         #expect(store.files.withLock { Set($0.keys) } == ["n.6e73.65cc812f", "n..78"])
     }
 
-    @Test func `names that it did not write are not listed as slots`() async throws {
+    @Test func `names that the adapter did not write are not listed as slots`() async throws {
         _ = try await backend.apply(.put(.bytes([1]), at: StorageAddress("\u{AB}")))
         store.files.withLock { files in
             for name in [
@@ -85,7 +85,7 @@ private final class DictionaryStore: ByteStore {
         #expect(try await backend.read(address).record?.payload == .bytes([1]))
     }
 
-    @Test func `bytes of a later format are not touched`() async throws {
+    @Test func `bytes of a later format are left unchanged`() async throws {
         let later: [UInt8] = Array("LDR".utf8) + [2, 0, 0, 0, 0, 0]
         store.files.withLock { $0["n..78"] = later }
         let error = try await #require(backend.read(StorageAddress("x")).error, "not unavailable")
@@ -102,7 +102,7 @@ private final class DictionaryStore: ByteStore {
         #expect(store.files.withLock { $0.isEmpty })
     }
 
-    @Test func `a value is refused exactly when it is nested deeper than a reader follows`() async throws {
+    @Test func `a value is refused exactly if it is nested deeper than a reader accepts`() async throws {
         for levels in 60...70 {
             let value = (1..<levels).reduce(NativeValue.array([])) { inner, _ in .array([inner]) }
             let roomy = ByteStoreBackend(DictionaryStore(capabilities: BackendCapabilities()))

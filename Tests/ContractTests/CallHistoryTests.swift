@@ -1,9 +1,11 @@
 import TestSupport
 import Testing
 
-/// The two searches for an order of calls: the one by states, and the one by moments, which takes any number of calls.
+/// Tests of the two checkers for linearizability: one searches by states, the other by moments.
+/// The search by moments accepts any number of calls.
 @Suite struct CallHistoryTests {
-    /// A history of a register: calls of a few callers, each of which sees and leaves what a real one would, or sometimes something else.
+    /// Makes a random history of a register with a few overlapping calls.
+    /// Most calls see and leave the value that a real register would; some deliberately do not.
     private func history(_ generator: inout SeededGenerator) -> RegisterHistory {
         var history = RegisterHistory()
         var value: String?
@@ -25,7 +27,7 @@ import Testing
         return history
     }
 
-    @Test func `both searches find an order of the same histories`() {
+    @Test func `both checkers accept the same histories`() {
         var (explained, refused) = (0, 0)
         for seed in 0..<UInt64(20_000) {
             var generator = SeededGenerator(seed)
@@ -34,11 +36,11 @@ import Testing
             #expect((history.firstUnexplained(from: Register(value: nil)) == nil) == isLinearizable, "seed \(seed): \(history.calls)")
             if isLinearizable { explained += 1 } else { refused += 1 }
         }
-        // Histories of one kind alone would show nothing.
+        // The test is meaningful only if it generates many linearizable and many other histories.
         #expect(explained > 2_000 && refused > 2_000, "\(explained) explained, \(refused) refused")
     }
 
-    @Test func `the search by moments takes thousands of calls, and names the one that cannot have been`() {
+    @Test func `the search by moments accepts thousands of calls and names the impossible one`() {
         var history = RegisterHistory()
         for number in 0..<5_000 {
             history.add(.write("\(number)"), number * 10, number * 10 + 14)

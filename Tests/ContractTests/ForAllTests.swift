@@ -2,7 +2,8 @@ import BackendContract
 import TestSupport
 import Testing
 
-/// What the laws of other suites rest on: that a law which is false is found out, and shown at its smallest.
+/// Tests of the property-based testing that other suites use.
+/// A false property must be detected and shown with its smallest counterexample.
 @Suite(.inTurn) struct ForAllTests {
     private func smallest<Value: Equatable>(
         _ values: Arbitrary<Value>, breaking holds: @escaping (Value) -> Bool, count: UInt64 = 2_000
@@ -10,7 +11,7 @@ import Testing
         await counterexample(values, seeds: 0..<count) { value in try hold(holds(value), "too large") }
     }
 
-    @Test func `a false law of numbers is shrunk to the smallest number that breaks it`() async {
+    @Test func `a false property of numbers is shrunk to the smallest number that breaks it`() async {
         let up = await smallest(Arbitrary<Int64>.number) { $0 < 1_000 }
         #expect(up?.value == 1_000)
         let down = await smallest(Arbitrary<Int64>.number) { $0 > -77 }
@@ -19,7 +20,7 @@ import Testing
         #expect(ranged?.value == 20)
     }
 
-    @Test func `a false law of lists and texts is shrunk to one shortest list of smallest elements`() async {
+    @Test func `a false property of lists and texts is shrunk to a shortest list of smallest elements`() async {
         let list = await smallest(Arbitrary<Int>.number(in: 0...1_000).list()) { $0.count < 3 || $0.allSatisfy { $0 < 700 } }
         #expect(list?.value.sorted() == [0, 0, 700])
         let text = await smallest(Arbitrary<String>.text()) { !$0.unicodeScalars.contains("<") }
@@ -28,7 +29,7 @@ import Testing
         #expect(bounded?.value == [0, 0, 0])
     }
 
-    @Test func `a false law of a choice, of an optional, of what follows from another value is shrunk through all of them`() async {
+    @Test func `a false property is shrunk through choices, optionals and dependent values`() async {
         let kinds = Arbitrary<NativeValue>.native()
         let choice = await smallest(kinds) { if case .dictionary(let entries) = $0 { entries.isEmpty } else { true } }
         #expect(choice?.value == .dictionary(["": .string("")]))
@@ -39,7 +40,7 @@ import Testing
         #expect(list?.value == Array(repeating: true, count: 7))
     }
 
-    @Test func `a false law of two values makes both of them small`() async {
+    @Test func `a false property of two values shrinks both values`() async {
         let pairs = zip(Arbitrary<Int>.number, Arbitrary<Int>.number)
         let found = await counterexample(pairs, seeds: 0..<2_000 as Range<UInt64>) { left, right in
             try hold(left < 5 || right > -3, "both")
@@ -49,10 +50,11 @@ import Testing
         #expect((found?.shrinks ?? 0) > 0)
     }
 
-    @Test func `shrinking ends, at the limit at the latest, and a law that throws nothing is never broken`() async {
+    @Test func `shrinking stops at the limit, and a property that throws nothing is never broken`() async {
         let all = await smallest(Arbitrary<NativeValue>.native()) { _ in false }
         #expect(all?.value == .string(""))
-        // Held by everything but the first value: all of its tree is tried, and that is finite or cut off.
+        // The property fails only for the first value, so every shrunk value satisfies it.
+        // The search tries them until none is left or the limit is reached.
         var asked = 0
         let found = await counterexample(Arbitrary<NativeValue>.native(), seeds: 3..<4 as Range<UInt64>, limit: 500) { _ in
             asked += 1
@@ -63,7 +65,7 @@ import Testing
         #expect(await smallest(Arbitrary<NativeValue>.native()) { $0 == $0 } == nil)
     }
 
-    @Test func `the same seed gives the same values, another one others, and a violation is replayed by its seed`() async {
+    @Test func `a seed gives the same values each time, and replays a violation`() async {
         func values(_ seeds: Range<UInt64>) -> [[UInt8]] {
             seeds.map { RecordCodec.encode(Arbitrary<StorageRecord>.record.tree(seed: $0).value) }
         }
@@ -80,7 +82,7 @@ import Testing
         #expect(replayed?.shrinks == found?.shrinks)
     }
 
-    @Test func `the environment multiplies the counts and names the seed`() {
+    @Test func `environment variables multiply the counts and set the seed`() {
         #expect(LawSettings([:]).seeds(count: 3, from: 5) == [5, 6, 7])
         #expect(LawSettings(["LOCALDATA_LAWS": "2"]).seeds(count: 3, from: 0) == [0, 1, 2, 3, 4, 5])
         #expect(LawSettings(["LOCALDATA_LAWS": "0.01"]).seeds(count: 3, from: 0) == [0])
@@ -96,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `the numbers that hurt are among the doubles`() {
+    @Test func `the generated doubles include negative zero, the least number, infinity and a NaN`() {
         let drawn = Set((0..<2_000 as Range<UInt64>).map { Arbitrary<Double>.number.tree(seed: $0).value.bitPattern })
         for number in [-0.0, .leastNonzeroMagnitude, .infinity, Double(bitPattern: 0x7FF8_0000_0000_0001)] {
             #expect(drawn.contains(number.bitPattern))

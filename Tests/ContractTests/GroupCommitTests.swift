@@ -9,7 +9,7 @@ import Testing
     private let lane = TestLane(isHeld: true)
     private let groups = Shared<[[Int]]>([])
 
-    /// Answers each request with its tenfold and notes the groups; 13 fails.
+    /// Makes a queue that multiplies each request by ten and records the groups. Request 13 fails.
     private func makeQueue(maximumGroup: Int = 4_096) -> GroupCommit<Int, Int> {
         GroupCommit(lane: lane, clock: clock, maximumGroup: maximumGroup) { [groups] requests, _, _ in
             groups.value.withLock { $0.append(requests) }
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    /// Hands requests in one after the other, each once the one before waits.
+    /// Submits requests one after the other. Each is submitted after the previous one waits.
     private func submit(
         _ requests: [(Int, MonotonicInstant)], to queue: GroupCommit<Int, Int>
     ) async -> [Task<Result<Int, BackendError>, Never>] {
@@ -36,7 +36,7 @@ import Testing
         return tasks
     }
 
-    @Test func `a lone request does not wait for company`() async {
+    @Test func `a single request does not wait for others`() async {
         let tasks = await submit([(1, .seconds(10))], to: makeQueue())
         #expect(lane.held == 1)
         lane.runNext()
@@ -45,7 +45,7 @@ import Testing
         #expect(lane.held == 0)
     }
 
-    @Test func `requests that wait together are carried out together, each with its own result`() async {
+    @Test func `requests that wait together form one group, and each has its own result`() async {
         let tasks = await submit([1, 13, 2, 3].map { ($0, .seconds(10)) }, to: makeQueue())
         #expect(lane.held == 1)
         lane.runNext()
@@ -57,14 +57,14 @@ import Testing
         #expect(lane.held == 0)
     }
 
-    @Test func `a group has a largest size, and the rest follows`() async {
+    @Test func `a group has a maximum size, and the other requests form further groups`() async {
         let tasks = await submit([1, 2, 3, 4, 5].map { ($0, .seconds(10)) }, to: makeQueue(maximumGroup: 2))
         lane.runAll()
         #expect(groups.value.withLock { $0 } == [[1, 2], [3, 4], [5]])
         for (index, task) in tasks.enumerated() { #expect(await task.value == .success((index + 1) * 10)) }
     }
 
-    @Test func `what arrives while a group is under way forms the next one`() async {
+    @Test func `requests that arrive while a group is running form the next group`() async {
         let (gate, groups) = (Gate(), groups)
         let queue = GroupCommit<Int, Int>(lane: DispatchLane(label: "test"), clock: clock) { requests, _, _ in
             groups.value.withLock { $0.append(requests) }
@@ -84,7 +84,7 @@ import Testing
         #expect(groups.value.withLock { $0 } == [[1], [2, 3]])
     }
 
-    @Test func `a request whose deadline passes in the line is left out of its group`() async {
+    @Test func `a request whose deadline passes in the queue is left out of its group`() async {
         let tasks = await submit([(1, .seconds(10)), (2, .seconds(5)), (3, .seconds(20))], to: makeQueue())
         clock.advance(to: .seconds(5))
         #expect(await tasks[1].value.failure?.code == .timedOut)
@@ -96,7 +96,7 @@ import Testing
         #expect(await tasks[0].value == .success(10))
     }
 
-    @Test func `a group that everybody has left is not carried out`() async {
+    @Test func `a group that all callers have left is not performed`() async {
         let queue = makeQueue()
         let tasks = await submit([(1, .seconds(5)), (2, .seconds(5))], to: queue)
         clock.advance(to: .seconds(5))
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test(arguments: [BackendError.Code.noSpace, .tooLarge, .corrupted, .failed])
-    func `a group that fails as a whole and changed nothing is carried out in halves, so that one request fails alone`(
+    func `a group that fails as a whole without changes is split in halves, so that one request fails alone`(
         _ code: BackendError.Code
     ) async {
         let queue = failing { $0.contains(5) ? BackendError(code, "The whole group.") : nil }
@@ -119,7 +119,7 @@ import Testing
     }
 
     @Test(arguments: [BackendError.Code.timedOut, .locked, .unavailable, .accessDenied])
-    func `what concerns the whole store is tried once`(_ code: BackendError.Code) async {
+    func `a failure of the whole store is not retried in halves`(_ code: BackendError.Code) async {
         let queue = failing { _ in BackendError(code, "The store.") }
         let tasks = await submit([1, 2, 3].map { ($0, .seconds(10)) }, to: queue)
         lane.runAll()
@@ -127,7 +127,7 @@ import Testing
         #expect(groups.value.withLock { $0.count } == 1)
     }
 
-    @Test func `a group whose outcome is unknown is not carried out again`() async {
+    @Test func `a group whose outcome is unknown is not retried`() async {
         let queue = failing { _ in BackendError(.failed, "Lost.", outcome: .unknown) }
         let tasks = await submit([1, 2, 3].map { ($0, .seconds(10)) }, to: queue)
         lane.runAll()
@@ -135,7 +135,7 @@ import Testing
         #expect(groups.value.withLock { $0.count } == 1)
     }
 
-    /// Requests that are answered by themselves, or by one error for the whole group.
+    /// Makes a queue that returns each request, or one error for the whole group.
     private func failing(_ error: @escaping @Sendable ([Int]) -> BackendError?) -> GroupCommit<Int, Int> {
         GroupCommit(lane: lane, clock: clock) { [groups] requests, _, _ in
             groups.value.withLock { $0.append(requests) }
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    /// Groups that need a lock, which is not to be had before the gate is open.
+    /// Makes a queue whose groups need a lock. The lock is available only after the gate opens.
     private func locking(_ gate: Gate, _ failure: BackendError? = nil) -> GroupCommit<Int, Int> {
         GroupCommit(
             lane: DispatchLane(label: "test"), clock: clock,
@@ -159,7 +159,7 @@ import Testing
             })
     }
 
-    /// Hands in one request, and the others once the lock is waited for.
+    /// Submits one request, and submits the others once the queue waits for the lock.
     private func submit(
         _ first: Int, then others: [Int], to queue: GroupCommit<Int, Int>, _ gate: Gate
     ) async -> [Task<
@@ -170,7 +170,7 @@ import Testing
         return begun + (await submit(others.map { ($0, .seconds(20)) }, to: queue))
     }
 
-    @Test func `requests that arrive while the lock is waited for are in its group`() async {
+    @Test func `requests that arrive while the queue waits for the lock join its group`() async {
         let gate = Gate()
         let tasks = await submit(1, then: [2, 3], to: locking(gate), gate)
         gate.open()
@@ -179,7 +179,7 @@ import Testing
         #expect(gate.arrivals == 1, "one lock")
     }
 
-    @Test func `a lock that is not to be had fails who waited when it was asked for, and those who came later ask again`() async {
+    @Test func `a lock that cannot be taken fails the requests that waited for it, and later requests try again`() async {
         let gate = Gate()
         let failure = BackendError(.timedOut, "Locked.")
         let tasks = await submit(1, then: [2, 3], to: locking(gate, failure), gate)
@@ -191,7 +191,7 @@ import Testing
         #expect(gate.arrivals == 2)
     }
 
-    @Test func `a caller that leaves while the lock is waited for has changed nothing, and the others go on`() async {
+    @Test func `a caller that leaves while the queue waits for the lock has changed nothing, and the others continue`() async {
         let gate = Gate()
         let tasks = await submit(1, then: [2], to: locking(gate), gate)
         clock.advance(to: .seconds(10))
@@ -201,7 +201,7 @@ import Testing
         #expect(groups.value.withLock { $0 } == [[2]])
     }
 
-    @Test func `the halves of a group that failed are carried out under its lock`() async {
+    @Test func `the halves of a failed group run under one lock`() async {
         let (gate, asked) = (Gate(isOpen: true), Shared(0))
         let queue = GroupCommit<Int, Int>(
             lane: lane, clock: clock,
@@ -222,7 +222,7 @@ import Testing
         #expect(asked.value.withLock { $0 } == 5)
     }
 
-    @Test func `a request that is much work is carried out by itself, and its neighbours without it`() async {
+    @Test func `a request above the weight limit forms its own group`() async {
         let queue = GroupCommit<Int, Int>(lane: lane, clock: clock, maximumWeight: 10, weight: { $0 }) { [groups] requests, _, _ in
             groups.value.withLock { $0.append(requests) }
             return requests.map { .success($0) }
@@ -233,7 +233,7 @@ import Testing
         #expect(groups.value.withLock { $0 } == [[1, 2], [40_000], [3, 7], [1]])
     }
 
-    @Test func `callers of a group whose work goes on stay beyond their deadline`() async {
+    @Test func `the callers of a group that makes progress wait beyond their deadline`() async {
         let queue = GroupCommit<Int, Int>(lane: lane, clock: clock) { [clock] requests, _, progressed in
             for _ in 0..<100 {
                 clock.advance(by: .seconds(1))
@@ -246,7 +246,7 @@ import Testing
         for (request, task) in zip(1..., tasks) { #expect(await task.value == .success(request)) }
     }
 
-    @Test func `a group is told the earliest deadline of those in it`() async {
+    @Test func `a group gets the earliest deadline of its requests`() async {
         let told = Shared<MonotonicInstant?>(nil)
         let queue = GroupCommit<Int, Int>(lane: lane, clock: clock) { requests, deadline, _ in
             told.value.withLock { $0 = deadline }

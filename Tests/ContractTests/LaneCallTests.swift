@@ -9,7 +9,7 @@ import Testing
     private let clock = ManualClock()
     private let lane = TestLane(isHeld: true)
 
-    /// Calls the lane from a task of its own, with a deadline at 10 s, and returns once the caller waits.
+    /// Runs work on the lane from a new task, with a deadline at 10 s. Returns once the caller waits.
     private func start(
         isMutation: Bool = true, _ work: @escaping @Sendable (LaneCall<Int>) throws(BackendError) -> Int
     ) async -> Task<Result<Int, BackendError>, Never> {
@@ -25,7 +25,7 @@ import Testing
         return task
     }
 
-    @Test func `the deadline is for waiting, and not for work that goes on`() async {
+    @Test func `the deadline limits the wait, not work that makes progress`() async {
         let working = await start { [clock] call in
             for _ in 0..<60 {
                 clock.advance(by: .seconds(9))
@@ -38,7 +38,7 @@ import Testing
         #expect(clock.pending == 0)
     }
 
-    @Test func `work that shows no progress for as long as a call may wait is left`() async {
+    @Test func `work without progress for the length of the deadline is abandoned`() async {
         let stuck = await start { [clock] call in
             clock.advance(by: .seconds(9))
             call.progressed()
@@ -53,7 +53,7 @@ import Testing
         #expect(await stuck.value.failure?.outcome == .unknown)
     }
 
-    @Test func `a caller gets what its work returned or threw, and its timer is gone`() async {
+    @Test func `a caller gets the result or error of its work, and its timer is removed`() async {
         let sum = await start { _ in 4 }
         lane.runAll()
         #expect(await sum.value == .success(4))
@@ -64,7 +64,7 @@ import Testing
         #expect(await failed.value == .failure(BackendError(.noSpace, "Full.")))
     }
 
-    @Test func `a deadline that passes in the line means that nothing is begun`() async {
+    @Test func `work whose deadline passes in the queue never starts`() async {
         let ran = Shared(0)
         let call = await start { _ in ran.count() }
         clock.advance(to: .seconds(10))
@@ -74,7 +74,7 @@ import Testing
         #expect(ran.number == 0)
     }
 
-    @Test func `a deadline that has passed before the call means that nothing is begun`() async {
+    @Test func `work whose deadline passed before the call never starts`() async {
         clock.advance(to: .seconds(11))
         let ran = Shared(0)
         let call = await start { _ in ran.count() }
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a deadline that passes under way leaves the outcome of a change unknown`(_ isMutation: Bool) async {
+    func `a deadline that passes during a change leaves its outcome unknown`(_ isMutation: Bool) async {
         let (ran, reason, clock) = (Shared(0), Shared<AbandonReason?>(nil), clock)
         let call = await start(isMutation: isMutation) { call in
             call.whenAbandoned { why in reason.value.withLock { $0 = why } }
@@ -98,7 +98,7 @@ import Testing
         #expect(reason.value.withLock { $0 } == .deadline)
     }
 
-    @Test func `a cancelled caller in the line means that nothing is begun`() async {
+    @Test func `work whose caller is cancelled in the queue never starts`() async {
         let ran = Shared(0)
         let call = await start { _ in ran.count() }
         call.cancel()
@@ -109,13 +109,13 @@ import Testing
         #expect(clock.pending == 0)
     }
 
-    @Test func `a caller that is cancelled under way is told so, and so is its work`() async {
+    @Test func `a cancellation during the work is reported to the caller and to the work`() async {
         let (reason, late) = (Shared<AbandonReason?>(nil), Shared<AbandonReason?>(nil))
         let task = Shared<Task<Result<Int, BackendError>, Never>?>(nil)
         let call = await start { call in
             call.whenAbandoned { why in reason.value.withLock { $0 = why } }
             task.value.withLock { $0 }?.cancel()
-            // Whoever asks after the caller has left is told at once.
+            // A handler that is added after the caller left is called at once.
             call.whenAbandoned { why in late.value.withLock { $0 = why } }
             return 1
         }
@@ -127,7 +127,7 @@ import Testing
         #expect(late.value.withLock { $0 } == .cancellation)
     }
 
-    @Test func `work that ended in time hears nothing of a later deadline`() async {
+    @Test func `work that ended in time is not notified of a later deadline`() async {
         let reason = Shared<AbandonReason?>(nil)
         let call = await start { call in
             call.whenAbandoned { why in reason.value.withLock { $0 = why } }
@@ -140,7 +140,7 @@ import Testing
         #expect(reason.value.withLock { $0 } == nil)
     }
 
-    @Test func `work that begins at the moment of its deadline is never called not applied`() async {
+    @Test func `work that starts at the moment of its deadline is never reported as not applied`() async {
         let rounds = (0..<20_000).map { _ in (clock: ManualClock(), lane: TestLane(isHeld: true), ran: Shared(0)) }
         let calls = rounds.map { round in
             Task { @concurrent () async -> BackendError? in
@@ -155,7 +155,7 @@ import Testing
             }
         }
         for round in rounds { await round.clock.untilScheduled(1) }
-        // Two threads go through the rounds in step: one begins the work, the other lets the deadline pass.
+        // Two threads run through the rounds in step: one starts the work, the other lets the deadline pass.
         let step = Atomic(0)
         DispatchQueue.concurrentPerform(iterations: 2) { side in
             for (index, round) in rounds.enumerated() {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(.inTurn) struct NativeValueTests {
-    /// Values that are all different, also those that look alike; built again for each use.
+    /// Values that all differ, including similar ones. They are built again for each use.
     static var different: [NativeValue] {
         [
             .string(""), .string("a"), .string("e\u{301}"), .string("\u{E9}"), .string("\u{0}"), .integer(0), .integer(1), .integer(-1),
@@ -21,7 +21,7 @@ import Testing
         ]
     }
 
-    @Test func `two values have the same canonical bytes exactly when they are equal`() {
+    @Test func `two values have the same canonical bytes exactly if they are equal`() {
         for (index, left) in Self.different.enumerated() {
             for (other, right) in Self.different.enumerated() {
                 #expect((left.canonicalBytes == right.canonicalBytes) == (index == other), "\(index) and \(other)")
@@ -34,13 +34,13 @@ import Testing
         #expect(again.count == Self.different.count, "equal values have unequal hashes")
     }
 
-    @Test func `no canonical bytes of a value are the beginning of another one's`() {
+    @Test func `the canonical bytes of a value are never a prefix of those of another value`() {
         for left in Self.different {
             for right in Self.different where left != right { #expect(!right.canonicalBytes.starts(with: left.canonicalBytes)) }
         }
     }
 
-    @Test func `the order in which a dictionary was filled does not show`() {
+    @Test func `the insertion order of a dictionary does not change the canonical bytes`() {
         let names = (0..<50).map { "name \($0)" }
         var (forwards, backwards) = ([String: NativeValue](), [String: NativeValue]())
         for name in names { forwards[name] = .string(name) }
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: different)
-    func `a value comes back from a record to the last bit`(_ value: NativeValue) throws {
+    func `a record preserves every bit of a native value`(_ value: NativeValue) throws {
         let record = StorageRecord(payload: .native(value), revision: StorageRevision([1]))
         guard case .record(let decoded) = RecordCodec.decode(RecordCodec.encode(record)) else {
             Issue.record("not a record")
@@ -58,7 +58,7 @@ import Testing
         #expect(decoded.payload.canonicalBytes == record.payload.canonicalBytes)
     }
 
-    @Test func `the canonical bytes are those that were written down once`() {
+    @Test func `canonical bytes match the recorded vector`() {
         let value = NativeValue.array([
             .string("\u{E9}"), .integer(-2), .unsigned(.max), .real(0.1), .boolean(true), .date(0.25), .data([0]), .array([]),
             .dictionary(["k": .boolean(false)]),

@@ -5,7 +5,8 @@ import Testing
 
 @testable import BackendRuntime
 
-/// Who can change a file or a folder on its way. As root, owners are changed for real.
+/// Tests of which users can change a file or a folder of its path.
+/// Tests that run as root change owners on real files.
 @Suite struct PathTrustTests {
     private let folder: TemporaryDirectory
     private let files = PosixFileSystem()
@@ -26,13 +27,13 @@ import Testing
         #expect(chown(path, user, user) == 0)
     }
 
-    @Test func `what only the user can write is trusted, whether it exists or not`() throws {
+    @Test func `a path that only the user can write is trusted, whether it exists or not`() throws {
         #expect(refusal(path) == nil)
         #expect(refusal(path + "-wal", folder.file("one/none/at/all")) == nil)
         #expect(refusal("relative") == nil)
     }
 
-    @Test(arguments: [0o602, 0o606, 0o666, 0o1666]) func `a file that others can write is refused by its path`(mode: Int) throws {
+    @Test(arguments: [0o602, 0o606, 0o666, 0o1666]) func `a file that others can write is refused with its path`(mode: Int) throws {
         try setPermissions(mode, of: path)
         let error = try #require(refusal(path))
         #expect(error.code == .untrusted)
@@ -40,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: ["one/two", "one", ""], [0o702, 0o707, 0o777])
-    func `a folder on the way that others can write is refused by its path`(name: String, mode: Int) throws {
+    func `a parent folder that others can write is refused with its path`(name: String, mode: Int) throws {
         let directory = name.isEmpty ? folder.path : folder.file(name)
         try setPermissions(mode, of: directory)
         defer { try? setPermissions(0o700, of: directory) }
@@ -50,13 +51,13 @@ import Testing
         #expect(refusal(directory + "/not-yet")?.code == .untrusted)
     }
 
-    @Test func `a folder with the sticky bit is trusted, open to all as it is`() throws {
+    @Test func `a folder with the sticky bit is trusted even if all users can write it`() throws {
         try setPermissions(0o1777, of: folder.file("one"))
         #expect(refusal(path) == nil)
     }
 
     @Test(.enabled(if: geteuid() == 0, "changes groups"), arguments: ["one/two/file", "one/two"])
-    func `what a group can write is refused, unless it is the user's own`(name: String) throws {
+    func `a path that a group can write is refused, unless it is the private group of the user`(name: String) throws {
         try setPermissions(name.hasSuffix("file") ? 0o660 : 0o2770, of: folder.file(name))
         #expect(refusal(path) == nil)
         #expect(chown(folder.file(name), 0, 65_534) == 0)
@@ -64,7 +65,7 @@ import Testing
         #expect(refusal(path)?.reason.contains(folder.file(name) + ",") == true)
     }
 
-    @Test func `both the folders that a link lies in and those that it leads to are checked`() throws {
+    @Test func `the folders of a symbolic link and the folders of its target are both checked`() throws {
         let target = try folder.folder("elsewhere/deep") + "/file"
         try writeFile([1], to: target)
         let link = folder.file("one/link")
@@ -78,7 +79,7 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() == 0, "changes owners"), arguments: ["one/two/file", "one/two", "one"])
-    func `what belongs to another user is refused by its path`(name: String) throws {
+    func `a path that belongs to another user is refused and reported`(name: String) throws {
         try give(folder.file(name), to: 65_534)
         let error = try #require(refusal(path))
         #expect(error.code == .untrusted)
@@ -90,7 +91,7 @@ import Testing
             ("         0          0 4294967295\n", nil), ("         0       1000          1\n", 65_534), ("1000 1000 1\n", 65_534),
             ("1000 1000 1\n0 0 1\n", nil), (nil, nil),
         ] as [(String?, UInt32?)])
-    func `only where root is not known an unknown owner may be root`(map: String?, unknown: UInt32?) {
+    func `an unknown owner may be root only if root has no mapping in the user namespace`(map: String?, unknown: UInt32?) {
         let owners = TrustedOwners(user: 1_000, map: map, unknownOwner: 65_534)
         #expect(owners == TrustedOwners(user: 1_000, unknownOwner: unknown))
         func status(owner: UInt32, isDirectory: Bool) -> FileStatus {

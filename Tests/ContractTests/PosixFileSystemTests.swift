@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The real file system, in a folder of the test's own.
+/// Tests of the real file system, in a temporary folder for each test.
 struct PosixFileSystemTests {
     private let files = PosixFileSystem()
     private let folder: TemporaryDirectory
@@ -15,7 +15,7 @@ struct PosixFileSystemTests {
     private var root: String { folder.path }
     private func path(_ name: String) -> String { folder.file(name) }
 
-    @Test func `a file that is not there is nil, also where its folder is a file`() throws {
+    @Test func `a missing file is nil, even if its folder is a file`() throws {
         try files.create(path("file"), [1])
         for missing in ["none", "none/below", "file/below"] {
             #expect(try files.status(path(missing)) == nil)
@@ -25,7 +25,7 @@ struct PosixFileSystemTests {
         }
     }
 
-    @Test func `a new file holds its bytes, is private, and never replaces another`() throws {
+    @Test func `a new file has its bytes, is private, and never replaces another`() throws {
         let content = (0..<200_000).map { UInt8(truncatingIfNeeded: $0) }
         try files.create(path("new"), content)
         let read = try #require(try files.read(path("new")))
@@ -37,7 +37,7 @@ struct PosixFileSystemTests {
         #expect(try files.read(path("new"))?.bytes == content)
     }
 
-    @Test func `a durable replacement leaves the new bytes under the old permissions, and nothing else`() throws {
+    @Test func `a durable replacement keeps the permissions and leaves no other file`() throws {
         try files.create(path("file"), [1])
         chmod(path("file"), 0o644)
         try files.replaceDurably(path("file"), with: [2, 3], temporaryName: "temporary")
@@ -49,7 +49,7 @@ struct PosixFileSystemTests {
         #expect(try files.read(path("first"))?.bytes == [])
     }
 
-    @Test func `a replacement that fails leaves the old bytes and says so`() throws {
+    @Test func `a replacement that fails keeps the old bytes and reports the failure`() throws {
         try files.create(path("file"), [1])
         let long = try #require(throws: DurableReplaceError.self) {
             try files.replaceDurably(path("file"), with: [2], temporaryName: String(repeating: "x", count: 300))
@@ -64,7 +64,7 @@ struct PosixFileSystemTests {
         #expect(try Set(files.list(root) ?? []) == ["file", "folder"], "the temporary file is gone")
     }
 
-    @Test func `a link is followed when its path was resolved, and replaced when it was not`() throws {
+    @Test func `a symbolic link is followed if its path was resolved, and replaced otherwise`() throws {
         try files.createDirectory(path("real"))
         try files.create(path("real/file"), [1])
         #expect(symlink(path("real/file"), path("link")) == 0)
@@ -87,14 +87,14 @@ struct PosixFileSystemTests {
         #expect(files.resolve("/none-\(UUID().uuidString)").hasPrefix("/none-"))
     }
 
-    @Test func `a link in the place of a new file or a lock is not followed`() throws {
+    @Test func `a symbolic link at the path of a new file or a lock is not followed`() throws {
         #expect(symlink(path("target"), path("link")) == 0)
         #expect(throws: FileError.self) { try files.create(path("link"), [1]) }
         #expect(throws: FileError.self) { _ = try files.lock(path("link")) { false } }
         #expect(try files.status(path("target")) == nil)
     }
 
-    @Test func `a pipe or a folder in the place of a file is an error, and hangs nobody`() throws {
+    @Test func `a pipe or a folder at the path of a file is an error and blocks no caller`() throws {
         #expect(mkfifo(path("pipe"), 0o600) == 0)
         #expect(throws: FileError.self) { try files.read(path("pipe")) }
         #expect(try files.status(path("pipe"))?.isRegular == false)
@@ -120,7 +120,7 @@ struct PosixFileSystemTests {
         try expectChange("more bytes")
     }
 
-    @Test func `a file that is held keeps its number to itself`() throws {
+    @Test func `a file that is held open keeps its inode number reserved`() throws {
         try files.create(path("file"), [1])
         let held = try #require(try files.read(path("file")))
         for round in 0..<50 {
@@ -130,7 +130,7 @@ struct PosixFileSystemTests {
         withExtendedLifetime(held.hold) {}
     }
 
-    @Test func `folders are private, made with those above them, and left alone when they exist`() throws {
+    @Test func `folders are created with their parents, are private, and existing ones stay unchanged`() throws {
         try files.createDirectory(path("a/b/c"))
         for name in ["a", "a/b", "a/b/c"] {
             let status = try #require(try files.status(path(name)))
@@ -144,7 +144,7 @@ struct PosixFileSystemTests {
         for blocked in ["file", "file/below"] { #expect(throws: FileError.self) { try files.createDirectory(path(blocked)) } }
     }
 
-    @Test func `names are given, moved and removed`() throws {
+    @Test func `files are linked, renamed and removed`() throws {
         try files.create(path("one"), [1])
         try files.link(path("one"), to: path("two"))
         #expect(try files.status(path("one"))?.inode == files.status(path("two"))?.inode)
@@ -160,7 +160,7 @@ struct PosixFileSystemTests {
         #expect(throws: FileError.self) { try files.synchronizeFile(path("none")) }
     }
 
-    @Test func `a lock keeps others out until it is released, and its file stays`() async throws {
+    @Test func `a lock excludes others until it is released, and its file stays`() async throws {
         let lock = try files.lock(path("lock")) { false }
         #expect(try files.status(path("lock"))?.permissions == 0o600)
         #expect(try await isLockedForOthers(path("lock")))
@@ -180,8 +180,8 @@ struct PosixFileSystemTests {
         #expect(try files.status(path("lock"))?.inode == inode)
     }
 
-    @Test func `who releases a lock gets it again only after those who wait for it`() async throws {
-        // Each of them waits, and holds the turn or waits for it, once it was asked whether it gives up.
+    @Test func `a released lock goes to a waiting caller before the one that released it`() async throws {
+        // `giveUp` is called only while a caller waits. That caller then has the next turn, or waits for it.
         let path = path("lock")
         let first = try files.lock(path) { false }
         let order = Shared<[Int]>([])
@@ -196,7 +196,7 @@ struct PosixFileSystemTests {
         }
         await asked.pass()
         first.release()
-        // Without waiting, the one that had it does not get it back: it is the other one's, or its turn is.
+        // The first caller, which does not wait, must not get the lock back before the second one had it.
         for _ in 0..<100 where order.value.withLock(\.isEmpty) {
             guard let again = try? files.lock(path, giveUp: { true }) else { continue }
             #expect(order.value.withLock { $0 } == [2], "the lock went back to the one that had released it")
@@ -207,7 +207,7 @@ struct PosixFileSystemTests {
         #expect(order.value.withLock { $0 } == [2])
     }
 
-    @Test func `a caller that gives up leaves the lock, and its turn, to the next one`() async throws {
+    @Test func `a caller that gives up leaves the lock and its turn to the next one`() async throws {
         let path = path("lock")
         let first = try files.lock(path) { false }
         let asked = Atomic(0)
@@ -216,7 +216,7 @@ struct PosixFileSystemTests {
         for _ in 0..<3 { try files.lock(path) { false }.release() }
     }
 
-    @Test func `a program that only takes flock excludes and is excluded, and its turn is nobody's`() async throws {
+    @Test func `a program that uses only flock excludes and is excluded, and takes no turn`() async throws {
         let path = path("lock")
         try files.lock(path) { false }.release()
         let other = open(path, O_RDWR | O_CLOEXEC)
@@ -230,9 +230,10 @@ struct PosixFileSystemTests {
         #expect(flock(other, LOCK_EX | LOCK_NB) == 0)
     }
 
-    @Test func `a lock is released though a child process has its file open`() async throws {
+    @Test func `a lock is released even if a child process has its file open`() async throws {
         let lock = try files.lock(path("lock")) { false }
-        // What fork gives a child: another descriptor of the same open file.
+        // A fork gives the child another descriptor of the same open file.
+        // Duplicating the descriptor has the same effect.
         let copies = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { Int32($0) }.filter {
             (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == path("lock")
         }.map { dup($0) }
@@ -242,12 +243,12 @@ struct PosixFileSystemTests {
         #expect(try await !isLockedForOthers(path("lock")))
     }
 
-    @Test func `a lock that nobody holds on to is released`() throws {
+    @Test func `a lock without references is released`() throws {
         do { _ = try files.lock(path("lock")) { false } }
         try files.lock(path("lock")) { true }.release()
     }
 
-    @Test func `changes of names in a folder are noticed, and no others are told`() async throws {
+    @Test func `changes of the watched names are noticed, and no others are reported`() async throws {
         let files = files
         var changes = files.changes(of: ["first", "second"], in: root).makeAsyncIterator()
         try files.create(path("first"), [1])
@@ -271,9 +272,9 @@ struct PosixFileSystemTests {
         #expect(told.number <= 2, "what happens to other names was told")
     }
 
-    @Test(.timeLimit(.minutes(2))) func `a folder is watched once it exists, and again when another one takes its place`() async throws {
+    @Test(.timeLimit(.minutes(2))) func `a folder is watched once it exists, and again after another one replaces it`() async throws {
         let folder = path("above/folder")
-        // What an observer knows that looks whenever it is told.
+        // The content of the file as seen by an observer that reads it after every notification.
         let (files, seen) = (files, Shared<[UInt8]?>(nil))
         let changes = files.changes(of: ["file"], in: folder)
         let observer = Task {
@@ -302,8 +303,8 @@ struct PosixFileSystemTests {
         _ = await observer.result
     }
 
-    @Test func `what root makes or replaces in a user's folder belongs to that user`() throws {
-        // Without root's rights, the user is this one.
+    @Test func `files that root creates or replaces in the folder of a user belong to that user`() throws {
+        // Without root rights, the test uses its own user.
         let user = geteuid() == 0 ? 65_534 : geteuid()
         try files.createDirectory(path("home"))
         try files.create(path("home/list"), [1])
@@ -320,14 +321,15 @@ struct PosixFileSystemTests {
         #expect(try files.status(path("home/list"))?.permissions == 0o640)
         #expect(try files.status(path("home/new"))?.permissions == 0o600)
         #expect(try files.read(path("home/list"))?.bytes == [2])
-        // What is root's in a folder of root's stays so, and what is not a store's: an export is for whoever made it.
+        // A file of root in a folder of root keeps its owner.
+        // `create` never changes the owner, because it also makes files outside a store, such as exports.
         for name in ["root's", "home/export"] {
             try files.create(path(name), [])
             #expect(try files.status(path(name))?.owner == geteuid())
         }
     }
 
-    @Test func `errors say what they amount to`() {
+    @Test func `system error numbers map to error codes`() {
         for (number, code) in [
             (EACCES, "accessDenied"), (EROFS, "accessDenied"), (ENOSPC, "noSpace"), (EDQUOT, "noSpace"), (EFBIG, "noSpace"),
             (EIO, "failed"),
@@ -339,7 +341,7 @@ struct PosixFileSystemTests {
         }
     }
 
-    /// Asks another process, util-linux's flock, whether it can take the lock.
+    /// Returns whether another process, util-linux's `flock`, fails to take the lock.
     private func isLockedForOthers(_ path: String) async throws -> Bool {
         try await run("flock", ["--nonblock", path, "true"]).status != 0
     }

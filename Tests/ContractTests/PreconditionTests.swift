@@ -16,7 +16,8 @@ import Testing
     private static let damage = StorageProbe.corrupt(StorageCorruption(bytes: [9], revision: seen, reason: "torn"))
     private static let wholeDamage = StorageProbe.corrupt(StorageCorruption(bytes: [9], revision: nil, reason: "torn"))
 
-    /// What each state answers to none, absent, its own revision and another revision: true where the change may happen.
+    /// Whether a change applies in each state.
+    /// The columns are preconditions: none, absent, the state's revision, and another revision.
     private static let table: [(state: StorageProbe, none: Bool, absent: Bool, own: Bool, other: Bool)] = [
         (.absent, true, true, false, false),
         (value, true, false, true, false),
@@ -26,7 +27,7 @@ import Testing
         (wholeDamage, false, false, false, false),
     ]
 
-    @Test func `a precondition holds for the states of the table, and conflicts with what stands there`() {
+    @Test func `a precondition holds in the states of the table, and otherwise conflicts with the current state`() {
         for row in Self.table {
             for operation in Self.operations {
                 for (precondition, mayHappen) in [
@@ -40,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `a later schema version and an origin conflict with replaceable, and every other state is treated as by none`() {
+    @Test func `a later schema version or an origin conflicts with replaceable, and other states act as without precondition`() {
         func value(_ version: Int?) -> StorageProbe {
             .value(StorageRecord(payload: .bytes([0]), metadata: StorageMetadata(schemaVersion: version), revision: Self.seen))
         }
@@ -72,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `nothing is changed in a store that cannot be seen`() {
+    @Test func `no change applies in a store that is locked or unavailable`() {
         for precondition in [StorageMutation.Precondition.none, .absent, .revision(Self.seen), .replaceable(version: 1)] {
             let mutation = StorageMutation.delete(Self.address, if: precondition)
             #expect(StorageProbe.locked.refusal(of: mutation) == .locked)

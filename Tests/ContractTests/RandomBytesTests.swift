@@ -3,10 +3,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Random bytes are what the injected generator gives, and no word of it is asked for in vain.
+/// Random bytes come from the injected generator, which is asked for no more words than needed.
 @Suite(.inTurn) struct RandomBytesTests {
     @Test(arguments: [(0, 0), (1, 1), (8, 1), (9, 2), (24, 3), (31, 4)])
-    func `bytes are those of whole words, the lowest first`(count: Int, words: Int) {
+    func `bytes are taken from whole words, the lowest byte first`(count: Int, words: Int) {
         let asked = Mutex<UInt64>(0)
         var runtime = Runtime.live
         runtime.randomness = Randomness(words: {
@@ -20,12 +20,12 @@ import Testing
         #expect(asked.withLock { $0 } == words)
     }
 
-    @Test(arguments: [0, 1, 24, 256, 257, 70_000]) func `the system fills all of it, and otherwise every time`(count: Int) {
+    @Test(arguments: [0, 1, 24, 256, 257, 70_000]) func `the system generator fills all bytes and differs on every call`(count: Int) {
         let (first, second) = (Runtime.live.randomBytes(count), Runtime.live.randomBytes(count))
         #expect(first.count == count)
         guard count >= 24 else { return }
         #expect(first != second)
-        // That 24 bytes in a row are zero by chance does not happen.
+        // 24 bytes in a row are never zero by chance.
         for start in stride(from: 0, to: count - 23, by: 24) { #expect(first[start..<start + 24].contains { $0 != 0 }) }
         #expect(first.suffix(24).contains { $0 != 0 })
     }

@@ -2,7 +2,7 @@ import BackendContract
 import TestSupport
 import Testing
 
-/// Laws of record format 1 and of canonical bytes, over everything that a slot may hold.
+/// Property-based tests of record format 1 and of canonical bytes, for every kind of content of a slot.
 @Suite(.inTurn, .tags(.campaign)) struct RecordCodecLawTests {
     private let records = Arbitrary<StorageRecord>.record
     private let values = Arbitrary<NativeValue>.any(of: [.native(), .nested(0...63)])
@@ -10,7 +10,7 @@ import Testing
         StorageTombstone(metadata: $0, revision: StorageRevision($1))
     }
 
-    /// What bytes say, when it is more than a refusal, written again.
+    /// Decodes bytes and encodes the result, or returns `nil` if decoding refuses them.
     private func writtenAgain(_ bytes: [UInt8]) -> [UInt8]? {
         switch RecordCodec.decode(bytes) {
         case .record(let record): RecordCodec.encode(record)
@@ -19,7 +19,8 @@ import Testing
         }
     }
 
-    /// Metadata compared by its bits: NaN is itself, 0 is not -0, two spellings of one text are two texts.
+    /// The fields of metadata as bytes, to compare them exactly: NaN equals itself, 0 differs from -0,
+    /// and two Unicode spellings of one text differ.
     private func bits(_ metadata: StorageMetadata) -> [[UInt8]?] {
         func bytes(_ text: String?) -> [UInt8]? { text.map { Array($0.utf8) } }
         func bytes(_ number: Double?) -> [UInt8]? { number.map { withUnsafeBytes(of: $0.bitPattern) { Array($0) } } }
@@ -29,7 +30,7 @@ import Testing
         ] + metadata.attributes.map { Array($0.key.utf8) + [0xFF] + Array($0.value.utf8) }.sorted { $0.lexicographicallyPrecedes($1) }
     }
 
-    @Test func `every record is read back as it was written, to the last bit of every field`() async {
+    @Test func `every record is read back with every bit of its fields`() async {
         await forAll(records, count: 600, spelling: \.spelledOut) { record in
             guard case .record(let read) = RecordCodec.decode(RecordCodec.encode(record)) else { throw Broken("it is not read back") }
             try same(spelling(read.payload), spelling(record.payload), "the payload")
@@ -38,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `every tombstone is read back as it was written`() async {
+    @Test func `every tombstone is read back unchanged`() async {
         await forAll(tombstones, count: 150) { tombstone in
             guard case .tombstone(let read) = RecordCodec.decode(RecordCodec.encode(tombstone)) else { throw Broken("it is not read back") }
             try same(read.revision, tombstone.revision, "the revision")
@@ -46,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `canonical bytes are read back as the value, 64 levels deep`() async {
+    @Test func `canonical bytes are read back as the value, up to 64 levels deep`() async {
         await forAll(values, count: 600, spelling: spelling) { value in
             let record = StorageRecord(payload: .native(value), revision: StorageRevision([]))
             guard case .record(let read) = RecordCodec.decode(RecordCodec.encode(record)) else { throw Broken("it is not read back") }
@@ -54,8 +55,8 @@ import Testing
         }
     }
 
-    @Test func `two values have the same canonical bytes only if they are written out the same`() async {
-        // The second one is often the first with one part changed, which is what an encoding confuses if it confuses anything.
+    @Test func `two values have the same canonical bytes only if they are identical`() async {
+        // The second value is often the first with one part changed. An ambiguous encoding would confuse such pairs.
         let near = Arbitrary<NativeValue>.any(of: [.scalar, values]).flatMap { value in
             zip(.always(value), .any(of: [.one(of: neighbours(of: value)), .one(of: neighbours(of: value)), values]))
         }
@@ -73,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `a record with a changed byte, cut off or with a byte too many is refused, or is written again as exactly these bytes`()
+    @Test func `a record with a changed, missing or extra byte is refused`()
         async
     {
         let change = zip(records.limited(to: 12), Arbitrary<UInt8>.number(in: 1...255))
@@ -83,7 +84,7 @@ import Testing
                 var bytes = whole
                 bytes[index] ^= change
                 if let again = writtenAgain(bytes) { try hold(again == bytes, "byte \(index) changed by \(change) is taken for a record") }
-                // A changed byte is never mended: CRC-32 finds every change of one byte.
+                // A changed byte is never accepted: CRC-32 detects every change of one byte.
                 try hold(writtenAgain(bytes) == nil, "byte \(index) changed by \(change) goes unnoticed")
                 try hold(writtenAgain(Array(whole[..<index])) == nil, "the first \(index) bytes are taken for a record")
             }
@@ -91,8 +92,8 @@ import Testing
         }
     }
 
-    @Test func `whatever has a right checksum is refused or written again as exactly these bytes`() async {
-        // The checksum is mended, so that what stands before it is judged by itself.
+    @Test func `bytes with a valid checksum are refused, or encode to exactly the same bytes`() async {
+        // The checksum is corrected, so that only the rest of the format decides.
         let change = zip(records.limited(to: 12), Arbitrary<UInt8>.number(in: 1...255))
         await forAll(change, count: 40, spelling: { "\($0.spelledOut), changed by \($1)" }) { record, change in
             let whole = RecordCodec.encode(record).dropLast(4)
@@ -112,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `a later format is named and never read`() async {
+    @Test func `a later format is reported with its number and never read`() async {
         await forAll(zip(records, Arbitrary<UInt8>.number(in: 2...255), Arbitrary<[UInt8]>.bytes()), count: 200) { record, format, rest in
             var bytes = RecordCodec.encode(record)
             bytes[3] = format
@@ -130,7 +131,7 @@ import Testing
         }
     }
 
-    /// A value written out by other means than canonical bytes.
+    /// Writes out a value without using canonical bytes.
     private func spelling(_ value: NativeValue) -> String {
         func scalars(_ text: String) -> String { text.unicodeScalars.map { String($0.value) }.joined(separator: ",") }
         switch value {
@@ -147,7 +148,7 @@ import Testing
         }
     }
 
-    /// Values that differ from one in one respect, or not at all.
+    /// Values that differ from one value in one respect, and the value itself.
     private func neighbours(of value: NativeValue) -> [NativeValue] {
         switch value {
         case .string(let text):
@@ -171,7 +172,7 @@ import Testing
 }
 
 extension RecordCodecLawTests {
-    @Test func `what is nested deeper than 64 levels is refused when it is read`() async {
+    @Test func `a value nested deeper than 64 levels is refused when it is read`() async {
         await forAll(Arbitrary<NativeValue>.nested(64...80), count: 50) { value in
             let bytes = RecordCodec.encode(StorageRecord(payload: .native(value), revision: StorageRevision([])))
             guard case .damaged = RecordCodec.decode(bytes) else { throw Broken("it is read") }

@@ -2,7 +2,7 @@ import BackendContract
 import TestSupport
 import Testing
 
-/// The bytes below were assembled by hand from the description of record format 1, with zlib's CRC-32.
+/// Tests of record format 1. The bytes below were assembled by hand from its description, with zlib's CRC-32.
 @Suite(.inTurn) struct RecordCodecTests {
     static let record = StorageRecord(
         payload: .bytes(Array("hi".utf8)),
@@ -40,7 +40,7 @@ import Testing
 
     static let samples = [recordBytes, tombstoneBytes, nativeBytes]
 
-    @Test func `a record is written as it was written down once, and read back`() {
+    @Test func `records are encoded as the recorded bytes and read back`() {
         #expect(RecordCodec.encode(Self.record) == Self.recordBytes)
         #expect(RecordCodec.decode(Self.recordBytes) == .record(Self.record))
         #expect(RecordCodec.encode(Self.tombstone) == Self.tombstoneBytes)
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: samples)
-    func `a record that was cut off or continued is damaged or foreign`(_ whole: [UInt8]) {
+    func `a truncated or extended record is damaged or foreign`(_ whole: [UInt8]) {
         for length in whole.indices {
             let decoded = RecordCodec.decode(Array(whole[..<length]))
             if length <= 3 {
@@ -88,7 +88,7 @@ import Testing
         if case .damaged = RecordCodec.decode(whole + whole) { return } else { Issue.record("twice") }
     }
 
-    @Test func `a later format is told apart from damage`() {
+    @Test func `a later format is distinguished from damage`() {
         #expect(RecordCodec.decode(Array("LDR".utf8) + [2]) == .unknownFormat(2))
         #expect(RecordCodec.decode(Array("LDR".utf8) + [2, 1, 2, 3]) == .unknownFormat(2))
     }
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `bytes with a right checksum are a record only if encoding it gives the same bytes`() {
+    @Test func `bytes with a valid checksum are a record only if encoding it gives the same bytes`() {
         var generator = SeededGenerator(2)
         var accepted = 0
         for round in 0..<30_000 {
@@ -125,13 +125,14 @@ import Testing
     }
 
     @Test(arguments: [
-        // A truth value that is neither 0 nor 1.
+        // A Boolean that is neither 0 nor 1.
         "4c445201 02 00000000 00 00000002 05 02",
-        // Two names in the wrong order; the same name twice; two spellings of one name, which a dictionary cannot hold both.
+        // Dictionary keys in the wrong order; a duplicate key;
+        // two Unicode spellings of one key, which a Swift dictionary cannot hold both.
         "4c445201 02 00000000 00 00000013 09 00000002 00000001 62 05 00 00000001 61 05 00",
         "4c445201 02 00000000 00 00000013 09 00000002 00000001 61 05 00 00000001 61 05 01",
         "4c445201 02 00000000 00 00000016 09 00000002 00000003 65cc81 05 00 00000002 c3a9 05 00",
-        // A version of 9 bytes; attributes that are none, or not texts, or followed by more.
+        // A schema version of 9 bytes; attributes that are empty, have trailing bytes, or are not texts.
         "4c445201 01 00000000 01 03 00000009 000000000000000000 00000000",
         "4c445201 01 00000000 01 09 00000005 09 00000000 00000000",
         "4c445201 01 00000000 01 09 0000000c 09 00000001 00000001 61 05 00 00000000",
@@ -139,13 +140,14 @@ import Testing
         // A tombstone with a payload.
         "4c445201 03 00000000 00 00000001 ff",
     ])
-    func `a record with a right checksum that nobody would write is damaged`(_ hex: String) {
+    func `a record with a valid checksum that no encoder writes is damaged`(_ hex: String) {
         let body = bytes(inGroups: hex)
         if case .damaged = RecordCodec.decode(body + checksum(body)) { return }
         Issue.record("taken for \(RecordCodec.decode(body + checksum(body)))")
     }
 
-    /// Whether a body with its right checksum is a record; if it is, it must be the one that these bytes encode.
+    /// Returns whether a body with a valid checksum is a record.
+    /// If it is, encoding the record must give the same bytes.
     private func expectCanonical(_ body: [UInt8]) -> Bool {
         let bytes = body + checksum(body)
         switch RecordCodec.decode(bytes) {
@@ -159,7 +161,7 @@ import Testing
         }
     }
 
-    /// CRC-32 (ISO-HDLC), bit by bit.
+    /// Computes CRC-32 (ISO-HDLC) bit by bit.
     private func checksum(_ bytes: [UInt8]) -> [UInt8] {
         var remainder: UInt32 = .max
         for byte in bytes {
@@ -170,5 +172,5 @@ import Testing
     }
 }
 
-/// The bytes of hexadecimal digits that are written in groups, with white space between them.
+/// Decodes hexadecimal digits that are written in groups, separated by white space.
 func bytes(inGroups digits: String) -> [UInt8] { bytes(ofHexadecimal: digits.filter { !$0.isWhitespace }) ?? [] }

@@ -2,7 +2,7 @@ import BackendContract
 import TestSupport
 import Testing
 
-/// Whatever is printed of a record, it is never its content.
+/// Descriptions and dumps of records never show their content.
 @Suite(.inTurn) struct RedactionTests {
     static let secret = "hunter2-hunter2"
 

@@ -3,13 +3,13 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What is scheduled on the machine's clock.
+/// Tests of actions that are scheduled on the real clock.
 @Suite(.inTurn) struct SystemClockTests {
     private let clock = SystemClock()
 
     private func instant(_ milliseconds: Int) -> MonotonicInstant { clock.now.advanced(by: .milliseconds(milliseconds)) }
 
-    @Test(.timeLimit(.minutes(10))) func `actions run once, in the order of their times and not before them, whatever the order of asking`()
+    @Test(.timeLimit(.minutes(10))) func `actions run once, in the order of their times, whatever the order of scheduling`()
         async
     {
         let times = (0..<200).map { ($0 * 37) % 100 }
@@ -32,7 +32,7 @@ import Testing
         #expect(all.map(\.due) == all.map(\.due).sorted())
     }
 
-    @Test(.timeLimit(.minutes(10))) func `what is cancelled does not run, and what it held is let go of at once`() async {
+    @Test(.timeLimit(.minutes(10))) func `a cancelled action does not run and releases its references at once`() async {
         final class Held: Sendable {}
         var held: Held? = Held()
         weak let remains = held
@@ -45,11 +45,11 @@ import Testing
         action.cancel()
         action.cancel()
         #expect(remains == nil)
-        // A later time, asked for before and after an earlier one was cancelled.
+        // A later action still runs, although an earlier one was cancelled.
         await withCheckedContinuation { continuation in _ = clock.schedule(at: instant(100)) { continuation.resume() } }
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a time that has passed comes at once, and one that is far away keeps none from coming`() async {
+    @Test(.timeLimit(.minutes(10))) func `an action in the past runs at once, and an action far in the future delays no other`() async {
         let far = clock.schedule(at: MonotonicInstant(nanoseconds: .max)) { Issue.record("the end of time came") }
         for time in [MonotonicInstant(nanoseconds: .min), MonotonicInstant(nanoseconds: 0), clock.now, instant(1)] {
             await withCheckedContinuation { continuation in _ = clock.schedule(at: time) { continuation.resume() } }
@@ -57,7 +57,7 @@ import Testing
         far.cancel()
     }
 
-    @Test(.timeLimit(.minutes(10))) func `an action may schedule the next, from many tasks at once`() async {
+    @Test(.timeLimit(.minutes(10))) func `an action may schedule another action, from many tasks at once`() async {
         await withTaskGroup { group in
             for _ in 0..<20 {
                 group.addTask {

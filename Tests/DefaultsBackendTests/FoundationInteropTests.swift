@@ -5,7 +5,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What Foundation's own `UserDefaults` writes and reads, in a process of its own with a configuration directory of its own.
+/// Tests that Foundation's `UserDefaults` and the property list store read each other's values.
+/// `UserDefaults` runs in a separate process with its own configuration directory.
 @Suite(.inTurn, .slow("starts programs"), .tags(.process)) struct FoundationInteropTests {
     let scratch: Scratch
     let configuration: String
@@ -16,7 +17,7 @@ import Testing
         try FileManager.default.createDirectory(atPath: configuration, withIntermediateDirectories: false)
     }
 
-    @Test func `values that UserDefaults wrote are found where they are, as what they are`() async throws {
+    @Test func `values that UserDefaults wrote are read as foreign values of the same type`() async throws {
         let run = try await scratch.probe("write-defaults", "suite", configuration: configuration)
         #expect(run.output == "true")
         #expect(try scratch.names(in: configuration) == ["suite.plist"])
@@ -30,7 +31,7 @@ import Testing
         #expect(probes.compactMap(\.record).map(\.isForeign) == [Bool](repeating: true, count: names.count))
     }
 
-    @Test func `UserDefaults reads what was stored natively`() async throws {
+    @Test func `UserDefaults reads natively stored values`() async throws {
         let store = scratch.store()
         let values: [(String, NativeValue)] = [
             ("text", .string("a <&> é")), ("integer", .integer(-7)), ("real", .real(0.1)), ("yes", .boolean(true)),
@@ -43,7 +44,7 @@ import Testing
         #expect(run.output == "text=a <&> é\ninteger=-7\nreal=0.1\nyes=true\ndata=2 bytes")
     }
 
-    @Test func `a rewrite by UserDefaults keeps our metadata, and makes only what it changed foreign`() async throws {
+    @Test func `a rewrite by UserDefaults keeps metadata, and makes only the changed value foreign`() async throws {
         let store = scratch.store()
         let metadata = StorageMetadata(serializer: "json", origin: [1, 2])
         _ = try await store.apply([

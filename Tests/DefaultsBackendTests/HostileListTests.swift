@@ -5,9 +5,9 @@ import Testing
 
 @testable import DefaultsBackend
 
-/// Property lists that were made to do harm, or that a disk damaged.
+/// Tests of property lists that an attacker crafted or a disk damaged.
 @Suite(.inTurn) struct HostileListTests {
-    /// A binary property list of these objects, the first being the outermost.
+    /// Encodes these objects as a binary property list. The first object is the outermost by default.
     static func binary(_ objects: [[UInt8]], top: UInt8 = 0) -> [UInt8] {
         var bytes = Array("bplist00".utf8)
         var table: [UInt8] = []
@@ -32,12 +32,12 @@ import Testing
 
     private static let name: [UInt8] = [0x51, UInt8(ascii: "a")]
 
-    @Test func `a list that is whole is read`() throws {
+    @Test func `a valid binary list is read`() throws {
         let entries = try PropertyListReader.read(Self.binary([[0xD1, 1, 2], Self.name, [0xA2, 1, 3], [0x10, 200]]))
         #expect(entries == ["a": .array([.string("a"), .integer(200)])])
     }
 
-    @Test func `what Foundation writes is read as Foundation reads it`() throws {
+    @Test func `the reader decodes lists from Foundation as Foundation does`() throws {
         let values: [String: Any] = [
             "": "", "text": "t\u{E9}xt \u{1F511}", "ascii": "text", "small": 5, "negative": -5, "wide": Int64.min, "large": UInt64.max,
             "real": 0.5, "float": Float(0.25), "flag": true, "other": false, "date": Date(timeIntervalSinceReferenceDate: -1.5),
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: [[0xC1, 2], [0xB1, 2], [0x00], [0x80, 1], [0x0F], [0x70], [0xE0]] as [[UInt8]])
-    func `a kind of object that no property list of ours holds is refused, and the process goes on`(_ object: [UInt8]) {
+    func `an object of an unsupported type is refused without a crash`(_ object: [UInt8]) {
         expect("unsupported", Self.binary([[0xD1, 1, 2], Self.name, object]))
         expect("unsupported", Self.binary([[0xD1, 1, 2], Self.name, [0xA1, 3], object]))
     }
@@ -71,7 +71,7 @@ import Testing
         expect("unsupported", Self.binary([[0xD1, 1, 2], Self.name, [0xA2, 2, 2]]))
     }
 
-    @Test func `a small list that stands for a huge one is refused`() {
+    @Test func `a small list that expands to a huge one is refused`() {
         let lists = (0..<60).map { [0xA4] + Array(repeating: UInt8($0 + 3), count: 4) as [UInt8] }
         expect("unsupported", Self.binary([[0xD1, 1, 2], Self.name] + lists + [[0x09]]))
         let data = [0x4F, 0x11, 0x40, 0x00] + [UInt8](repeating: 1, count: 0x4000)
@@ -81,15 +81,15 @@ import Testing
 
     @Test func `a binary list that names an entry twice is damaged`() {
         expect("damaged", Self.binary([[0xD2, 1, 1, 2, 3], Self.name, [0x08], [0x09]]))
-        // Two spellings of one name.
+        // Two Unicode spellings of one name: é composed, and e with a combining accent.
         expect("damaged", Self.binary([[0xD2, 1, 2, 3, 3], [0x61, 0x00, 0xE9], [0x62, 0x00, 0x65, 0x03, 0x01], [0x09]]))
     }
 
-    @Test func `half a surrogate is not repaired`() {
+    @Test func `half a surrogate pair is refused, not repaired`() {
         expect("unsupported", Self.binary([[0xD1, 1, 2], Self.name, [0x61, 0xD8, 0x00]]))
     }
 
-    @Test func `a binary list that is cut off or changed anywhere is never the end of the process`() {
+    @Test func `a truncated or changed binary list never crashes the process`() {
         let whole = Self.binary([
             [0xD2, 1, 2, 3, 4], Self.name, [0x51, 98], [0xA1, 5], [0x23, 1, 2, 3, 4, 5, 6, 7, 8], [0x13, 0, 0, 0, 0, 0, 0, 0, 1],
         ])
@@ -104,8 +104,8 @@ import Testing
     }
 
     @Test(arguments: ["<array>", "<dict><key>a</key>", "<plist><dict><key>a</key><array >", "{a=(", "(", "{a="])
-    func `what is nested a million times over does not fill the stack`(_ piece: String) async {
-        // On a thread with half a megabyte of stack, as lanes have.
+    func `a list nested a million levels deep does not overflow the stack`(_ piece: String) async {
+        // The serial queues of the stores run on threads with half a megabyte of stack.
         await withCheckedContinuation { done in
             DispatchQueue(label: "small").async {
                 _ = try? PropertyListReader.read(Array(String(repeating: piece, count: 1_000_000 / piece.utf8.count).utf8))
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `an encoding that is declared is refused where names cannot be counted`() throws {
+    @Test func `a declared encoding is refused unless it is ASCII compatible`() throws {
         let text = "<plist><dict><key>a</key><true/></dict></plist>"
         for name in ["UTF-16", "UTF-7", "IBM037", "shift_jis"] {
             expect("unsupported", Array("<?xml version=\"1.0\" encoding='\(name)'?>\(text)".utf8))
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `a list in UTF-16 is refused, whose entries nobody counts`() {
+    @Test func `a list in UTF-16 is refused because its duplicate entries cannot be counted`() {
         let text = "<plist><dict><key>a</key><true/><key>a</key><false/></dict></plist>"
         expect("unsupported", [0xFF, 0xFE] + text.utf16.flatMap { [UInt8($0 & 255), UInt8($0 >> 8)] })
         expect("unsupported", [0xFE, 0xFF] + text.utf16.flatMap { [UInt8($0 >> 8), UInt8($0 & 255)] })

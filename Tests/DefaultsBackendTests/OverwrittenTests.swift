@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Programs that write an older copy of the whole list over what was written since.
+/// Tests of programs that overwrite the whole list with an older copy, which discards later changes of this store.
 @Suite(.inTurn, .slow("starts programs"), .tags(.process)) struct OverwrittenTests {
     let scratch: Scratch
     let a = StorageAddress("a")
@@ -14,10 +14,10 @@ import Testing
 
     init() throws { scratch = try Scratch() }
 
-    /// What the file holds now.
+    /// Reads the current content of the file.
     private func bytes() throws -> [UInt8] { try #require(try PosixFileSystem().read(scratch.path())).bytes }
 
-    /// Writes bytes over the file, as Foundation does.
+    /// Overwrites the file in place, as Foundation does.
     private func overwrite(with bytes: [UInt8]) throws {
         let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: scratch.path()))
         try handle.truncate(atOffset: 0)
@@ -32,7 +32,7 @@ import Testing
         ) { report in reports.value.withLock { $0.append(report) } }
     }
 
-    @Test func `changes that an older copy of the list overwrites are made again, and reported`() async throws {
+    @Test func `changes that another program overwrote with an older copy are applied again and reported`() async throws {
         let reports = Shared<[OverwrittenChanges]>([])
         let store = store(reports)
         _ = try await store.apply([.put(.text("1"), at: a), .put(.text("kept"), at: b)])
@@ -41,7 +41,7 @@ import Testing
         _ = try await store.apply([.put(.text("new"), at: StorageAddress("c"))])
         let revision = try await store.read(a).revision
         try overwrite(with: older)
-        // Without another change by this store: a read is enough.
+        // A read is enough to restore the changes; no further write by this store is needed.
         #expect(try await store.read(a).text == "2")
         #expect(try await store.read(StorageAddress("c")).text == "new")
         let found = try await scratch.store().read([a, b, StorageAddress("c")], .fresh)
@@ -50,13 +50,13 @@ import Testing
         let report = reports.value.withLock(\.self)
         #expect(report.map(\.repeated) == [[a, StorageAddress("c")]] && report.map(\.lost) == [[]])
         #expect(report.first?.path == scratch.path())
-        // And again, with a change of this store first.
+        // The second overwrite is detected by a write of this store.
         try overwrite(with: older)
         _ = try await store.apply([.put(.text("3"), at: b)])
         #expect(try await scratch.store().read([a, b], .fresh).map(\.text) == ["2", "3"])
     }
 
-    @Test(arguments: [true, false]) func `a removal that an older copy overwrites is made again`(leavesTrace: Bool) async throws {
+    @Test(arguments: [true, false]) func `a removal that an older copy overwrites is applied again`(leavesTrace: Bool) async throws {
         let store = scratch.store()
         _ = try await store.apply([.put(.text("secret"), at: a)])
         let older = try bytes()
@@ -66,12 +66,12 @@ import Testing
         #expect(try await scratch.store().read(a, .fresh).text == nil, "the file, seen by another program")
     }
 
-    @Test func `what another program sets or removes on purpose stays as it made it`() async throws {
+    @Test func `a value that another program sets or removes on purpose is left unchanged`() async throws {
         let reports = Shared<[OverwrittenChanges]>([])
         let store = store(reports)
         _ = try await store.apply([.put(.text("1"), at: a), .put(.text("1"), at: b)])
         _ = try await store.apply([.put(.text("2"), at: a), .put(.text("2"), at: b)])
-        // As Foundation does: entries that it does not know stay.
+        // Like Foundation, the other program keeps entries that it did not change, among them the metadata.
         var entries = try scratch.foundationEntries()
         entries["a"] = "1"
         entries["b"] = nil
@@ -83,19 +83,19 @@ import Testing
         #expect(reports.value.withLock(\.self).isEmpty)
     }
 
-    @Test func `what a program of this library removes is not brought back`() async throws {
+    @Test func `a removal by another program that uses this library is not undone`() async throws {
         let store = scratch.store()
         _ = try await store.apply([.put(.text("1"), at: a)])
         _ = try await scratch.store().apply([.delete(a)])
         #expect(try await store.read(a) == .absent)
-        // Nor where both happened before this store looks again.
+        // The removal also counts if the write and the removal both precede the next read of this store.
         _ = try await store.apply([.put(.text("1"), at: b)])
         _ = try await scratch.store().apply([.delete(b)])
         try overwrite(with: bytes())
         #expect(try await store.read(b) == .absent)
     }
 
-    @Test func `a list that is replaced by an older one stays, and the lost changes are reported`() async throws {
+    @Test func `an older file that replaces the list is kept, and the lost changes are reported`() async throws {
         let reports = Shared<[OverwrittenChanges]>([])
         let store = store(reports)
         _ = try await store.apply([.put(.text("1"), at: a)])
@@ -107,7 +107,7 @@ import Testing
         #expect(reports.value.withLock(\.self).map(\.lost) == [[a]], "reported once")
     }
 
-    @Test func `a change of long ago is not made again, and that is reported`() async throws {
+    @Test func `a change older than a minute is not applied again, but reported as lost`() async throws {
         let clock = ManualClock(.inRealTime)
         let reports = Shared<[OverwrittenChanges]>([])
         let store = store(reports, .live(clock: clock))
@@ -121,7 +121,7 @@ import Testing
         #expect(report.map(\.repeated) == [[]] && report.map(\.lost) == [[a]])
     }
 
-    @Test func `observers hear nothing of what was overwritten and made again`() async throws {
+    @Test func `observers are not notified of changes that were overwritten and applied again`() async throws {
         let store = scratch.store()
         _ = try await store.apply([.put(.text("1"), at: a)])
         let older = try bytes()
@@ -134,7 +134,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `beside a program that hammers the list with Foundation, nothing acknowledged is missing at the end`()
+    func `no acknowledged write is lost while another program rewrites the list with Foundation`()
         async throws
     {
         let suite = "hammered"
@@ -155,7 +155,7 @@ import Testing
             if try await store.apply([.put(.text("\(number)"), at: address)])[0].isApplied { acknowledged.append(address) }
         }
         _ = await program.end(input: "end\n")
-        // The last look of a program that goes on.
+        // A running program would read once more. This read restores what the other program's last write discarded.
         _ = try await store.read(a)
         let found = try await scratch.store(suite: suite).read(acknowledged, .fresh)
         let lost = zip(acknowledged, found).filter { $0.1.text == nil }.map(\.0.name)

@@ -2,10 +2,11 @@ import Foundation
 import TestSupport
 
 extension Scratch {
-    /// Runs the test worker to its end.
+    /// Runs the test worker and waits until it exits.
     /// - Parameters:
-    ///   - configuration: The directory that `XDG_CONFIG_HOME` names.
-    ///   - isUnprivileged: Whether it runs as a user whom permissions stop: a copy of it, where that user can reach it.
+    ///   - configuration: The value of `XDG_CONFIG_HOME` for the worker.
+    ///   - isUnprivileged: Whether the worker runs as a user without root rights, so that file permissions apply to it.
+    ///     A copy of the worker is made in a directory that this user can reach.
     func probe(
         _ arguments: String..., configuration: String? = nil, isUnprivileged: Bool = false
     ) async throws -> (status: Int32, output: String) {

@@ -14,7 +14,7 @@ import Testing
         store = scratch.store()
     }
 
-    @Test(.timeLimit(.minutes(10))) func `changes of other programs are named, our own are not`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `only changes by other programs are reported, with their addresses`() async throws {
         _ = try await store.apply([.put(.text("1"), at: StorageAddress("mine")), .put(.text("1"), at: StorageAddress("shared"))])
         var changes = store.foreignChanges().makeAsyncIterator()
         let other = scratch.store()
@@ -26,7 +26,7 @@ import Testing
         #expect(await changes.next() == [StorageAddress("shared"), StorageAddress("gone")])
     }
 
-    @Test(.timeLimit(.minutes(10))) func `Foundation's rewriting in place is noticed`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `an in-place rewrite by Foundation is noticed`() async throws {
         try scratch.writeForeign(["a": "1", "b": "1"])
         _ = try await store.read(StorageAddress("a"))
         var changes = store.foreignChanges().makeAsyncIterator()
@@ -34,7 +34,7 @@ import Testing
         #expect(await changes.next() == [StorageAddress("b"), StorageAddress("c")])
     }
 
-    @Test(.timeLimit(.minutes(10))) func `the removal of the file is a change of everything in it`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `removing the file reports a change of every entry in it`() async throws {
         try scratch.writeForeign(["a": "1"])
         _ = try await store.read(StorageAddress("a"))
         var changes = store.foreignChanges().makeAsyncIterator()
@@ -42,7 +42,7 @@ import Testing
         #expect(await changes.next() == [StorageAddress("a")])
     }
 
-    @Test(.timeLimit(.minutes(10))) func `damage may concern any slot`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `damage reports a change of any slot`() async throws {
         try scratch.writeForeign(["a": "1"])
         _ = try await store.read(StorageAddress("a"))
         var changes = store.foreignChanges().makeAsyncIterator()
@@ -50,7 +50,7 @@ import Testing
         #expect(await changes.next() == .some(nil))
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a directory that is not there yet is watched once it is, and watching makes none`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `a missing directory is watched once it exists, and watching does not create it`() async throws {
         #expect(try await store.read(StorageAddress("a"), .fresh) == .absent)
         var changes = store.foreignChanges().makeAsyncIterator()
         #expect(try scratch.names(in: scratch.root).isEmpty)
@@ -58,14 +58,14 @@ import Testing
         #expect(await changes.next() == [StorageAddress("a")])
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a watch ends with its listener`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `a watch ends when its listener is cancelled`() async throws {
         let tasks = CountingSpawner()
         var runtime = Runtime.live
         runtime.tasks = tasks
         let store = scratch.store(runtime)
         let (changes, continuation) = AsyncStream.makeStream(of: Set<StorageAddress>?.self)
         let listener = Task { for await change in store.foreignChanges() { continuation.yield(change) } }
-        // The directory is watched as soon as a change was reported.
+        // A reported change proves that the directory is watched.
         let other = scratch.store()
         let writer = Task {
             var number = 0
@@ -81,7 +81,7 @@ import Testing
         writer.cancel()
         listener.cancel()
         await listener.value
-        // The watch is a task of the store. Every other task ends with its call.
+        // The watch is the only task of the store that outlives a call. With the watch ended, no task runs.
         var running: Int?
         for await count in tasks.counts {
             running = count
@@ -91,7 +91,7 @@ import Testing
     }
 }
 
-/// Starts tasks on the pool, and reports how many of them run whenever one has ended.
+/// Starts tasks on the cooperative pool, and yields the number of running tasks whenever one ends.
 private final class CountingSpawner: TaskSpawner {
     let counts: AsyncStream<Int>
     private let continuation: AsyncStream<Int>.Continuation

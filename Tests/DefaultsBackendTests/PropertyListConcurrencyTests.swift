@@ -11,7 +11,7 @@ import Testing
 
     init() throws { scratch = try Scratch() }
 
-    @Test func `a hot read makes no hop to the lane`() async throws {
+    @Test func `a cached read does not use the lane`() async throws {
         let (lane, clock) = (TestLane(), ManualClock(.inRealTime))
         let store = scratch.store(.live(clock: clock, lane: lane))
         let address = StorageAddress("a")
@@ -31,7 +31,7 @@ import Testing
         #expect(lane.count == 12, "a fresh read always looks at the disk")
     }
 
-    @Test func `a value for which the disk has no room takes no other call of its group with it`() async throws {
+    @Test func `a value that is too large for the disk does not fail other calls of its group`() async throws {
         let (lane, clock) = (TestLane(), ManualClock())
         let files = HookedFiles(largest: 100_000)
         let store = scratch.store(.live(files: files, clock: clock, lane: lane))
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(.slow("goes through real files many times"))
-    func `programs with other folders of locks write to one list, and neither fails nor loses anything`() async throws {
+    func `programs with different lock folders write one list without failures or lost writes`() async throws {
         let stores = ["one", "two", "three"].map { scratch.store(locks: $0) }
         try await withThrowingTaskGroup { group in
             for (number, store) in stores.enumerated() {
@@ -69,7 +69,7 @@ import Testing
         #expect(try await scratch.store().addresses(in: .values).count == 300)
     }
 
-    @Test func `once a file is known to be missing, a read makes no hop either`() async throws {
+    @Test func `reads of a missing file use the lane only once`() async throws {
         let lane = TestLane()
         let store = scratch.store(.live(lane: lane))
         for _ in 0..<100 { #expect(try await store.read(StorageAddress("a")) == .absent) }
@@ -78,12 +78,13 @@ import Testing
         #expect(try await store.read(StorageAddress("a")).text == "x")
     }
 
-    @Test func `a rewrite in place within one tick of the file's time is found by the second look`() async throws {
+    @Test func `a rewrite in place within one tick of the modification time is found by a re-read`() async throws {
         let clock = ManualClock(.inRealTime)
         let store = scratch.store(.live(clock: clock))
         try scratch.writeForeign(["a": "1"])
         #expect(try await store.read(StorageAddress("a")).text == "1")
-        // The same file, as long as before, with its old modification time: only the times' resolution is to blame, and it is played here.
+        // The hook freezes the modification time, to simulate a rewrite within one tick of the file system's clock.
+        // The file keeps its inode and its size, so the modification time is the only other sign of a change.
         let files = HookedFiles(frozen: scratch.path())
         let blind = scratch.store(.live(files: files, clock: clock))
         #expect(try await blind.read(StorageAddress("a")).text == "1")
@@ -92,7 +93,7 @@ import Testing
         #expect(try await blind.read(StorageAddress("a")).text == "2")
     }
 
-    @Test func `a write never undoes a change that it could not tell by the file's time`() async throws {
+    @Test func `a write keeps a foreign change that left the modification time unchanged`() async throws {
         try scratch.writeForeign(["a": "1"])
         let store = scratch.store(.live(files: HookedFiles(frozen: scratch.path()), clock: ManualClock(.inRealTime)))
         #expect(try await store.read(StorageAddress("a")).text == "1")
@@ -101,7 +102,7 @@ import Testing
         #expect(try scratch.foundationEntries()["a"] as? String == "2")
     }
 
-    @Test func `a write by another program between our re-reading and our replacing is kept`() async throws {
+    @Test func `a write by another program between the re-read and the rename is kept`() async throws {
         try scratch.writeForeign(["a": "1"])
         let scratch = scratch
         let writes = Mutex(0)
@@ -122,7 +123,7 @@ import Testing
         #expect(files.count("rename") == 1)
     }
 
-    @Test func `puts that wait together share few rewrites, and later ones see earlier ones`() async throws {
+    @Test func `concurrent puts share few rewrites, and later puts see earlier ones`() async throws {
         let files = HookedFiles()
         let lane = TestLane(isHeld: true)
         let store = scratch.store(.live(files: files, lane: lane))
@@ -143,7 +144,7 @@ import Testing
         for number in 0..<64 { #expect(try await other.read(StorageAddress("slot \(number)")).native == .integer(Int64(number))) }
     }
 
-    @Test func `changes that arrive while the lock is waited for share its rewrite`() async throws {
+    @Test func `changes that arrive while the store waits for the lock share one rewrite`() async throws {
         let (clock, gate) = (ManualClock(), Gate())
         let lockPath = scratch.lockPath()
         let files = HookedFiles { operation, path in if operation == "lock", path == lockPath { gate.block() } }
@@ -152,7 +153,7 @@ import Testing
         for number in 0..<10 {
             tasks.append(Task { try await store.apply(.put(.native(.integer(Int64(number))), at: StorageAddress("slot \(number)"))) })
             await clock.untilScheduled(number + 1)
-            // The first change is on the lane; another process has the lock.
+            // The first change waits on the lane, as if another process held the lock.
             if number == 0 { await gate.arrived() }
         }
         gate.open()
@@ -161,7 +162,7 @@ import Testing
         #expect(files.locks("suite.lock") == 1)
     }
 
-    @Test func `callers that make what they read durable at the same time share one flush`() async throws {
+    @Test func `concurrent calls of synchronize share one flush`() async throws {
         try scratch.writeForeign(["a": 1])
         let (clock, lane, files) = (ManualClock(), TestLane(isHeld: true), HookedFiles())
         let store = scratch.store(.live(files: files, clock: clock, lane: lane))
@@ -195,7 +196,7 @@ import Testing
         }
     }
 
-    @Test func `two processes lose no step of a shared count`() async throws {
+    @Test func `two processes lose no increment of a shared counter`() async throws {
         let path = scratch.path("shared")
         async let first = scratch.probe("count", path, "number", "60")
         async let second = scratch.probe("count", path, "number", "60")
@@ -205,7 +206,7 @@ import Testing
         #expect(entries["number"] as? Int == 120, "\(runs.map(\.output))")
     }
 
-    @Test(.slow("goes through real files many times")) func `a write by one instance is seen by the other's next read`() async throws {
+    @Test(.slow("goes through real files many times")) func `a write by one instance is seen by the next read of another`() async throws {
         let (one, two) = (scratch.store(), scratch.store())
         for number in 0..<50 {
             _ = try await one.apply(.put(.native(.integer(Int64(number))), at: StorageAddress("n")))
@@ -213,7 +214,7 @@ import Testing
         }
     }
 
-    @Test func `what durable writes and large files cost is printed`() async throws {
+    @Test func `the cost of durable writes and large files is printed`() async throws {
         let store = scratch.store()
         let names = (0..<1_000).map { StorageAddress("com.example.setting.\($0)") }
         _ = try await store.apply(names.map { .put(.text("some ordinary text"), StorageMetadata(serializer: "json"), at: $0) })

@@ -15,7 +15,7 @@ import Testing
     // MARK: Killed in the middle
 
     @Test(arguments: [HookedFiles.Fault.stops, .stopsAfter, .fails(EIO), .failsAfter(EIO)])
-    func `killed or failed at any operation, the file is the old one or the new one, and the next writer goes on`(
+    func `after a fault at any file operation the file is entirely old or new, and the next writer succeeds`(
         _ fault: HookedFiles.Fault
     ) async throws {
         var number = 1
@@ -38,7 +38,7 @@ import Testing
             case .failed(let error): #expect(error.outcome == .unknown, "at \(number)")
             default: Issue.record("at \(number): \(result)")
             }
-            // The same store after the fault, and another one: both see what is there and can go on.
+            // The store that had the fault and a new store both read the file correctly and can write to it.
             #expect(try await store.read([StorageAddress("a"), StorageAddress("b")], .validated) == found)
             #expect(try await scratch.store().apply(.put(.text("next"), at: StorageAddress("a"))).isApplied)
             #expect(try scratch.names(in: scratch.root + "/config") == ["suite.plist"], "at \(number): leftovers remain")
@@ -49,7 +49,7 @@ import Testing
         #expect(number > 4)
     }
 
-    @Test func `a process killed while it writes leaves what it acknowledged, or the one write in flight, whole`() async throws {
+    @Test func `a process killed while it writes leaves its last acknowledged write or the complete next one`() async throws {
         let path = scratch.path("killed")
         for round in 1...12 {
             let probe = try RunningProgram(worker: "defaults", ["serve", path, "n"])
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(arguments: [(ENOSPC, BackendError.Code.noSpace), (EROFS, .accessDenied), (EIO, .failed)])
-    func `a write that fails says why, and changes nothing`(_ number: Int32, _ code: BackendError.Code) async throws {
+    func `a failed write reports the reason and changes nothing`(_ number: Int32, _ code: BackendError.Code) async throws {
         let files = HookedFiles()
         let store = scratch.store(.live(files: files))
         _ = try await store.apply(.put(.text("old"), at: StorageAddress("a")))
@@ -88,7 +88,7 @@ import Testing
         #expect(try await store.read(StorageAddress("a")).text == "new")
     }
 
-    @Test func `one call that fails takes no other call of its group with it`() async throws {
+    @Test func `a call that fails does not fail other calls of its group`() async throws {
         let lane = TestLane(isHeld: true)
         let store = scratch.store(.live(lane: lane))
         async let good = store.apply(.put(.text("x"), at: StorageAddress("good")))
@@ -134,7 +134,7 @@ import Testing
         #expect(files.count("create") == 1)
     }
 
-    @Test func `set aside, a damaged file makes room for a new one and is still kept`() async throws {
+    @Test func `setting a damaged file aside keeps a copy and lets the store start over`() async throws {
         let store = scratch.store(.live(clock: ManualClock(.inRealTime)))
         _ = try await store.apply(.put(.text("x"), at: StorageAddress("a")))
         await #expect(throws: BackendError.self) { _ = try await store.setAsideDamagedStore() }
@@ -165,7 +165,7 @@ import Testing
         #expect(try await store.read(StorageAddress("a")).text == "repaired")
     }
 
-    @Test func `a file that another program is rewriting in place is waited for, not called damaged`() async throws {
+    @Test func `a file that another program is rewriting in place is re-read instead of reported as damaged`() async throws {
         let whole = try Scratch.propertyList(["a": "new"])
         for cut in [0, 1, whole.count / 2, whole.count - 10] {
             let scratch = try Scratch()
@@ -173,7 +173,7 @@ import Testing
             let pauses = Mutex(0)
             let path = scratch.path()
             let clock = ManualClock(.inRealTime) { _ in
-                // The other program finishes during the third pause.
+                // The other program finishes its write during the third pause of this store.
                 if pauses.withLock({
                     $0 += 1; return $0
                 }) == 3 {
@@ -186,7 +186,7 @@ import Testing
         }
     }
 
-    @Test func `damage is not waited for beyond the deadline`() async throws {
+    @Test func `the store stops waiting for a damaged file at the deadline`() async throws {
         try scratch.write(damage, to: scratch.path())
         let store = scratch.store(.live(clock: ManualClock(.inRealTime)), deadline: .milliseconds(100))
         #expect(try await store.read(StorageAddress("a")).error != nil, "damage was concluded in less time than another program needs")
@@ -194,7 +194,7 @@ import Testing
 
     // MARK: Locks and rights
 
-    @Test func `a lock that is never released ends in a time-out, with nothing applied`() async throws {
+    @Test func `a lock that is never released causes a time-out, and nothing is applied`() async throws {
         let store = scratch.store(deadline: .milliseconds(200))
         _ = try await store.apply(.put(.text("x"), at: StorageAddress("a")))
         let lock = try PosixFileSystem().lock(scratch.lockPath()) { true }
@@ -214,7 +214,7 @@ import Testing
         #expect(try await store.read(StorageAddress("a")).text == "2")
     }
 
-    @Test func `a file without the right to read it is unavailable, not absent`() async throws {
+    @Test func `an unreadable file is unavailable, not absent`() async throws {
         let path = scratch.path("secret")
         try scratch.writeForeign(["a": 1], suite: "secret")
         try setPermissions(0o000, of: path)
@@ -222,7 +222,7 @@ import Testing
         #expect(run.output == "probe=unavailable accessDenied\nput=failed accessDenied notApplied")
     }
 
-    @Test func `a directory that cannot be entered is unavailable, not absent`() async throws {
+    @Test func `a directory without search permission is unavailable, not absent`() async throws {
         let path = scratch.path("hidden")
         try scratch.writeForeign(["a": 1], suite: "hidden")
         let folder = scratch.root + "/config"
@@ -232,7 +232,7 @@ import Testing
         #expect(run.output == "probe=unavailable accessDenied\nput=failed accessDenied notApplied")
     }
 
-    @Test func `a read-only directory can be read and refuses writing`() async throws {
+    @Test func `a list in a read-only directory can be read but not written`() async throws {
         let path = scratch.path("fixed")
         try scratch.writeForeign(["a": 1], suite: "fixed")
         try setPermissions(0o644, of: path)
@@ -243,7 +243,7 @@ import Testing
         #expect(run.output == "probe=value\nput=failed accessDenied notApplied")
     }
 
-    @Test func `a link to a file that is not there is unavailable, and stays a link`() async throws {
+    @Test func `a symbolic link without a target is unavailable, and stays a link`() async throws {
         try FileManager.default.createDirectory(atPath: scratch.root + "/config", withIntermediateDirectories: false)
         try FileManager.default.createSymbolicLink(atPath: scratch.path(), withDestinationPath: scratch.root + "/unmounted/real.plist")
         let store = scratch.store()
@@ -257,7 +257,7 @@ import Testing
         #expect(try await store.read(StorageAddress("a")).text == "found")
     }
 
-    @Test func `a refused call of a group whose writing has an unknown end has changed nothing for certain`() async throws {
+    @Test func `a conflict in a group whose write has an unknown outcome was certainly not applied`() async throws {
         let (files, lane) = (HookedFiles(), TestLane(isHeld: true))
         _ = try await scratch.store().apply(.put(.text("old"), at: StorageAddress("a")))
         let store = scratch.store(.live(files: files, lane: lane))
@@ -269,11 +269,11 @@ import Testing
         let (first, second) = try await (refused, written)
         #expect(files.operations.last == "synchronizeDirectory")
         #expect(second.error?.outcome == .unknown)
-        // Alone in a group of its own it is a plain conflict.
+        // If the refused call runs in a separate group, its result is a plain conflict.
         #expect(first.error.map { $0.outcome == .notApplied } ?? !first.isApplied)
     }
 
-    @Test func `a directory or a pipe in the file's place is not absent`() async throws {
+    @Test func `a directory or a pipe at the path of the file is not absent`() async throws {
         try FileManager.default.createDirectory(atPath: scratch.path(), withIntermediateDirectories: true)
         #expect(try await scratch.store().read(StorageAddress("a")).error != nil, "a directory was read")
         #expect(try await scratch.store().apply(.put(.text("x"), at: StorageAddress("a"))).isApplied == false)

@@ -36,7 +36,7 @@ extension SeededGenerator {
 
 @Suite(.inTurn) struct PropertyListFormatTests {
     @Test(arguments: 0..<300 as Range<UInt64>)
-    func `joined pieces say to Foundation exactly what they were made of`(seed: UInt64) throws {
+    func `Foundation reads the encoded entries with their exact values`(seed: UInt64) throws {
         var generator = SeededGenerator(seed)
         var document = PropertyListDocument()
         var expected: [String: NativeValue] = [:]
@@ -51,7 +51,7 @@ extension SeededGenerator {
     }
 
     @Test(arguments: 0..<100 as Range<UInt64>)
-    func `a document of ours is the same after it was written and read, and written the same again`(seed: UInt64) throws {
+    func `a document survives writing and reading, and is then encoded to the same bytes`(seed: UInt64) throws {
         var generator = SeededGenerator(seed &* 7_919)
         var document = PropertyListDocument()
         for number in 0..<Int.random(in: 1...12, using: &generator) {
@@ -79,7 +79,7 @@ extension SeededGenerator {
         #expect(read.differences(from: document).isEmpty)
     }
 
-    @Test func `every kind of value that Foundation wrote is told from every other`() throws {
+    @Test func `every type of value that Foundation wrote is read as that type`() throws {
         let entries = try PropertyListReader.read(try fixture("foundation.plist"))
         let expected: [String: NativeValue] = [
             "text": .string("Zürich <&> \"quoted\"\n2nd line"), "empty text": .string(""), "integer": .integer(42),
@@ -92,7 +92,7 @@ extension SeededGenerator {
         #expect(entries == expected)
     }
 
-    @Test func `a file of format 1 is read for ever`() async throws {
+    @Test func `a file of format 1 stays readable in all later versions`() async throws {
         let scratch = try Scratch()
         try scratch.write(try fixture("format-1.plist"), to: scratch.path())
         let store = scratch.store()
@@ -117,7 +117,7 @@ extension SeededGenerator {
         #expect(probes[7] == .value(StorageRecord(payload: .bytes([4, 5]), revision: revision(6))))
     }
 
-    @Test func `what another program wrote survives our writes, kind by kind`() async throws {
+    @Test func `values that another program wrote survive writes by this store`() async throws {
         let scratch = try Scratch()
         try scratch.write(try fixture("foundation.plist"), to: scratch.path())
         let before = try PropertyListReader.read(try fileBytes(scratch.path()))
@@ -129,7 +129,7 @@ extension SeededGenerator {
         #expect(NativeValue.dictionary(after).canonicalBytes == NativeValue.dictionary(before).canonicalBytes)
     }
 
-    @Test func `a binary property list is read, and written as XML while that loses nothing`() async throws {
+    @Test func `a binary property list is read, and is rewritten as XML if that loses nothing`() async throws {
         let scratch = try Scratch()
         try scratch.write(try Scratch.propertyList(["a": 1, "b": "x"], .binary), to: scratch.path())
         let store = scratch.store()
@@ -139,7 +139,7 @@ extension SeededGenerator {
         #expect(try await scratch.store().read(StorageAddress("b")).text == "x")
     }
 
-    @Test func `a binary property list stays binary while it holds what XML would change`() async throws {
+    @Test func `a binary property list stays binary while it has values that XML would change`() async throws {
         let scratch = try Scratch()
         let date = Date(timeIntervalSinceReferenceDate: 0.75)
         try scratch.write(try Scratch.propertyList(["date": date, "b": true, "u": UInt64.max], .binary), to: scratch.path())
@@ -158,8 +158,8 @@ extension SeededGenerator {
         #expect(try fileBytes(scratch.path()).starts(with: Array("<?xml".utf8)))
     }
 
-    @Test func `a text that begins with a byte order mark comes back whole, and so does what is known of it`() async throws {
-        // Foundation's reader of XML leaves out the mark at the beginning of a text.
+    @Test func `a byte order mark at the beginning of a text, a name or metadata is kept`() async throws {
+        // Foundation's XML reader drops a byte order mark at the beginning of a text.
         let scratch = try Scratch()
         let metadata = StorageMetadata(serializer: "\u{FEFF}", attributes: ["\u{FEFF}a": "\u{FEFF}"])
         _ = try await scratch.store().apply(.put(.text("\u{FEFF}text"), metadata, at: StorageAddress("marked")))
@@ -182,7 +182,7 @@ extension SeededGenerator {
         "<plist version=\"1.0\"><dict><key>e\u{301}</key><true/><key>\u{e9}</key><true/></dict></plist>",
         "<plist version=\"1.0\"><dict><key>LocalData.metadata</key><string>mine</string></dict></plist>",
     ])
-    func `what is no whole dictionary is damage`(_ text: String) throws {
+    func `a file that is not one complete dictionary is damaged`(_ text: String) throws {
         #expect {
             _ = try PropertyListDocument(try PropertyListReader.read(Array(text.utf8)))
         } throws: { error in
@@ -190,12 +190,12 @@ extension SeededGenerator {
         }
     }
 
-    @Test func `a comment that names an entry again is only a comment`() throws {
+    @Test func `an entry name inside an XML comment is ignored`() throws {
         let text = "<plist version=\"1.0\"><dict><!-- <key>a</key> --><key>a</key><string><![CDATA[<key>]]></string></dict></plist>"
         #expect(try PropertyListReader.read(Array(text.utf8)) == ["a": .string("<key>")])
     }
 
-    @Test func `a file cut off anywhere is never taken for one without the entry`() throws {
+    @Test func `a truncated file is never read as a list with missing entries`() throws {
         let scratch = try Scratch()
         _ = scratch
         for whole in [
@@ -207,13 +207,13 @@ extension SeededGenerator {
                     let cut = try PropertyListReader.read(Array(whole[..<length]))
                     #expect(cut == entries, "cut at \(length) of \(whole.count)")
                 } catch {
-                    // Refused, as it should be.
+                    // The truncated file was refused, as required.
                 }
             }
         }
     }
 
-    @Test func `a later format is left alone and named`() async throws {
+    @Test func `a file of a later format is reported as unsupported and left unchanged`() async throws {
         let scratch = try Scratch()
         try scratch.writeForeign(["a": 1, "LocalData.metadata": ["format": 2]])
         let before = try fileBytes(scratch.path())
@@ -226,7 +226,7 @@ extension SeededGenerator {
         #expect(try fileBytes(scratch.path()) == before)
     }
 
-    @Test func `metadata that cannot be understood makes a value foreign, and an entry without a value corrupt`() async throws {
+    @Test func `unreadable metadata makes a value foreign, and an entry without a value corrupt`() async throws {
         let scratch = try Scratch()
         let entries: [String: Any] = ["a": ["form": "native"], "b": "nonsense", "c": ["tombstone": true, "revision": "00ff"]]
         try scratch.writeForeign(["a": 1, "LocalData.metadata": ["format": 1, "entries": entries, "later": "kept"] as [String: Any]])

@@ -6,12 +6,14 @@ import Testing
 
 @testable import DefaultsBackend
 
-/// Laws of the property list: whatever was changed by whom, the joined pieces are the file that writing it at once gives, and everybody reads in it what is there.
+/// Property-based tests of the property list format, for any sequence of changes by this store and other programs.
+/// The document keeps encoded pieces between rewrites. Joining them must give the file that a full encoding gives.
+/// This store and Foundation must read the same values from it.
 @Suite(.inTurn, .tags(.campaign)) struct PropertyListLawTests {
     // MARK: The changes
 
     private static let names = ["a", "b <&>", "é", "😀", "z"]
-    /// Names that other programs may use, and XML cannot hold.
+    /// Names that other programs may use, and that XML cannot represent.
     private static let oddNames = ["\u{FEFF}a", "n\u{0}l"]
 
     private static func addresses(_ names: [String]) -> Arbitrary<StorageAddress> {
@@ -21,7 +23,8 @@ import Testing
             ])
     }
 
-    /// What another program may write so that Foundation's own writer keeps it: without what a property list does not have.
+    /// Values that another program may write and that Foundation's writer preserves.
+    /// They use only the types that property lists have.
     private static func foreign(_ text: Arbitrary<String>) -> Arbitrary<NativeValue> {
         let number = Arbitrary<Int32>.number.map { NativeValue.real(Double($0) / 8) }
         let date = Arbitrary<Int64>.number(in: -60_000_000_000...200_000_000_000).map { NativeValue.date(Double($0)) }
@@ -46,12 +49,12 @@ import Testing
         ]).list(1...12)
     }
 
-    /// A document and what is expected of it.
+    /// A document together with the model that predicts its content.
     private struct Bench {
         var document = PropertyListDocument()
         var model = PropertyListModel()
         var revisions: UInt64 = 0
-        /// How the other program writes: it chooses by itself.
+        /// The format in which the other program rewrites the file, independent of the format that this store chose.
         let format: PropertyListSerialization.PropertyListFormat
 
         mutating func revision() -> StorageRevision {
@@ -84,7 +87,7 @@ import Testing
             }
         }
 
-        /// Everything that has to be true of a document and of the file it becomes.
+        /// Checks all properties of the document and of its encoded file.
         func check() throws {
             let bytes = try document.encoded(capacity: 0)
             let read = try PropertyListDocument(try PropertyListReader.read(bytes))
@@ -95,7 +98,8 @@ import Testing
             }
             try hold(read.differences(from: document).isEmpty, "the document that was read differs")
 
-            // Pieces that were kept from earlier rewrites against the same document made at once.
+            // The document joins pieces from earlier rewrites.
+            // Compare it with an equal document that is encoded from scratch.
             var whole = PropertyListDocument()
             for slot in document.slots.reversed() {
                 whole.replace(PropertyListSlot(address: slot.address, value: slot.value, metadata: slot.metadata))
@@ -105,7 +109,7 @@ import Testing
                 try hold(try read.encoded(capacity: 0) == bytes, "what was read is not written as it was")
             }
 
-            // Foundation reads the same.
+            // Foundation must read the same names and values.
             var entries = try FoundationList.read(bytes)
             entries[PropertyListDocument.reservedName] = nil
             let values = model.slots.filter { $0.key.namespace == .values }.compactMapValues(\.value)
@@ -129,7 +133,7 @@ import Testing
 
     // MARK: The laws
 
-    @Test func `after any changes the joined file is the one written at once, and is read back by us and by Foundation`() async {
+    @Test func `the joined file equals a full encoding, and both this store and Foundation read it back`() async {
         let payloads = Arbitrary<StoragePayload>.any(of: [
             Arbitrary<[UInt8]>.bytes().map(StoragePayload.bytes), Arbitrary<NativeValue>.native().map(StoragePayload.native),
         ])
@@ -138,8 +142,8 @@ import Testing
         }
     }
 
-    @Test func `whatever XML can hold is written so that everybody reads it`() async {
-        // Without what makes a list binary: everything here goes through the writer of XML.
+    @Test func `every value that XML can hold is written so that this store and Foundation read it`() async {
+        // No value here forces the binary format, so every case uses the XML writer.
         let texts = Arbitrary<String>.text(.markup, 0...6)
         let values = Arbitrary<NativeValue>.native(.any(of: [texts.map(NativeValue.string), .scalar]), names: texts, levels: 2)
         let metadata = zip(texts.optional, zip(texts, texts).list(0...2)).map {
@@ -151,8 +155,9 @@ import Testing
         }
     }
 
-    @Test func `where another program rewrites the file as XML, its values are foreign, ours are ours, and removals stay`() async {
-        // What Foundation's writer of XML keeps: the law is about whose a value is, and not about that writer.
+    @Test func `after an XML rewrite by another program its values are foreign, and other values and removals stay`() async {
+        // Use only values that Foundation's XML writer preserves.
+        // This test checks which values count as foreign, not that writer.
         let plain = Self.foreign(.text(.letter))
         let payloads = Arbitrary<StoragePayload>.any(of: [
             Arbitrary<[UInt8]>.bytes().map(StoragePayload.bytes), plain.map(StoragePayload.native),
@@ -173,7 +178,7 @@ import Testing
         }
     }
 
-    @Test func `on a disk, too: what a store wrote another one and Foundation read, and foreign entries stay exactly`() async {
+    @Test func `a second store and Foundation read what a store wrote to disk, and foreign entries stay unchanged`() async {
         let plain = Self.foreign(.text(.letter))
         let payloads = Arbitrary<StoragePayload>.any(of: [
             Arbitrary<[UInt8]>.bytes().map(StoragePayload.bytes),
@@ -202,7 +207,8 @@ import Testing
                     ours[address] = nil
                     if address.namespace == .values { foreign[address.name] = nil }
                 case .foreign(let name, let value):
-                    // Another program's own entries have names of their own here: what happens to ours, the laws above tell.
+                    // The other program uses separate names here.
+                    // The tests above cover foreign writes over entries of this store.
                     var entries = (try? scratch.foundationEntries()) ?? [:]
                     entries["theirs " + name] = value.map(FoundationList.object)
                     foreign["theirs " + name] = value

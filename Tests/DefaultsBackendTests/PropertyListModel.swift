@@ -4,17 +4,17 @@ import TestSupport
 
 @testable import DefaultsBackend
 
-/// A change of a property list: ours, or another program's.
+/// A change of a property list, by this store or by another program.
 enum ListChange: Sendable {
     case put(StorageAddress, StoragePayload, StorageMetadata)
     case tombstone(StorageAddress, StorageMetadata)
     case delete(StorageAddress)
-    /// Another program writes a value, or removes one, through Foundation.
+    /// Another program writes a value through Foundation, or removes it if the value is `nil`.
     case foreign(String, NativeValue?)
-    /// The file is written and read.
+    /// The document is encoded to a file, and the file is read back.
     case rewrite
 
-    /// The whole change: payloads hide themselves from descriptions.
+    /// A description of the whole change. Payloads redact themselves in their standard descriptions.
     var spelledOut: String {
         switch self {
         case .put(let address, let payload, let metadata): "put \(address): \(payload.canonicalBytes), \(metadata)"
@@ -26,9 +26,10 @@ enum ListChange: Sendable {
     }
 }
 
-/// What a property list has to say after some changes: the description of its format, without any of its code.
+/// Predicts the content of a property list after some changes.
+/// It implements the description of the format without using the code under test.
 struct PropertyListModel {
-    /// What is known of a name beside the value in the file.
+    /// The metadata that the list keeps for a name, next to the value in the file.
     enum Known {
         case value(NativeValue, StorageRecord)
         case tombstone(StorageTombstone)
@@ -41,7 +42,7 @@ struct PropertyListModel {
 
     private(set) var slots: [StorageAddress: Slot] = [:]
 
-    /// Ours: `value` is what stands in the file for it.
+    /// Models a write by this store. `value` is the entry that the file then contains for the record.
     mutating func put(_ record: StorageRecord, as value: NativeValue, at address: StorageAddress) {
         slots[address] = Slot(value: value, known: .value(value, record))
     }
@@ -51,15 +52,15 @@ struct PropertyListModel {
     }
     mutating func remove(_ address: StorageAddress) { slots[address] = nil }
 
-    /// Another program's: it knows nothing of what is known.
+    /// Models a write by another program, which does not update the metadata.
     mutating func foreign(_ value: NativeValue?, at address: StorageAddress) {
         slots[address, default: Slot()].value = value
-        // What is known of a value that is gone is forgotten.
+        // The metadata of a removed value is dropped. A tombstone is kept.
         if value == nil, case .tombstone? = slots[address]?.known { return }
         if value == nil { slots[address] = nil }
     }
 
-    /// What a look has to find, in words that tell every difference.
+    /// Returns the expected result of a read, as a text that shows every difference.
     func probe(_ address: StorageAddress) -> String {
         guard let slot = slots[address] else { return "absent" }
         switch (slot.value, slot.known) {
@@ -81,7 +82,7 @@ struct PropertyListModel {
     }
 }
 
-/// Foundation's own view of a property list.
+/// Reads and writes property lists with Foundation, as other programs do.
 enum FoundationList {
     static func read(_ bytes: [UInt8]) throws -> [String: Any] {
         guard let entries = try PropertyListSerialization.propertyList(from: Data(bytes), format: nil) as? [String: Any] else {
@@ -108,7 +109,7 @@ enum FoundationList {
         }
     }
 
-    /// A value as Foundation gave it.
+    /// Converts a value that Foundation decoded.
     static func native(_ object: Any) throws -> NativeValue {
         switch object {
         case let text as String: return .string(text)

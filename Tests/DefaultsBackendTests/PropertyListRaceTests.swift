@@ -6,15 +6,15 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Programs that take no lock and write while this one is writing.
+/// Tests of programs that write without a lock while this store is writing.
 @Suite(.inTurn) struct PropertyListRaceTests {
-    @Test(arguments: ["create", "synchronizeFile"]) func `what another program writes until the rename is kept`(moment: String) async throws
+    @Test(arguments: ["create", "synchronizeFile"]) func `a write by another program before the rename is kept`(moment: String) async throws
     {
         let scratch = try Scratch()
         let path = scratch.path()
         let isArmed = Mutex(false)
         let files = HookedFiles { operation, target in
-            // Once, while the new content is on its way to the disk, another program rewrites the file.
+            // The other program rewrites the file once, while this store writes its new content to disk.
             guard operation == moment, isArmed.withLock({ $0 }) else { return }
             isArmed.withLock { $0 = false }
             let entries = ["theirs": "written meanwhile"]

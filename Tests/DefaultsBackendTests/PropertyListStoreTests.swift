@@ -14,7 +14,7 @@ import Testing
         store = scratch.store()
     }
 
-    @Test func `a closed store has no file open, and observers hear of what is changed then`() async throws {
+    @Test func `a closed store has no open file, and its observers are notified of later changes`() async throws {
         let store = scratch.store()
         _ = try await store.apply([.put(.text("1"), at: StorageAddress("a"))])
         _ = try await store.apply([.put(.text("2"), at: StorageAddress("a"))])
@@ -28,11 +28,11 @@ import Testing
         #expect(await changes.next() == [StorageAddress("b")])
     }
 
-    @Test func `constructing a store touches nothing`() throws {
+    @Test func `constructing a store creates no file`() throws {
         #expect(try scratch.names(in: scratch.root).isEmpty)
     }
 
-    @Test func `a store without a file is ready, empty, and stays without one until something is written`() async throws {
+    @Test func `a store without a file is ready and empty, and creates the file with the first write`() async throws {
         #expect(await store.status() == .ready)
         #expect(try await store.read(StorageAddress("a")) == .absent)
         #expect(try await store.read(StorageAddress("a"), .fresh) == .absent)
@@ -41,7 +41,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: scratch.path()))
     }
 
-    @Test func `what was written is read back with its metadata, by this store and by another`() async throws {
+    @Test func `a value is read back with its metadata by this store and by another`() async throws {
         let metadata = StorageMetadata(
             serializer: "json", typeTag: "Token", schemaVersion: 3, origin: [0, 1, 0xFF], sealing: "none", createdAt: 1_700_000_000.125,
             modifiedAt: 1_700_000_001.5, expiresAt: -0.0, attributes: ["owner": "me <&>", "": "empty"])
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `text is readable by other programs, and the file belongs to its owner alone`() async throws {
+    @Test func `a text is readable by other programs, and only the owner can access the file`() async throws {
         _ = try await store.apply(.put(.text("dark"), StorageMetadata(serializer: "json"), at: StorageAddress("theme")))
         let entries = try scratch.foundationEntries()
         #expect(entries["theme"] as? String == "dark")
@@ -75,7 +75,7 @@ import Testing
         .real(.nan), .real(-.infinity), .real(-0.0), .real(.leastNonzeroMagnitude), .unsigned(.max), .unsigned(3), .integer(.min),
         .array([.date(1.5), .string("x")]), .dictionary(["a\u{2}": .boolean(true)]), .array([]), .dictionary([:]),
     ])
-    func `a native value that XML cannot hold comes back exactly all the same`(_ value: NativeValue) async throws {
+    func `a native value that XML cannot represent is read back exactly`(_ value: NativeValue) async throws {
         let address = StorageAddress("slot")
         _ = try await store.apply(.put(.native(value), at: address))
         let probe = try await scratch.store().read(address)
@@ -83,20 +83,20 @@ import Testing
         #expect(probe.record?.isForeign == false)
     }
 
-    @Test func `a date with a fraction is shown to others in whole seconds`() async throws {
+    @Test func `other programs see a date with a fraction in whole seconds`() async throws {
         _ = try await store.apply(.put(.native(.date(725_760_000.75)), at: StorageAddress("date")))
         #expect(try scratch.foundationEntries()["date"] as? Date == Date(timeIntervalSinceReferenceDate: 725_760_000))
         #expect(try await store.read(StorageAddress("date"), .fresh).native == .date(725_760_000.75))
     }
 
-    @Test func `metadata that XML cannot hold comes back exactly all the same`() async throws {
+    @Test func `metadata that XML cannot represent is read back exactly`() async throws {
         let metadata = StorageMetadata(serializer: "a\u{0}b", modifiedAt: -.infinity, attributes: ["k\u{1}": "v\r"])
         let revision = try await store.apply(.put(.bytes([1]), metadata, at: StorageAddress("a"))).revision
         let expected = StorageRecord(payload: .bytes([1]), metadata: metadata, revision: try #require(revision))
         #expect(try await scratch.store().read(StorageAddress("a")).record == expected)
     }
 
-    @Test func `preconditions decide, and a revision is never used twice`() async throws {
+    @Test func `a change applies only if its precondition holds, and a revision is never reused`() async throws {
         let address = StorageAddress("slot")
         let first = try #require(try await store.apply(.put(.text("1"), at: address, if: .absent)).revision)
         let seen = try await #require(
@@ -111,7 +111,7 @@ import Testing
         #expect(third != first && third != second)
     }
 
-    @Test func `a batch happens as a whole or not at all`() async throws {
+    @Test func `a batch is applied as a whole or not at all`() async throws {
         _ = try await store.apply(.put(.text("old"), at: StorageAddress("b")))
         let before = try fileBytes(scratch.path())
         let results = try await store.apply([
@@ -128,7 +128,7 @@ import Testing
         #expect(try await store.addresses(in: .values) == [StorageAddress("a")])
     }
 
-    @Test func `a tombstone keeps what it knows, until the slot is written`() async throws {
+    @Test func `a tombstone keeps its metadata until the slot is written`() async throws {
         let address = StorageAddress("slot")
         let metadata = StorageMetadata(origin: [1, 2])
         _ = try await store.apply(.put(.text("x"), at: address))
@@ -142,7 +142,7 @@ import Testing
         #expect(try await store.read(address) == .absent)
     }
 
-    @Test func `a value written by another program over a tombstone is foreign, and the tombstone comes back when it goes`() async throws {
+    @Test func `a foreign value over a tombstone is read, and the tombstone reappears when that value is removed`() async throws {
         let address = StorageAddress("slot")
         _ = try await store.apply(.tombstone(StorageMetadata(origin: [9]), at: address))
         let tombstone = try await store.read(address)
@@ -158,7 +158,7 @@ import Testing
         #expect(try await store.read(address) == tombstone)
     }
 
-    @Test func `metadata stops counting when another program changes the value, and counts again when it is changed back`() async throws {
+    @Test func `metadata is ignored after another program changes the value, and applies again if the value is restored`() async throws {
         let address = StorageAddress("slot")
         _ = try await store.apply(.put(.text("mine"), StorageMetadata(serializer: "json"), at: address))
         let mine = try await store.read(address)
@@ -180,7 +180,7 @@ import Testing
         #expect((reserved?["entries"] as? [String: Any])?.keys.sorted() == ["other"])
     }
 
-    @Test func `a foreign value is replaced only under the revision of what was seen`() async throws {
+    @Test func `a foreign value is removed only with the revision that was read`() async throws {
         try scratch.writeForeign(["a": 1])
         let seen = try await store.read(StorageAddress("a"))
         #expect(seen.native == .integer(1))
@@ -191,7 +191,7 @@ import Testing
         #expect(try await store.apply(.delete(StorageAddress("a"), if: .revision(now))).isApplied)
     }
 
-    @Test func `namespaces never meet the names of values`() async throws {
+    @Test func `addresses in other namespaces never collide with the names of values`() async throws {
         let ledger = StorageNamespace("ledger <1>")
         let (value, entry) = (StorageAddress("a"), StorageAddress("a", in: ledger))
         _ = try await store.apply([.put(.text("value"), at: value), .put(.bytes([7]), StorageMetadata(typeTag: "t"), at: entry)])
@@ -209,7 +209,7 @@ import Testing
     }
 
     @Test(arguments: ["", "a\nb", "a\0b", "LocalData.metadata", "e\u{301}", String(repeating: "x", count: 10_000)])
-    func `a name that cannot be used is refused by type, and never called absent`(_ name: String) async throws {
+    func `an invalid name fails with an invalid-name error and is never absent`(_ name: String) async throws {
         let address = StorageAddress(name)
         let results = try await store.apply([.put(.text("fine"), at: StorageAddress("fine")), .put(.text("x"), at: address)])
         #expect(results[0] == .notAttempted)
@@ -220,7 +220,7 @@ import Testing
     }
 
     @Test(arguments: ["../../etc/passwd", "a/b", "é", "😀", "a<b>&\"'c", " ", "key with spaces", "\u{2028}", "<key>", "]]>", "file:x"])
-    func `a strange but usable name works`(_ name: String) async throws {
+    func `an unusual but valid name works`(_ name: String) async throws {
         let address = StorageAddress(name)
         #expect(try await store.apply(.put(.text("x"), at: address)).isApplied)
         #expect(try await scratch.store().read(address).text == "x")
@@ -228,7 +228,7 @@ import Testing
         #expect(try scratch.foundationEntries()[name] as? String == "x")
     }
 
-    @Test func `a name that another program spelt differently can be read and cleared, not written`() async throws {
+    @Test func `a foreign name that is not normalized can be read and deleted, but not written`() async throws {
         try scratch.writeForeign(["e\u{301}": "decomposed"])
         let address = StorageAddress("e\u{301}")
         #expect(try await store.read(address).text == "decomposed")
@@ -267,7 +267,7 @@ import Testing
         #expect(error?.code == .invalidName)
     }
 
-    @Test func `an ordinary suite name is found where Foundation keeps it`() throws {
+    @Test func `a suite has the path that Foundation uses`() throws {
         #expect(try PropertyListStore.path(ofSuite: "com.example.app", in: "/c") == "/c/com.example.app.plist")
     }
 
@@ -295,7 +295,7 @@ import Testing
         #expect(files.operations.suffix(2) == ["synchronizeFile", "synchronizeDirectory"])
     }
 
-    @Test func `a removal that found nothing to remove is durable when it is acknowledged`() async throws {
+    @Test func `a removal of an absent value is durable when it is acknowledged`() async throws {
         try scratch.writeForeign(["a": 1])
         let files = HookedFiles()
         let store = scratch.store(.live(files: files))

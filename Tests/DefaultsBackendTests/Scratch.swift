@@ -4,7 +4,7 @@ import DefaultsBackend
 import Foundation
 import TestSupport
 
-/// The files of property lists in a directory of a test's own.
+/// The files of property list stores, in a temporary directory for one test.
 struct Scratch {
     private let directory: TemporaryDirectory
 
@@ -12,12 +12,13 @@ struct Scratch {
 
     var root: String { directory.path }
 
-    /// The property list that ``store(_:suite:deadline:)`` keeps.
+    /// Returns the path of the property list of ``store(_:suite:deadline:)``.
     func path(_ suite: String = "suite") -> String { "\(root)/config/\(suite).plist" }
     var quarantine: String { root + "/quarantine" }
     func lockPath(_ suite: String = "suite", in folder: String = "state") -> String { "\(root)/\(folder)/\(suite).lock" }
 
-    /// - Parameter locks: The folder of locks, where not the one of the other stores.
+    /// Makes a store on the property list of a suite.
+    /// - Parameter locks: The folder of lock files. Stores with different folders do not share a lock.
     func store(
         _ runtime: Runtime = .live, suite: String = "suite", locks: String = "state", deadline: Duration = .seconds(30)
     ) -> PropertyListStore {
@@ -41,7 +42,7 @@ struct Scratch {
         [UInt8](try PropertyListSerialization.data(fromPropertyList: entries, format: format, options: 0))
     }
 
-    /// What Foundation's parser finds in the file.
+    /// Reads the entries of the file with Foundation's parser.
     func foundationEntries(_ suite: String = "suite") throws -> [String: Any] {
         let root = try PropertyListSerialization.propertyList(from: Data(contentsOf: URL(fileURLWithPath: path(suite))), format: nil)
         return root as? [String: Any] ?? [:]
@@ -50,7 +51,7 @@ struct Scratch {
     func names(in directory: String) throws -> [String] { try PosixFileSystem().list(directory) ?? [] }
 }
 
-/// A file of this suite's `Fixtures`.
+/// Reads a file from the `Fixtures` folder of this test target.
 func fixture(_ name: String) throws -> [UInt8] {
     guard let url = Bundle.module.url(forResource: "Fixtures", withExtension: nil) else { throw CocoaError(.fileNoSuchFile) }
     return [UInt8](try Data(contentsOf: url.appendingPathComponent(name)))
@@ -61,7 +62,7 @@ extension StoragePayload {
 }
 
 extension StorageProbe {
-    /// The native text that the slot holds.
+    /// The text in the slot, if the slot has a native text.
     var text: String? {
         if case .native(.string(let text))? = record?.payload { text } else { nil }
     }

@@ -23,20 +23,21 @@ import Testing
 
     private func put(_ text: String, at address: StorageAddress) -> StorageMutation { .put(.bytes(Array(text.utf8)), at: address) }
 
-    /// Which of the two slots hold a value, seen past the faulty backend.
+    /// The addresses that have a value, read from the inner backend without the faults.
     private var present: Set<StorageAddress> {
         get async throws { Set(try await inner.addresses(in: .values)) }
     }
 
     @Test(arguments: BackendLaw.all.filter { $0.applies(to: bench) })
-    func `without faults it keeps every law that the backend inside keeps`(_ law: BackendLaw) async throws {
+    func `without faults the backend keeps every law of its inner backend`(_ law: BackendLaw) async throws {
         try await law.verify(on: Self.bench)
     }
 
     private static let bench: LawBench = {
         let claims = BackendCapabilities(
             durability: .durable, atomicBatch: true, crossProcess: true, storesNativeValues: true, sharedWithOthers: true)
-        // The mediums of the laws' stores, found again by the identity that the faulty backend forwards.
+        // The medium of each store that the laws make, by the identity of the store.
+        // The faulty backend forwards the identity of its inner store.
         let media = Shared<[BackendIdentity: MemoryMedium]>([:])
         @Sendable func medium(_ store: any StorageBackend) throws -> MemoryMedium {
             let found = media.value.withLock { $0[store.identity] }
@@ -57,7 +58,7 @@ import Testing
     }()
 
     @Test(arguments: 1...4)
-    func `the operation that is named fails, and nothing of it reaches the store`(_ number: Int) async throws {
+    func `the numbered operation fails and does not reach the store`(_ number: Int) async throws {
         let full = BackendError(.noSpace, "Full.")
         faulty.inject(.fail(full), at: number)
         for current in 1...4 {
@@ -71,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `operations are counted by their kind where one is named`() async throws {
+    @Test func `operations are counted per kind if a fault names a kind`() async throws {
         let error = BackendError(.failed, "Broken.")
         faulty.inject(.fail(error), at: 2, of: .read)
         _ = try await faulty.apply(put("x", at: first))
@@ -97,7 +98,7 @@ import Testing
         #expect(try await faulty.read(first) == .absent)
     }
 
-    @Test func `a locked store answers for every slot, changes nothing, and opens only when asked`() async throws {
+    @Test func `a locked store reports every slot as locked, changes nothing, and opens only by unlock`() async throws {
         _ = try await faulty.apply(put("x", at: first))
         faulty.lock()
         #expect(try await faulty.read([first, second], .fresh) == [.locked, .locked])
@@ -116,7 +117,7 @@ import Testing
         #expect(try await faulty.read(first).record?.payload == .bytes(Array("x".utf8)))
     }
 
-    @Test func `a single operation meets a locked or unreachable store`() async throws {
+    @Test func `a single operation can find the store locked or unavailable`() async throws {
         faulty.inject(.locked)
         #expect(try await faulty.apply(put("x", at: first)) == .locked)
         faulty.inject(.unavailable)
@@ -125,7 +126,7 @@ import Testing
         #expect(try await present.isEmpty)
     }
 
-    @Test func `an operation at a gate waits until the gate is opened, and others pass it`() async throws {
+    @Test func `an operation at a gate waits until the gate opens, and others continue`() async throws {
         let gate = FaultGate()
         faulty.inject(.hold(gate), of: .apply)
         let (faulty, mutation) = (faulty, put("x", at: first))
@@ -157,7 +158,7 @@ import Testing
         #expect(try await present.isEmpty)
     }
 
-    @Test func `a delayed operation is carried out when its time has come`() async throws {
+    @Test func `a delayed operation is performed at its time`() async throws {
         faulty.inject(.delay(.seconds(5)))
         let (faulty, mutation) = (faulty, put("x", at: first))
         let delayed = Task { @concurrent in try await faulty.apply(mutation) }
@@ -170,7 +171,7 @@ import Testing
         #expect(clock.pending == 0)
     }
 
-    @Test func `a lost answer leaves the change made and its outcome unknown`() async throws {
+    @Test func `a lost answer leaves the change applied and its outcome unknown`() async throws {
         faulty.inject(.loseAnswer)
         let error = try await #require(throws: BackendError.self) { try await faulty.apply([put("x", at: first), put("x", at: second)]) }
         #expect(error.outcome == .unknown)
@@ -178,14 +179,14 @@ import Testing
     }
 
     @Test(arguments: 0...2)
-    func `a torn change is made in part, its outcome unknown`(_ count: Int) async throws {
+    func `a torn change is applied in part, and its outcome is unknown`(_ count: Int) async throws {
         faulty.inject(.tear(after: count), of: .apply)
         let error = try await #require(throws: BackendError.self) { try await faulty.apply([put("x", at: first), put("x", at: second)]) }
         #expect(error.outcome == .unknown)
         #expect(try await present == Set([first, second].prefix(count)))
     }
 
-    @Test func `after a stop nothing reaches the store, and another backend goes on with it`() async throws {
+    @Test func `after a stop no operation reaches the store, and another backend can use it`() async throws {
         _ = try await faulty.apply(put("x", at: first))
         faulty.inject(.stop, of: .apply)
         for mutation in [put("x", at: second), .delete(first)] {
@@ -202,7 +203,7 @@ import Testing
         #expect(try await present == [first])
     }
 
-    @Test func `an operation may be the last that reaches the store`() async throws {
+    @Test func `an operation can be the last that reaches the store`() async throws {
         faulty.inject(.stopAfterwards)
         let error = try await #require(throws: BackendError.self) { try await faulty.apply(put("x", at: first)) }
         #expect(error.outcome == .unknown)
@@ -210,7 +211,7 @@ import Testing
         #expect(try await present == [first])
     }
 
-    @Test func `an operation that waits when the process stops fails at once, and never reaches the store`() async throws {
+    @Test func `an operation that waits at a stop fails at once and never reaches the store`() async throws {
         let gate = FaultGate()
         faulty.inject(.hold(gate))
         faulty.inject(.stop, at: 2)
@@ -218,13 +219,13 @@ import Testing
         let held = Task { @concurrent in try await faulty.apply(mutation) }
         await gate.untilArrivals()
         await #expect(throws: BackendError.self) { try await faulty.read(second) }
-        // The gate stays closed.
+        // The gate stays closed, so only the stop can end the held operation.
         let error = await #expect(throws: BackendError.self) { try await held.value }
         #expect(error?.code == .unavailable && error?.outcome == .unknown)
         #expect(try await present.isEmpty)
     }
 
-    @Test func `the log names operations, slots and faults, and no value`() async throws {
+    @Test func `the log has operations, slots and faults, but no values`() async throws {
         faulty.inject(.loseAnswer, at: 2)
         _ = try await faulty.apply([
             put("secret", at: first), .delete(second), .tombstone(at: StorageAddress("third", in: StorageNamespace("other"))),
@@ -240,7 +241,7 @@ import Testing
         #expect(!"\(faulty.log)".contains("secret"))
     }
 
-    @Test func `changes of others are forwarded, and end at once where the backend inside notices none`() async {
+    @Test func `foreign changes are forwarded, and end at once if the inner backend reports none`() async {
         var changes = faulty.foreignChanges().makeAsyncIterator()
         medium.writeForeign(.bytes([1]), at: first)
         #expect(await changes.next() == [first])
@@ -251,7 +252,7 @@ import Testing
     }
 }
 
-/// A store that notices nothing.
+/// A store that reports no foreign changes.
 private struct BlindStore: StorageBackend {
     let identity = BackendIdentity(kind: "blind", store: "test")
     let capabilities = BackendCapabilities()

@@ -4,7 +4,7 @@
     import TestSupport
     import Testing
 
-    /// Daemons and buses that are killed or stopped.
+    /// Tests of daemons and buses that are killed or stopped.
     extension KeyringBrokenTests {
         // MARK: Killed
 
@@ -28,7 +28,7 @@
             #expect(try await probe.ask("get a").outcome == "absent", "deleting reached the disk before the reply")
         }
 
-        @Test func `a daemon that the bus brought back is locked, and nothing in it is called absent`() async throws {
+        @Test func `a daemon that the bus activated again is locked, and reports no value as absent`() async throws {
             let fixture = try await ProbeFixture(isActivated: true)
             let probe = try fixture.probe()
             #expect(try await probe.ask("put a one").outcome == "applied durable")
@@ -42,16 +42,17 @@
         }
 
         @Test(arguments: ["put a new", "put b new", "delete a"])
-        func `a change whose daemon was killed before it was read says that it does not know, and nothing is lost`(
+        func `a change whose daemon was killed before it read the request has an unknown outcome and loses nothing`(
             command: String
         ) async throws {
             let fixture = try await ProbeFixture()
             let probe = try fixture.probe()
             #expect(try await probe.ask("put a old").outcome == "applied durable")
             var outcome = ""
-            // A daemon that is killed before the request is with the bus never gets it, and the answer says so; that is rare.
+            // A daemon that is killed before the request reaches the bus never receives it.
+            // The outcome is then `notApplied`. That is rare, so the loop repeats until the outcome is unknown.
             for _ in 0..<10 where outcome != "failed unavailable unknown" {
-                // Stopped first, so that the request is on its way when the daemon dies.
+                // The daemon is stopped first, so that the request is already sent when the daemon dies.
                 #expect(try await probe.ask("arm \(fixture.keyring.daemonProcessID) \(SIGSTOP)").outcome == "armed")
                 async let answer = probe.ask(command)
                 try await offPool { try waitUntilStopped(fixture.keyring.daemonProcessID) }
@@ -65,7 +66,7 @@
             #expect(outcome == "failed unavailable unknown")
         }
 
-        @Test func `a daemon killed at any moment has every change that was acknowledged, and at most one more`() async throws {
+        @Test func `a daemon killed at any moment keeps every acknowledged change and at most one more`() async throws {
             let fixture = try await ProbeFixture()
             let probe = try fixture.probe()
             var expected = 0
@@ -77,7 +78,7 @@
                     keyring.killDaemon()
                     try keyring.startDaemon(password: PrivateKeyring.password)
                 }
-                // The store may have gone on with the new daemon after a failed read; then it is killed again.
+                // The store may have continued with the new daemon after a failed read. This kill ends that run too.
                 fixture.keyring.killDaemon()
                 let text = try await answer
                 try await offPool { try fixture.keyring.startDaemon(password: PrivateKeyring.password) }
@@ -89,7 +90,7 @@
             #expect(expected > 0)
         }
 
-        @Test func `a store works again in the same process when the bus died and came back`() async throws {
+        @Test func `a store works again in the same process after the bus died and restarted`() async throws {
             let fixture = try await ProbeFixture()
             let probe = try fixture.probe()
             #expect(try await probe.ask("put a one").outcome == "applied durable")
@@ -106,7 +107,7 @@
 
         // MARK: Stopped
 
-        @Test func `a stopped daemon is left at the deadline, and answers again when it goes on`() async throws {
+        @Test func `a call to a stopped daemon ends at its deadline, and the daemon answers again after it continues`() async throws {
             let fixture = try await ProbeFixture()
             let probe = try fixture.probe()
             #expect(try await probe.ask("put a one").outcome == "applied durable")
@@ -123,7 +124,7 @@
             #expect(try await probe.ask("put a two").outcome == "applied durable")
         }
 
-        @Test func `a change that was on its way when the daemon stopped is left at the deadline as unknown, and may still take effect`()
+        @Test func `a change that was sent before the daemon stopped times out as unknown and may still take effect`()
             async throws
         {
             let fixture = try await ProbeFixture()
@@ -134,7 +135,7 @@
             let answer = try await probe.ask("put a two")
             #expect(answer.outcome == "threw timedOut unknown")
             #expect((answer.number("ms") ?? .max) < 5_000, "\(answer)")
-            // Others leave on time too, and do not get in between.
+            // Calls of another process also end at their deadline, and cannot change the slot between the two steps.
             let other = try fixture.probe()
             #expect(try await other.ask("deadline 500").outcome == "set")
             #expect(try await other.ask("put a three").outcome.hasPrefix("threw timedOut"))
@@ -143,7 +144,7 @@
             #expect(try await probe.ask("get a").outcome == "value two")
         }
 
-        @Test func `a stopped bus is left at the deadline, delays no other task, and carries the store again when it goes on`() async throws
+        @Test func `a call on a stopped bus ends at its deadline, delays no other task, and succeeds after the bus continues`() async throws
         {
             let fixture = try await ProbeFixture()
             let probe = try fixture.probe()
@@ -154,7 +155,7 @@
             #expect(answer.contains("timedOut,timedOut"), "\(answer)")
             #expect((answer.number("ms") ?? .max) < 5_000, "\(answer)")
             #expect((answer.number("pings") ?? 0) > 50, "\(answer)")
-            // On a machine that is busy otherwise, tasks wait without any keyring too.
+            // On a busy machine, tasks wait even without a keyring. The idle latency is therefore the reference.
             #expect((answer.number("p99") ?? .max) < max(1_000, 2 * (answer.number("idle-p99") ?? 0)), "microseconds: \(answer)")
             print("While two keyring calls hang on a stopped bus: \(answer)")
             fixture.keyring.continueBus()
@@ -162,7 +163,7 @@
             #expect(try await probe.ask("get a").outcome == "value one")
         }
 
-        @Test func `connecting to a stopped bus is left at the deadline`() async throws {
+        @Test func `connecting to a stopped bus ends at the deadline`() async throws {
             let fixture = try await ProbeFixture()
             fixture.keyring.stopBus()
             let probe = try fixture.probe()
@@ -177,7 +178,7 @@
             #expect(try await probe.ask("put a one").outcome == "applied durable")
         }
 
-        @Test func `a lock that a stopped process holds delays changes until their deadline, and looks not at all`() async throws {
+        @Test func `a lock that a stopped process holds delays changes until their deadline, but not reads`() async throws {
             let fixture = try await ProbeFixture()
             let (first, second) = (try fixture.probe(), try fixture.probe())
             #expect(try await first.ask("put a one").outcome == "applied durable")

@@ -23,7 +23,7 @@
             #expect(try await probe.ask("get b").outcome == "absent")
         }
 
-        @Test func `a daemon that was just started and never unlocked is locked, also to the names it does not know`() async throws {
+        @Test func `a daemon that was started without a password is locked, even for names that it does not have`() async throws {
             let fixture = try await ProbeFixture()
             #expect(try await fixture.probe().ask("put a one").outcome == "applied durable")
             try await offPool { try fixture.keyring.restartDaemon(password: nil) }
@@ -34,7 +34,7 @@
             #expect(try await probe.ask("list").outcome == "threw locked notApplied")
         }
 
-        @Test func `a wrong password leaves the keyring locked and everything in it`() async throws {
+        @Test func `a wrong password leaves the keyring locked and its values unchanged`() async throws {
             let fixture = try await ProbeFixture()
             #expect(try await fixture.probe().ask("put a one").outcome == "applied durable")
             try await offPool { try fixture.keyring.restartDaemon(password: "wrong") }
@@ -45,14 +45,14 @@
             #expect(try await probe.ask("get a").outcome == "value one")
         }
 
-        /// A keyring whose collection has a blank password, as automatic login makes it.
+        /// Makes a keyring whose collection has a blank password, as automatic login does.
         private static func blank() async throws -> ProbeFixture {
             let fixture = try await ProbeFixture(.empty)
             try await offPool { try fixture.keyring.setDefault(try fixture.keyring.createCollection("Login", password: "")) }
             return fixture
         }
 
-        @Test func `a keyring with a blank password is opened when it is needed, without a prompt`() async throws {
+        @Test func `a keyring with a blank password is opened on demand without a prompt`() async throws {
             let fixture = try await Self.blank()
             #expect(try await fixture.probe().ask("put a one").outcome == "applied durable")
             for command in ["get a", "status", "list", "put a two"] {
@@ -63,7 +63,7 @@
             #expect(try await fixture.probe().ask("get a").outcome == "value two")
         }
 
-        @Test func `the values that a keyring without a password would change are named`() async throws {
+        @Test func `the values that a keyring without a password would corrupt are listed`() async throws {
             let fixture = try await Self.blank()
             let probe = try fixture.probe()
             #expect(try await probe.ask("put a one").outcome == "applied durable")
@@ -74,12 +74,12 @@
                 )
                 #expect(stored.status == 0)
             }
-            // If the daemon has read its file again, the blanks are lost already and cannot be detected.
+            // The daemon may already have read its file back. The leading blanks are then lost and cannot be detected.
             let answer = try await probe.ask("keyring").outcome
             #expect(answer.contains(#"at risk: ["#) && answer.contains(#""key""#) && !answer.contains("plain"), "\(answer)")
         }
 
-        @Test func `a collection that the daemon cannot read is named, and no other one is advised`() async throws {
+        @Test func `a collection that the daemon cannot read is named, and the advice is not to create another`() async throws {
             let fixture = try await Self.blank()
             #expect(try await fixture.probe().ask("put a one").outcome == "applied durable")
             let folder = fixture.keyring.keyringsDirectory
@@ -91,7 +91,7 @@
             #expect(reason.contains("\(folder)/\(file)") && reason.contains("Do not create another keyring"), "\(reason)")
         }
 
-        @Test func `without a default collection nothing is claimed to be absent and nothing is written`() async throws {
+        @Test func `without a default collection no value is absent and no value is written`() async throws {
             let fixture = try await ProbeFixture(.empty)
             let probe = try fixture.probe()
             #expect(try await probe.ask("status").outcome == "status absent")
@@ -102,7 +102,7 @@
             #expect(try await probe.ask("unlock").outcome == "threw unavailable notApplied")
         }
 
-        @Test func `an item in a locked collection beside the default one is locked, not absent`() async throws {
+        @Test func `an item in a locked collection other than the default one is locked, not absent`() async throws {
             let fixture = try await ProbeFixture()
             let probe = try fixture.probe()
             let other = try await offPool { try fixture.keyring.createCollection("other") }
@@ -114,11 +114,11 @@
             #expect(try await probe.ask("get a").outcome == "locked")
             #expect(try await probe.ask("create a").outcome == "locked")
             #expect(try await probe.ask("get b").outcome == "absent")
-            // What has to be unlocked is the collection that the item is in. Nobody can be asked here.
+            // The collection that has the item must be unlocked. That needs a prompt, and this test has no prompter.
             #expect(try await probe.ask("unlock").outcome == "threw locked notApplied")
         }
 
-        @Test func `unlocking without anybody to ask is a typed error, and unlocking what is open is nothing`() async throws {
+        @Test func `unlocking without a prompter is a typed error, and unlocking an open keyring succeeds`() async throws {
             let fixture = try await ProbeFixture()
             let probe = try fixture.probe()
             #expect(try await probe.ask("unlock").outcome == "unlocked")
@@ -127,7 +127,7 @@
             #expect(try await probe.ask("status").outcome == "status locked")
         }
 
-        @Test func `a prompt that is closed unanswered is reported as such`() async throws {
+        @Test func `a prompt that the user closes is reported as dismissed`() async throws {
             let fixture = try await ProbeFixture()
             let probe = try fixture.probe()
             try await offPool { try fixture.keyring.lock() }
@@ -136,7 +136,7 @@
             withExtendedLifetime(prompter) {}
         }
 
-        @Test func `a prompt that stays open ends at its deadline, and delays no look meanwhile`() async throws {
+        @Test func `a prompt that stays open times out at its deadline and does not delay reads`() async throws {
             let fixture = try await ProbeFixture()
             let probe = try fixture.probe()
             try await offPool { try fixture.keyring.lock() }
@@ -154,7 +154,7 @@
 
         // MARK: No bus, no daemon
 
-        @Test func `without a bus every call says so at once`() async throws {
+        @Test func `without a bus every call fails at once`() async throws {
             let fixture = try await ProbeFixture(.noDaemon)
             let empty = try TemporaryDirectory()
             let probe = try fixture.probe(changing: ["DBUS_SESSION_BUS_ADDRESS": nil, "XDG_RUNTIME_DIR": empty.path])
@@ -165,20 +165,20 @@
             }
         }
 
-        @Test func `a bus that would have to be started is not started`() async throws {
+        @Test func `a bus that would have to be launched is not launched`() async throws {
             let fixture = try await ProbeFixture(.noDaemon)
             let probe = try fixture.probe(changing: ["DBUS_SESSION_BUS_ADDRESS": "autolaunch:"])
             #expect(try await probe.ask("get a").outcome == "unavailable unavailable")
         }
 
         @Test(arguments: ["tcp:host=localhost,port=1", "unixexec:path=/bin/true", "nonce-tcp:host=x", "unix:path=/none;tcp:host=localhost"])
-        func `a bus on another machine, or one that is a program, is refused`(address: String) async throws {
+        func `a bus address of another machine or of a program is refused`(address: String) async throws {
             let fixture = try await ProbeFixture(.noDaemon)
             let probe = try fixture.probe(changing: ["DBUS_SESSION_BUS_ADDRESS": address])
             #expect(try await probe.ask("get a").outcome == "unavailable unavailable")
         }
 
-        @Test func `a bus in a folder where others could put their own is refused`() async throws {
+        @Test func `a bus in a folder that other users can write is refused`() async throws {
             let fixture = try await ProbeFixture()
             #expect(try await fixture.probe().ask("put a one").outcome == "applied durable")
             let home = String(fixture.keyring.file("bus").dropLast("/bus".count))
@@ -189,6 +189,7 @@
             let found = try fixture.probe(changing: ["DBUS_SESSION_BUS_ADDRESS": nil])
             #expect(try await found.ask("get a").outcome == "unavailable untrusted")
             #expect(try await found.ask("put a two").outcome == "failed untrusted notApplied")
+            #expect(try await fixture.probe().ask("unlock").outcome == "failed untrusted notApplied")
         }
 
         @Test(.enabled(if: geteuid() == 0, "changes owners")) func `a bus of another user is refused`() async throws {
@@ -198,7 +199,7 @@
         }
 
         @Test(arguments: ["GIO_MODULE_DIR", "GIO_EXTRA_MODULES"])
-        func `a folder of modules that others can write is refused before anything is loaded`(variable: String) async throws {
+        func `a module folder that other users can write is refused before any module is loaded`(variable: String) async throws {
             let fixture = try await ProbeFixture()
             let modules = try TemporaryDirectory()
             let trusted = try fixture.probe(changing: [variable: modules.path])
@@ -208,7 +209,7 @@
             #expect(try await probe.ask("get a").outcome == "unavailable untrusted")
         }
 
-        @Test func `a bus address that leads nowhere is unavailable at once`() async throws {
+        @Test func `an unreachable bus address is unavailable at once`() async throws {
             let fixture = try await ProbeFixture(.noDaemon)
             for address in ["unix:path=/nonexistent/bus", "nonsense", "unix:path=\(fixture.keyring.file("bus.conf"))"] {
                 let probe = try fixture.probe(changing: ["DBUS_SESSION_BUS_ADDRESS": address])
@@ -218,20 +219,20 @@
             }
         }
 
-        @Test func `the socket in the run-time folder is the bus when no address is set`() async throws {
+        @Test func `the socket in the run-time folder is the bus if no address is set`() async throws {
             let fixture = try await ProbeFixture()
             let probe = try fixture.probe(changing: ["DBUS_SESSION_BUS_ADDRESS": nil])
             #expect(try await probe.ask("put a one").outcome == "applied durable")
             #expect(try await probe.ask("get a").outcome == "value one")
         }
 
-        @Test func `a bus without a keyring says that nobody keeps secrets`() async throws {
+        @Test func `a bus without a keyring daemon is unavailable`() async throws {
             let probe = try await ProbeFixture(.noDaemon).probe()
             #expect(try await probe.ask("get a").outcome == "unavailable unavailable")
             #expect(try await probe.ask("put a one").outcome == "failed unavailable notApplied")
         }
 
-        @Test(arguments: ["bogus", "file"]) func `another backend of libsecret is refused at once`(backend: String) async throws {
+        @Test(arguments: ["bogus", "file"]) func `another libsecret backend is refused at once`(backend: String) async throws {
             let fixture = try await ProbeFixture()
             let probe = try fixture.probe(changing: ["SECRET_BACKEND": backend])
             let answer = try await probe.ask("get a")

@@ -5,21 +5,21 @@ import Testing
 @testable import KeyringBackend
 
 @Suite(.inTurn) struct KeyringFormatTests {
-    /// RFC 4648, section 10.
+    /// The test vectors of RFC 4648, section 10.
     @Test(
         arguments: zip(
             ["", "f", "fo", "foo", "foob", "fooba", "foobar"], ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"]))
-    func `base64 is that of RFC 4648`(text: String, coded: String) {
+    func `base64 follows RFC 4648`(text: String, coded: String) {
         #expect(Base64.encode(Array(text.utf8)) == Array(coded.utf8))
         #expect(Base64.decode(Array(coded.utf8)) == Array(text.utf8))
     }
 
     @Test(arguments: ["Zg", "Zg=", "Zh==", "Zm9=", "====", "Zg==Zg==", "Zm 9v", "Zm9v\n", "Z-9_", "Zm8=="])
-    func `anything that is not exactly base64 is refused`(text: String) {
+    func `text that is not canonical base64 is refused`(text: String) {
         #expect(Base64.decode(Array(text.utf8)) == nil)
     }
 
-    @Test func `all bytes survive base64`() {
+    @Test func `base64 preserves all bytes`() {
         let bytes = (0..<1_000).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 / 256) }
         for length in 0..<300 { #expect(Base64.decode(Base64.encode(Array(bytes[..<length]))) == Array(bytes[..<length])) }
     }
@@ -31,18 +31,18 @@ import Testing
         #expect(KeyringPayload.probe(line, isInterop: false, revision: StorageRevision([2])) == .value(record))
     }
 
-    @Test func `a later record format is named, not called damaged`() throws {
+    @Test func `a later record format is unsupported, not damaged`() throws {
         let line = Array("LD1:".utf8) + Base64.encode(Array("LDR".utf8) + [9, 1, 2, 3])
         let error = try #require(KeyringPayload.probe(line, isInterop: false, revision: StorageRevision([])).error, "it was read")
         #expect(error.code == .unsupported)
     }
 
-    @Test func `bytes that are no text are read as bytes`() {
+    @Test func `bytes that are not UTF-8 are read as data`() {
         let probe = KeyringPayload.probe([0xFF, 0x00], isInterop: false, revision: StorageRevision([5]))
         #expect(probe.record?.payload == .native(.data([0xFF, 0x00])) && probe.record?.isForeign == true)
     }
 
-    @Test func `spellings that Unicode calls equal are two slots`() {
+    @Test func `names that are equal in Unicode but differ in bytes are two slots`() {
         let layout = ItemLayout(service: "s", style: .localData)
         let composed = StorageAddress("caf\u{E9}")
         #expect(layout.address(of: layout.written(StorageAddress("cafe\u{301}")), in: .values) != composed)
@@ -52,7 +52,7 @@ import Testing
         #expect(layout.address(of: other, in: .values) == nil)
     }
 
-    @Test func `a fixed attribute cannot also be the name of the slot`() {
+    @Test func `a fixed attribute cannot also be the attribute for the slot name`() {
         let layout = ItemLayout(service: "s", style: .secretTool(attributes: ["account": "x"]))
         #expect(throws: BackendError.self) { try layout.validateStore() }
     }
@@ -64,7 +64,7 @@ import Testing
             ("/org/freedesktop/secrets/collection/Default_5fkeyring/1", "Default_keyring.keyring"),
             ("/org/freedesktop/secrets/collection/_2e_2e_2fx", nil), ("/org/freedesktop/secrets", nil),
         ])
-        func `a collection's file is found by its path`(path: String, file: String?) {
+        func `the file of a collection is derived from its object path`(path: String, file: String?) {
             #expect(KeyringsDirectory.fileName(ofObject: path) == file)
         }
     #endif

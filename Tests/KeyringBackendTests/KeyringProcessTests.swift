@@ -2,15 +2,15 @@
     import TestSupport
     import Testing
 
-    /// Two processes on one keyring.
+    /// Tests of two processes that use one keyring.
     @Suite(.slow("uses a real keyring"), .inTurn, .timeLimit(.minutes(10)), .tags(.keyring, .process)) struct KeyringProcessTests {
-        @Test(.slow("goes through real files many times")) func `two processes that count up by compare-and-swap lose no count`()
+        @Test(.slow("goes through real files many times")) func `two processes that increment by compare-and-swap lose no increment`()
             async throws
         {
             let fixture = try await ProbeFixture()
             let (first, second) = (try fixture.probe(), try fixture.probe())
             #expect(try await first.ask("put counter 0").outcome == "applied durable")
-            // The daemon flushes each change, and a disk that is busy otherwise may take many seconds for one.
+            // The daemon flushes each change to disk. On a busy disk one flush may take many seconds.
             for probe in [first, second] { #expect(try await probe.ask("deadline 120000").outcome == "set") }
             async let one = first.ask("increment counter 100")
             async let two = second.ask("increment counter 100")
@@ -19,7 +19,7 @@
             #expect(try await first.ask("get counter").outcome == "value 200")
         }
 
-        @Test func `of two processes that create one slot exactly one wins, and there is one item`() async throws {
+        @Test func `of two processes that create one slot exactly one wins, and one item exists`() async throws {
             let fixture = try await ProbeFixture()
             let (first, second) = (try fixture.probe(), try fixture.probe())
             for round in 0..<20 {

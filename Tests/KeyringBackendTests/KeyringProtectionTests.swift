@@ -5,19 +5,19 @@
     import TestSupport
     import Testing
 
-    /// How well a keyring protects, as far as its file tells.
+    /// Tests of the protection level that a store derives from the file of its keyring.
     struct KeyringProtectionTests {
         private func protection(_ folder: String?) -> ProtectionLevel {
             SecretServiceStore(service: "any", lockFile: "/nonexistent/lock", keyringsDirectory: folder).capabilities.protection
         }
 
-        @Test func `a collection without a password protects nothing`() throws {
+        @Test func `a collection without a password has no protection`() throws {
             let folder = try TemporaryDirectory()
             #expect(protection(nil) == .keychain)
             #expect(protection(folder.path) == .keychain)
             let plain = "[keyring]\ndisplay-name=Login\nctime=0\nmtime=0\n\n[1]\nsecret=hunter2\n"
             let sealed = Array("GnomeKeyring\n\r\0\n".utf8) + [0, 0, 0, 0]
-            // Without another name, it is the collection of the login.
+            // Without a `default` file, the default collection is `login`.
             try writeFile(sealed, to: folder.file("login.keyring"))
             #expect(protection(folder.path) == .keychain)
             try writeFile(plain.utf8, to: folder.file("login.keyring"))
@@ -31,7 +31,7 @@
             #expect(protection(folder.path) == .keychain)
         }
 
-        @Test(.tags(.keyring)) func `gnome-keyring's own collection with a password protects`() throws {
+        @Test(.tags(.keyring)) func `a collection of gnome-keyring with a password has keychain protection`() throws {
             let keyring = try PrivateKeyring.shared()
             let files = try FileManager.default.contentsOfDirectory(atPath: keyring.keyringsDirectory)
             #expect(files.contains { $0.hasSuffix(".keyring") }, "\(files)")

@@ -24,7 +24,7 @@
 
         // MARK: The plain cases
 
-        @Test func `what is put is read back with its metadata and revision, also by another instance`() async throws {
+        @Test func `a value is read back with its metadata and revision by this and another instance`() async throws {
             let metadata = StorageMetadata(serializer: "json", schemaVersion: 3, origin: [1, 2], createdAt: 4.5, attributes: ["a": "b"])
             let result = try await store.apply(.put(.bytes([0, 10, 255]), metadata, at: StorageAddress("a")))
             guard case .applied(let revision?, let durability) = result else { throw ProgramFailure("not stored: \(result)") }
@@ -36,14 +36,14 @@
             #expect(try await store.synchronize() == .durable)
         }
 
-        @Test func `deleting empties the slot, and deleting nothing succeeds`() async throws {
+        @Test func `deleting clears the slot, and deleting an absent value succeeds`() async throws {
             _ = try await put("one", "a")
             #expect(try await store.apply(.delete(StorageAddress("a"))) == .applied(nil, .durable))
             #expect(try await store.read(StorageAddress("a")) == .absent)
             #expect(try await store.apply(.delete(StorageAddress("a"))) == .applied(nil, .durable))
         }
 
-        @Test func `a tombstone takes the value's place and keeps its metadata`() async throws {
+        @Test func `a tombstone replaces the value and keeps its metadata`() async throws {
             _ = try await put("one", "a")
             let metadata = StorageMetadata(origin: [9])
             let result = try await store.apply(.tombstone(metadata, at: StorageAddress("a")))
@@ -52,7 +52,7 @@
             #expect(try await store.addresses(in: .values) == [StorageAddress("a")])
         }
 
-        @Test func `a change happens only if its precondition holds`() async throws {
+        @Test func `a change applies only if its precondition holds`() async throws {
             let first = try await put("one", "a", if: .absent)
             let second = try await put("two", "a", if: .revision(first))
             for precondition in [StorageMutation.Precondition.absent, .revision(first)] {
@@ -65,7 +65,7 @@
             #expect(third != second && third != first)
         }
 
-        @Test func `a batch answers every mutation, and one that fails stops no other`() async throws {
+        @Test func `a batch returns a result for every mutation, and a failed mutation stops no other`() async throws {
             _ = try await put("kept", "b")
             let results = try await store.apply([
                 .put(.bytes([1]), at: StorageAddress("a")), .put(.bytes([2]), at: StorageAddress("b"), if: .absent),
@@ -98,7 +98,7 @@
 
         // MARK: Names and sizes
 
-        @Test func `strange names are slots of their own, or refused before anything is written`() async throws {
+        @Test func `an unusual name is a separate slot, and an invalid name is refused before anything is written`() async throws {
             let names = [
                 "../../etc/passwd", "with space", "ключ", "🔑👩‍👩‍👧", "caf\u{E9}", "cafe\u{301}", "a=b;c\\d", "'\"%",
                 String(repeating: "n", count: 1_024),
@@ -114,7 +114,7 @@
             }
         }
 
-        @Test func `a service that is no usable name is refused`() async throws {
+        @Test func `a service with an invalid name is refused`() async throws {
             for service in ["", "a\nb"] {
                 let store = fixture.store(service: service)
                 guard case .unavailable(let error) = try await store.read(StorageAddress("a")) else { throw ProgramFailure("it was used") }
@@ -142,7 +142,7 @@
 
         // MARK: Other writers
 
-        @Test func `secret-tool sees the item with all its attributes and one line that does not show the value`() async throws {
+        @Test func `secret-tool finds the item with all its attributes and one line that hides the value`() async throws {
             _ = try await put("a very secret value", "token")
             let found = try await fixture.secretTool(["search", "--all"] + fixture.attributes("token").arguments)
             let text = found.stdout + found.stderr
@@ -153,7 +153,7 @@
             #expect(secret.hasPrefix("LD1:") && !secret.contains("\n") && !secret.contains("a very secret value"))
         }
 
-        @Test func `an item that another program wrote is a foreign value, also with line breaks in it`() async throws {
+        @Test func `an item that another program wrote is a foreign value, even with line breaks`() async throws {
             _ = try await fixture.secretTool(["store", "--label=x"] + fixture.attributes("a").arguments, input: "two\nlines")
             let probe = try await store.read(StorageAddress("a"))
             #expect(probe.record?.payload == .native(.string("two\nlines")))
@@ -165,7 +165,7 @@
             #expect(try await store.addresses(in: .values) == [StorageAddress("a")])
         }
 
-        @Test func `a damaged line is kept and reported, and replaced only by someone who saw it`() async throws {
+        @Test func `a damaged line is kept and reported, and replaced only with its revision`() async throws {
             _ = try await put("one", "a")
             let line = try await fixture.secretTool(["lookup"] + fixture.attributes("a").arguments).stdout
             for damaged in [String(line.dropLast(5)), "LD1:", "LD1:????", String(line.dropLast(8)) + "AAAAAAAA"] {
@@ -180,9 +180,10 @@
             _ = try await put("new", "a", if: .revision(try #require(probe.revision)))
         }
 
-        @Test func `an item whose making was cut short is damaged, neither an empty value nor absent`() async throws {
+        @Test func `an item whose creation was interrupted is corrupt, not empty and not absent`() async throws {
             var attributes = fixture.attributes("a")
-            // What a crash of gnome-keyring leaves between the two times it saves a new item.
+            // gnome-keyring saves a new item twice.
+            // A crash between the two saves leaves these attributes and an empty secret.
             attributes["xdg:schema"] = "org.localdata.Record"
             try await offPool { [fixture, attributes] in try fixture.keyring.createItem("", attributes) }
             let probe = try await store.read(StorageAddress("a"))
@@ -192,7 +193,7 @@
             _ = try await put("new", "a", if: .revision(try #require(corruption.revision)))
         }
 
-        @Test func `duplicates are ambiguous: nothing is read, written or deleted until one is left`() async throws {
+        @Test func `duplicate items are ambiguous, and none of them is read, written or deleted`() async throws {
             _ = try await put("ours", "a")
             try await offPool { [fixture] in try fixture.keyring.createItem("theirs", fixture.attributes("a")) }
             guard case .unavailable(let error) = try await store.read(StorageAddress("a")) else { throw ProgramFailure("it was read") }
@@ -209,7 +210,7 @@
             #expect(found.stdout.components(of: "secret = ") == 2 && found.stdout.contains("secret = theirs"))
         }
 
-        @Test func `an item with more attributes is somebody else's: neither read, nor overwritten, nor deleted`() async throws {
+        @Test func `an item with extra attributes belongs to another program and is not read, overwritten or deleted`() async throws {
             var more = fixture.attributes("a")
             more["extra"] = "1"
             try await offPool { [fixture, more] in try fixture.keyring.createItem("theirs", more) }
@@ -223,7 +224,7 @@
 
         // MARK: Leaving
 
-        @Test func `a caller that is cancelled leaves, and says whether anything may have happened`() async throws {
+        @Test func `a cancelled call fails and reports whether it may have been applied`() async throws {
             let task = Task { [store] () async -> BackendError? in
                 withUnsafeCurrentTask { $0?.cancel() }
                 do throws(BackendError) {
@@ -237,7 +238,7 @@
             #expect(error?.code == .cancelled && error?.outcome == .notApplied)
         }
 
-        @Test func `another process's lock is waited for until the deadline, and then nothing was changed`() async throws {
+        @Test func `a lock that another process holds is awaited until the deadline, and nothing is changed`() async throws {
             _ = try await put("one", "a")
             let store = SecretServiceStore(
                 service: fixture.service, lockFile: fixture.keyring.file("held.lock"), deadline: .milliseconds(300),
@@ -248,7 +249,7 @@
             #expect(try await fixture.store().read(StorageAddress("a")).record?.payload == .bytes(Array("one".utf8)))
         }
 
-        @Test func `a folder that is not the daemon's is not called durable`() async throws {
+        @Test func `a change is not durable if the folder is not that of the daemon`() async throws {
             let elsewhere = try TemporaryDirectory()
             for directory in [elsewhere.path, elsewhere.file("missing"), nil] {
                 let store = SecretServiceStore(
@@ -263,7 +264,7 @@
     }
 
     extension String {
-        /// How often a text occurs.
+        /// Returns the number of occurrences of a text.
         func components(of text: String) -> Int { ranges(of: text).count }
     }
 #endif

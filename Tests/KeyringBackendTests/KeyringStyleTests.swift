@@ -9,7 +9,7 @@
 
         init() throws { fixture = try KeyringFixture() }
 
-        /// A style, the attributes its program writes, and those it looks up by.
+        /// A style, the attributes that its program writes, and the attributes by which the program looks up an item.
         struct Sample: Sendable, CustomTestStringConvertible {
             let name: String
             let style: KeyringStyle
@@ -40,7 +40,7 @@
             attributes.mapValues { $0 == "S" ? fixture.service : $0 == "N" ? name : $0 }
         }
 
-        @Test(arguments: samples) func `the other program finds what we wrote, with exactly its attributes`(sample: Sample) async throws {
+        @Test(arguments: samples) func `the other program finds a new value with exactly its attributes`(sample: Sample) async throws {
             let store = fixture.store(sample.style)
             let address = StorageAddress("ann")
             let result = try await store.apply(.put(.native(.string("pässword")), at: address, if: .absent))
@@ -52,7 +52,7 @@
             #expect(Set(attributes) == Set(filled(sample.written, "ann").map { "attribute.\($0.key) = \($0.value)" }))
         }
 
-        @Test(arguments: samples) func `what the other program wrote is read, listed, replaced and deleted`(sample: Sample) async throws {
+        @Test(arguments: samples) func `a value of the other program is read, listed, replaced and deleted`(sample: Sample) async throws {
             let store = fixture.store(sample.style)
             let address = StorageAddress("bob")
             _ = try await fixture.secretTool(["store", "--label=theirs"] + filled(sample.written, "bob").arguments, input: "their word")
@@ -68,13 +68,13 @@
             #expect(try await fixture.secretTool(["lookup"] + filled(sample.lookedUp, "bob").arguments).stdout == "")
         }
 
-        @Test(arguments: samples) func `what the other program cannot read is refused`(sample: Sample) async throws {
+        @Test(arguments: samples) func `a value that the other program cannot read is refused`(sample: Sample) async throws {
             let store = fixture.store(sample.style)
             let address = StorageAddress("eve")
             let mutations: [StorageMutation] = [
                 .tombstone(at: address), .put(.bytes([0xFF, 0xFE]), at: address), .put(.native(.array([])), at: address),
                 .put(.native(.string("x")), at: StorageAddress("eve", in: StorageNamespace("other"))),
-                // What a keyring without a password, KWallet, or a daemon that is killed would make of them is something else.
+                // A keyring without a password, KWallet, or a killed daemon would alter each of the following texts.
                 .put(.native(.string("two\nlines")), at: address), .put(.bytes(Array("cut\0off".utf8)), at: address),
                 .put(.native(.string("")), at: address), .put(.native(.string(#"a\nb"#)), at: address),
                 .put(.native(.string(#"ends with \"#)), at: address), .put(.native(.string(" blank")), at: address),
@@ -87,7 +87,7 @@
             #expect(try await store.read(address) == .absent)
         }
 
-        @Test(arguments: samples) func `an item without a text is torn, and can be replaced`(sample: Sample) async throws {
+        @Test(arguments: samples) func `an item without a text is corrupt and can be replaced`(sample: Sample) async throws {
             let store = fixture.store(sample.style)
             let address = StorageAddress("tom")
             _ = try await fixture.secretTool(["store", "--label=torn"] + filled(sample.written, "tom").arguments, input: "")
@@ -98,12 +98,12 @@
             #expect(try await store.read(address).record?.payload == .native(.string("whole")))
         }
 
-        /// What KeePassXC gives every item.
+        /// The attributes that KeePassXC adds to every item.
         private static let keePassXC = [
             "Title": "N", "URL": "u", "UserName": "n", "Uuid": "0123456789abcdef0123456789abcdef", "Path": "/a", "Notes": "x",
         ]
 
-        @Test(arguments: samples) func `an item that KeePassXC keeps is ours, and one of another program with more attributes is not`(
+        @Test(arguments: samples) func `the extra attributes of KeePassXC are accepted, and those of any other program are not`(
             sample: Sample
         ) async throws {
             let store = fixture.store(sample.style)
@@ -121,7 +121,7 @@
             #expect(try await store.read(kept) == .absent)
         }
 
-        @Test func `an item of keyring-rs 2 and 3 is read without a target, and nobody else's target is taken for it`() async throws {
+        @Test func `an item of keyring-rs 2 or 3 with the default target is read, and other targets are not`() async throws {
             let rust = fixture.store(.keyringRS())
             for (name, target) in [("old", "default"), ("others", "work")] {
                 let attributes = ["service": fixture.service, "username": name, "target": target]
@@ -133,13 +133,13 @@
             #expect(try await fixture.store(.keyringRS(target: "work")).read(StorageAddress("others")).record != nil)
         }
 
-        @Test func `names come in one order`() async throws {
+        @Test func `names are listed in one fixed order`() async throws {
             let store = fixture.store()
             for name in ["b", "a", "ä", "c", "B"] { #expect(try await store.apply(.put(.bytes([1]), at: StorageAddress(name))).isApplied) }
             #expect(try await store.addresses(in: .values).map(\.name) == ["B", "a", "b", "c", "ä"])
         }
 
-        @Test func `stores that lead to the same items have the same identity, and others do not`() {
+        @Test func `stores have the same identity exactly if they lead to the same items`() {
             #expect(fixture.store(.goKeyring).identity == fixture.store(.pythonKeyring).identity)
             #expect(fixture.store(.goKeyring).identity == fixture.store(.keyringRS()).identity)
             #expect(fixture.store(.goKeyring).identity == fixture.store(.secretTool(name: "username")).identity)
@@ -152,14 +152,14 @@
                     != fixture.store(.secretTool(attributes: ["b": ""]), service: "a").identity)
         }
 
-        @Test func `the house format and the bare text of others never meet`() async throws {
+        @Test func `items of the LocalData format and of other styles never collide`() async throws {
             #expect(try await fixture.store().apply(.put(.bytes([1]), at: StorageAddress("zoe"))).isApplied)
             for sample in Self.samples {
                 #expect(try await fixture.store(sample.style).read(StorageAddress("zoe")) == .absent, "\(sample.name)")
             }
         }
 
-        @Test func `the house format takes no native values`() async throws {
+        @Test func `the LocalData format refuses native values`() async throws {
             guard case .failed(let error) = try await fixture.store().apply(.put(.native(.string("x")), at: StorageAddress("a"))) else {
                 throw ProgramFailure("accepted")
             }

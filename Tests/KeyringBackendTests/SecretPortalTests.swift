@@ -3,12 +3,13 @@
     import TestSupport
     import Testing
 
-    /// The secret that a portal gives, asked of a portal of the tests' own in every way that it can answer.
+    /// Tests of the secret that a portal gives to an application.
+    /// A simulated portal gives every kind of answer that a real portal can give.
     @Suite(.slow("uses a real keyring"), .inTurn, .timeLimit(.minutes(5)), .tags(.keyring, .process))
     struct SecretPortalTests {
         private static let secret = String(repeating: "5ec2e7", count: 20)
 
-        @Test func `a portal's secret comes whole, each time the same`() async throws {
+        @Test func `the secret of a portal arrives complete and is the same each time`() async throws {
             let portal = try await SmallSecretPortal()
             try await portal.tell("secret \(Self.secret)")
             let probe = try portal.probe()
@@ -20,7 +21,7 @@
             #expect(try await portal.tell("closed") == "0")
         }
 
-        @Test func `another application has another secret, and so has a portal that lost its own`() async throws {
+        @Test func `the secret differs for another application and for a portal that lost its secret`() async throws {
             let portal = try await SmallSecretPortal()
             let probe = try portal.probe()
             let first = try await probe.ask("portal 10000").outcome
@@ -35,14 +36,14 @@
         }
 
         @Test(arguments: [16, 17, 64, 4_095, 4_096])
-        func `a secret of any usual size is taken`(count: Int) async throws {
+        func `a secret of a usual size is accepted`(count: Int) async throws {
             let portal = try await SmallSecretPortal()
             try await portal.tell("long \(count)")
             try await portal.probe().expect("portal 10000", "secret \(String(repeating: "00", count: count))")
         }
 
         @Test(arguments: [0, 1, 15, 4_097, 65_536, 50_000_000])
-        func `a secret that is none, or too long to be one, is refused at once`(count: Int) async throws {
+        func `a secret that is too short or too long is refused at once`(count: Int) async throws {
             let portal = try await SmallSecretPortal()
             try await portal.tell("long \(count)")
             let probe = try portal.probe()
@@ -54,7 +55,7 @@
         }
 
         @Test(arguments: [("closed", "promptDismissed"), ("ended", "unavailable"), ("refused", "accessDenied")])
-        func `a request that is turned down says how`(way: String, code: String) async throws {
+        func `a refused request reports the reason`(way: String, code: String) async throws {
             let portal = try await SmallSecretPortal()
             try await portal.tell("secret \(Self.secret)")
             let probe = try portal.probe()
@@ -64,7 +65,7 @@
             try await probe.expect("portal 10000", "secret \(Self.secret)")
         }
 
-        @Test func `a portal that gives no answer is left at the deadline, and its request is taken back`() async throws {
+        @Test func `a request without an answer ends at its deadline and is closed`() async throws {
             let portal = try await SmallSecretPortal()
             try await portal.tell("secret \(Self.secret)")
             try await portal.tell("answers hangs")
@@ -81,7 +82,7 @@
             try await probe.expect("portal 10000", "secret \(Self.secret)")
         }
 
-        @Test func `a portal that is stopped is left at the deadline, and is asked again`() async throws {
+        @Test func `a request to a stopped portal ends at its deadline, and a later request succeeds`() async throws {
             let portal = try await SmallSecretPortal()
             try await portal.tell("secret \(Self.secret)")
             let probe = try portal.probe()
@@ -94,7 +95,7 @@
         }
 
         @Test(arguments: ["half-dies", "silent-dies"])
-        func `half a secret of a portal that ended is none`(way: String) async throws {
+        func `an incomplete secret from a portal that exited is refused`(way: String) async throws {
             let portal = try await SmallSecretPortal()
             try await portal.tell("answers \(way)")
             let probe = try portal.probe()
@@ -106,7 +107,7 @@
             try await probe.expect("portal 10000", "secret \(Self.secret)")
         }
 
-        @Test func `without a portal, or a portal's secrets, the error says what to install`() async throws {
+        @Test func `without a portal or a secret portal backend the error says what to install`() async throws {
             let portal = try await SmallSecretPortal(hasSecrets: false)
             let probe = try portal.probe()
             #expect(try await probe.ask("portal-reason").contains("Install a keyring that serves org.freedesktop.impl.portal.Secret"))

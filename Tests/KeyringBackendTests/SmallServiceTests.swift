@@ -2,12 +2,13 @@
     import TestSupport
     import Testing
 
-    /// What others than gnome-keyring do otherwise, shown by the small Secret Service of the tests.
+    /// Tests of behaviour that differs between gnome-keyring and other services.
+    /// The simulated Secret Service of the tests reproduces that behaviour.
     @Suite(.slow("uses a real keyring"), .inTurn, .timeLimit(.minutes(5)), .tags(.keyring, .process))
     struct SmallServiceTests {
         // MARK: Prompts
 
-        @Test func `where every change is made by a prompt, and items have further attributes, a store works as ever`() async throws {
+        @Test func `a store works if every change needs a prompt and items have extra attributes`() async throws {
             let service = try await SmallSecretService([.attributes, .prompts])
             let probe = try service.probe()
             try await probe.expect("get a", "absent")
@@ -32,7 +33,7 @@
             #expect(try await service.items().map(\.secret) == ["theirs"])
         }
 
-        @Test func `a service that dies with a prompt open ends the change, and the next one is answered`() async throws {
+        @Test func `a change fails if the service exits with its prompt open, and the next call gets an answer`() async throws {
             let service = try await SmallSecretService([.prompts, .dies])
             let probe = try service.probe()
             try await probe.expect("create a", "failed unavailable unknown")
@@ -41,7 +42,7 @@
             try await probe.expect("get a", "absent")
         }
 
-        @Test func `a service that dies with a prompt open ends the unlocking, and the next one is answered`() async throws {
+        @Test func `an unlock fails if the service exits with its prompt open, and the next unlock succeeds`() async throws {
             let service = try await SmallSecretService([.dies])
             let probe = try service.probe()
             try await service.tell("lock main")
@@ -53,7 +54,7 @@
             try await probe.expect("put a one", "applied untilPowerLoss")
         }
 
-        @Test func `an item in a locked collection beside the default one is locked until that one is unlocked`() async throws {
+        @Test func `an item in a locked collection other than the default one is locked until that collection is unlocked`() async throws {
             let service = try await SmallSecretService()
             let probe = try service.probe()
             let attributes = ["application": "LocalData", "service": "probe", "namespace": "values", "account": "a"]
@@ -69,7 +70,7 @@
             try await probe.expect("get a", "absent")
         }
 
-        @Test func `a service that would ask for a password when it is searched is not searched while it is locked`() async throws {
+        @Test func `a service that would prompt during a search is not searched while it is locked`() async throws {
             let service = try await SmallSecretService([.asks])
             let probe = try service.probe()
             let attributes = ["application": "LocalData", "service": "probe", "namespace": "values", "account": "a"]
@@ -86,7 +87,7 @@
 
         // MARK: Signals
 
-        @Test func `what another program makes, changes or removes is noticed without asking for it`() async throws {
+        @Test func `another program that adds, changes or removes an item causes a notification without polling`() async throws {
             let service = try await SmallSecretService()
             let probe = try service.probe()
             try await probe.expect("watch", "watching")
@@ -101,21 +102,22 @@
             #expect(try await service.calls("SearchItems") == calls)
         }
 
-        @Test func `a locked keyring's changes are told once it is unlocked`() async throws {
+        @Test func `changes in a locked keyring are reported after it is unlocked`() async throws {
             let service = try await SmallSecretService()
             let probe = try service.probe()
             try await probe.expect("watch", "watching")
             try await service.tell("lock main")
             async let change = probe.ask("change")
             _ = try await service.add("theirs", ["any": "thing"])
-            // Locked, it is looked at and nothing is told.
+            // While the keyring is locked, the store checks its state and reports no change.
+            // Wait until that check has happened.
             for _ in 0..<1_000 where try await service.calls("ReadAlias") < 3 { try await Task.sleep(for: .milliseconds(5)) }
             try await service.tell("unlock main")
             let answer = try await change
             #expect(answer.outcome == "changed" && (answer.number("ms") ?? 0) > 0, "\(answer)")
         }
 
-        @Test func `another program's change is noticed with gnome-keyring, after its restart and its unlocking too`() async throws {
+        @Test func `a change by another program is noticed with gnome-keyring, even after a restart and an unlock`() async throws {
             let fixture = try await ProbeFixture()
             let (probe, other) = (try fixture.probe(), try fixture.probe())
             try await probe.expect("watch", "watching")
@@ -130,7 +132,7 @@
             try await probe.expect("change", "changed")
         }
 
-        @Test func `a watch whose bus died goes on with the next call that reaches one`() async throws {
+        @Test func `a watch whose bus died continues with the next call that reaches a bus`() async throws {
             let fixture = try await ProbeFixture()
             let (probe, other) = (try fixture.probe(), try fixture.probe())
             try await probe.expect("watch", "watching")
@@ -147,14 +149,14 @@
 
         // MARK: Content
 
-        @Test func `a service that cuts texts at a NUL keeps values with one whole`() async throws {
+        @Test func `a value with a NUL byte is kept whole by a service that cuts texts at NUL`() async throws {
             let service = try await SmallSecretService([.cut])
             let probe = try service.probe()
             try await probe.expect("put-hex a 610062", "applied untilPowerLoss")
             try await probe.expect("get a", "value a\0b")
         }
 
-        @Test func `what a service does not give back right after it took it does not count as kept`() async throws {
+        @Test func `a value that cannot be read back after its write has an unknown outcome`() async throws {
             let service = try await SmallSecretService()
             let probe = try service.probe()
             try await service.tell("fail GetSecrets")
@@ -164,7 +166,7 @@
 
         // MARK: Transport
 
-        @Test func `a service that takes secrets only as they are gets none, unless that is allowed by name`() async throws {
+        @Test func `a service without encrypted transport gets no secrets unless that is allowed explicitly`() async throws {
             let service = try await SmallSecretService([.plain])
             let probe = try service.probe()
             try await probe.expect("put a one", "failed untrusted notApplied")
@@ -181,7 +183,7 @@
             #expect(try await allowing.ask("status").outcome == "status ready")
         }
 
-        @Test func `who keeps the secrets, where, and how they get there is told, also of what is refused`() async throws {
+        @Test func `the status names the service, the collection and the transport, even if that transport is refused`() async throws {
             let collection = "/org/freedesktop/secrets/collection/main"
             for (quirks, algorithm) in [([], "dh-ietf1024-sha256-aes128-cbc-pkcs7"), ([SmallSecretService.Quirk.plain], "plain")] {
                 let service = try await SmallSecretService(quirks)
@@ -196,7 +198,7 @@
         // MARK: Sessions
 
         @Test(arguments: [[], [SmallSecretService.Quirk.late]])
-        func `a session that the service forgot is opened anew, and nothing is written twice`(
+        func `a session that the service lost is opened again, and nothing is written twice`(
             quirks: [SmallSecretService.Quirk]
         ) async throws {
             let service = try await SmallSecretService(quirks)
@@ -207,7 +209,7 @@
             try await service.tell("sessions")
             try await probe.expect("put a two", "applied untilPowerLoss")
             try await probe.expect("get a", "value two")
-            // KWallet makes the item before it looks for the session: it is there, and empty.
+            // KWallet creates the item before it looks up the session. The lost session therefore leaves an empty item.
             try await service.tell("sessions")
             try await probe.expect("create b", "applied untilPowerLoss")
             try await probe.expect("list", "list [\"a\", \"b\"]")
@@ -217,7 +219,7 @@
             #expect(try await service.items().count == 1)
         }
 
-        @Test func `what is set aside and put back over a session that the service forgot is there once`() async throws {
+        @Test func `values that are set aside and restored after lost sessions exist exactly once`() async throws {
             let service = try await SmallSecretService()
             let probe = try service.probe()
             for name in ["a", "b"] { try await probe.expect("put \(name) one", "applied untilPowerLoss") }
@@ -235,7 +237,7 @@
         // MARK: Restarts
 
         @Test(arguments: ["SearchItems", "GetSecrets"])
-        func `a service that starts anew between a look and a change, and numbers its items anew, loses no other's item`(
+        func `a service that restarts between the read and the change and renumbers its items loses no foreign item`(
             method: String
         ) async throws {
             for command in ["delete a", "put a two"] {
@@ -253,7 +255,7 @@
             }
         }
 
-        @Test func `a condition is judged anew where the service started anew`() async throws {
+        @Test func `a precondition is checked again after a restart of the service`() async throws {
             let service = try await SmallSecretService()
             let probe = try service.probe()
             try await service.tell("restart SearchItems")
@@ -263,7 +265,7 @@
             #expect(try await service.items().count == 1)
         }
 
-        @Test func `a service that gives its name back while it goes on is not asked any more`() async throws {
+        @Test func `a service that gives up its bus name while it still runs gets no more calls`() async throws {
             let service = try await SmallSecretService()
             let probe = try service.probe()
             try await probe.expect("put a one", "applied untilPowerLoss")
@@ -276,7 +278,7 @@
             try await probe.expect("get a", "absent")
         }
 
-        @Test func `a session that could not be opened is opened once more`() async throws {
+        @Test func `opening a session is retried once`() async throws {
             let service = try await SmallSecretService()
             let probe = try service.probe()
             try await service.tell("fail OpenSession")
@@ -286,7 +288,7 @@
             try await other.expect("get a", "value one")
         }
 
-        @Test(arguments: ["wrong", "noise"]) func `what a session with a wrong key leaves is neither kept nor read`(
+        @Test(arguments: ["wrong", "noise"]) func `a value that a session with a wrong key corrupted is neither kept nor read`(
             key: String
         ) async throws {
             let service = try await SmallSecretService([.late])

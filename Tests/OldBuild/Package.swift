@@ -1,7 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A program that is linked against an earlier state of this repository: see Scripts/check-old-build, which names the folder of that state.
+// A program that is linked against an earlier state of this repository. Scripts/check-old-build sets the folder of that
+// state.
 let state = Context.environment["LOCALDATA_OLD_STATE"] ?? "../../.build/old-build/LocalData"
 let package = Package(
     name: "OldBuild",

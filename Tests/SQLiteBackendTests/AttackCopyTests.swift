@@ -7,7 +7,7 @@
     import TestSupport
     import Testing
 
-    /// A database that was copied and adopted, beside the one that it was copied from.
+    /// Tests of a database that was copied and adopted, next to the original database.
     extension Attacks {
         @Suite struct Copies {
             private static let original = StoreContext(application: "test", kind: "sqlite", scope: "original")
@@ -33,7 +33,7 @@
                 for ending in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path(context) + ending) }
             }
 
-            /// A database with values, a removal and labels, and its copy, adopted.
+            /// Makes a database with values, a tombstone and labels, and adopts a copy of it.
             private func prepare() async throws {
                 let store = store(Self.original)
                 for number in 0..<40 { try await store.put("value \(number)", at: "\(number)") }
@@ -50,7 +50,7 @@
                 removeLogs(Self.copy)
             }
 
-            @Test func `an adopted copy has all values, and no id, key or row of the original`() async throws {
+            @Test func `an adopted copy has all values but no id, key or row of the original`() async throws {
                 try await prepare()
                 let (original, copy) = (
                     try await Reader.dump(path(Self.original), keyFile), try await Reader.dump(path(Self.copy), keyFile)
@@ -74,7 +74,7 @@
 
             struct MissingTombstone: Error {}
 
-            @Test func `rows and tables of the original are refused in the copy, and those of the copy in the original`() async throws {
+            @Test func `rows and tables of the original are refused in the copy, and the other way round`() async throws {
                 try await prepare()
                 let files = try [Self.original, Self.copy].map { try Data(contentsOf: URL(filePath: path($0))) }
                 var (attacks, opened) = (0, 0)

@@ -6,7 +6,8 @@
     import TestSupport
     import Testing
 
-    /// Attacks that a read of one name cannot notice: rows and labels that are genuine, and not the latest. A check of the whole database finds every one of them.
+    /// Attacks with genuine but outdated rows and labels.
+    /// Reading one name cannot detect them. An integrity check of the whole database detects each of them.
     extension Attacks {
         @Suite struct Integrity {
             private let place: Place
@@ -15,7 +16,8 @@
             private let olderState: Data
             private let latestState: Data
 
-            /// Two states of a database in which every row was changed, one was removed and one was added.
+            /// Makes two states of a database.
+            /// In the later one every row was changed, one row was removed and one was added.
             init() async throws {
                 place = try Place()
                 func content(_ turn: Int) -> [StorageMutation] {
@@ -61,7 +63,7 @@
                 }
             }
 
-            /// What a store that knows nothing yet finds.
+            /// Runs an integrity check with a new store that has cached nothing.
             private func verify() async throws -> IntegrityReport {
                 let store = place.store()
                 let report = try await store.verifyIntegrity { _ in }
@@ -69,7 +71,7 @@
                 return try #require(report)
             }
 
-            @Test func `every row that is replaced by an older one, removed, copied, moved or added is found`() async throws {
+            @Test func `every row that is replaced by an older one, removed, copied, moved or added is detected`() async throws {
                 let sound = try await verify()
                 #expect(sound.isSound && sound.rows == 9 && sound.expectedRows == 9 && sound.commits == 2, "\(sound)")
                 var (attacks, missed) = (0, 0)
@@ -79,7 +81,7 @@
                     let report = try await verify()
                     if report.isSound { missed += 1 }
                     #expect(!report.isSound, "\(what)")
-                    // Whatever is written after it hides nothing.
+                    // Later writes must not hide the attack.
                     let store = place.store()
                     try await store.put("later", at: "written after the attack")
                     #expect(try await store.apply(.delete(StorageAddress("written after the attack"))).isApplied)
@@ -117,14 +119,15 @@
                 #expect(missed == 0)
             }
 
-            @Test func `documented: a whole older file matches itself`() async throws {
+            @Test func `as documented, an older copy of the whole file passes the check`() async throws {
                 try put(older, state: olderState)
                 let report = try await verify()
-                // Labels are those of the later file here; in a file that was put back they are older too.
+                // The labels here are still those of the later file, so only the rows are checked.
+                // In a restored file the labels are older, too.
                 #expect(report.areRowsWhole && report.commits == 1 && report.rows == 9)
             }
 
-            @Test func `labels that are taken away with their count, or are those of an older file, are found`() async throws {
+            @Test func `labels that are removed with their count, or restored from an older file, are detected`() async throws {
                 let (labels, counts) = try write { database in
                     (try database.rows("SELECT label, slot FROM labels"), try database.rows("SELECT label, sealed FROM counts"))
                 }
@@ -143,7 +146,7 @@
                     }
                 }
                 #expect(try await verify().isSound)
-                // A value is removed, and its labels are put back with the counts that they had.
+                // Remove a value, then restore its labels with their earlier counts.
                 let store = place.store()
                 #expect(try await store.apply(.delete(StorageAddress("7", in: StorageNamespace("shelf")))).isApplied)
                 await store.close()
@@ -161,7 +164,7 @@
                 #expect(report.damagedLabels > 0 && report.areRowsWhole && !report.isSound)
             }
 
-            @Test func `what was lost is found until the contents are accepted, and only what is lost later after that`() async throws {
+            @Test func `lost data is detected until the contents are accepted, and after that only new losses are`() async throws {
                 try put(Array(latest.dropFirst()), state: nil)
                 await #expect(throws: BackendError.self) { try await verify() }
                 let store = place.store()
@@ -171,7 +174,7 @@
                 #expect(try await store.verifyIntegrity { _ in }?.isSound == true)
                 await store.close()
                 try await place.check("accepted")
-                // The state begins anew where it was lost, and goes on where it was not.
+                // A lost state starts its count of commits again. An existing state continues it.
                 #expect(try await verify().commits == 2)
                 try put(latest, state: latestState)
                 let again = place.store()
@@ -182,7 +185,7 @@
                 try await place.check("accepted again")
             }
 
-            @Test func `a check reads one moment, tells how far it is, and finds damaged rows`() async throws {
+            @Test func `a check reads one snapshot, reports progress, and finds damaged rows`() async throws {
                 let store = place.store()
                 let progress = Shared<[IntegrityProgress]>([])
                 try await withThrowingTaskGroup { group in

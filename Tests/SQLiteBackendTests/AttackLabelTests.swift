@@ -5,7 +5,8 @@
     import TestSupport
     import Testing
 
-    /// Attacks on the table of labels: a page may hold damage or, where an entry was taken away, be short of a value. It never holds what does not belong there.
+    /// Attacks on the table of labels. A page may report damage, or lack a value whose entry was deleted.
+    /// It never has a value that does not match the query.
     extension Attacks {
         @Suite struct Labels {
             private let place: Place
@@ -34,14 +35,14 @@
                 [], [.typeTag("note")], [.attribute("n", "1")], [.modified(since: 86_400)], [.typeTag("task"), .modified(since: 86_400)],
             ]
 
-            /// What became of the queries.
+            /// The number of queries with each result: correct, with damage, or without some values.
             private struct Tally: Equatable {
                 var right = 0
                 var damaged = 0
                 var short = 0
             }
 
-            /// Asks everything, of a store that knows nothing yet.
+            /// Runs all queries on a new store that has cached nothing.
             private func ask(_ comment: String) async throws -> Tally {
                 let store = place.store()
                 var tally = Tally()
@@ -85,7 +86,7 @@
                 }
             }
 
-            @Test func `an entry that is taken away is damage of the pages that it led to`() async throws {
+            @Test func `a deleted entry is reported as damage on the pages that it led to`() async throws {
                 let whole = try entries()
                 #expect(try await ask("untouched") == Tally(right: 5))
                 var damaged = 0
@@ -95,11 +96,12 @@
                     #expect(tally.short == 0 && tally.damaged <= 2, "\(entry)")
                     damaged += tally.damaged
                 }
-                // Each value stands under four labels; three of them, or the day it was changed on, are asked for.
+                // Each value has an entry under four labels: namespace, type, attribute and day.
+                // The queries use the labels of the namespace and of both types, but not of every attribute and day.
                 #expect(damaged >= 15)
             }
 
-            /// What `count` says of a question, of a store that knows nothing yet.
+            /// Returns the count that a new store reports for a query, or `nil` if it reports damage.
             private func count(_ conditions: [StorageQuery.Condition] = []) async throws -> Int? {
                 let store = place.store()
                 var count: Int?
@@ -129,7 +131,7 @@
                 for attack in attacks {
                     try write { try $0.execute(attack) }
                     let (all, notes) = (try await count(), try await count([.typeTag("note")]))
-                    // One of all labels keeps its own count where all get the same.
+                    // If all labels get the same sealed count, one of them still has its own.
                     #expect(all == nil || all == 6, "\(attack): \(String(describing: all))")
                     #expect(notes == nil || notes == 3, "\(attack): \(String(describing: notes))")
                     #expect(all == nil || notes == nil, "\(attack)")
@@ -142,7 +144,7 @@
                 }
             }
 
-            @Test func `a page says that it is complete only when every entry was met`() async throws {
+            @Test func `a page is complete only if every entry was read`() async throws {
                 func complete(_ limit: Int, _ conditions: [StorageQuery.Condition]) async throws -> [Bool] {
                     let store = place.store()
                     var (flags, cursor): ([Bool], StorageCursor?) = ([], nil)
@@ -165,7 +167,7 @@
                 for limit in [1, 100] { #expect(try await complete(limit, []).last == false) }
             }
 
-            @Test func `a change between two pages proves nothing, and is no damage`() async throws {
+            @Test func `a page after a change between two pages is not complete and has no damage`() async throws {
                 let store = place.store()
                 let query = StorageQuery(shelf)
                 let first = try await store.page(query, after: nil, limit: 3)
@@ -182,12 +184,12 @@
                 await store.close()
             }
 
-            @Test func `labels that were changed are made anew from the rows when their damage is removed`() async throws {
+            @Test func `damaged labels are rebuilt from the rows when their damage is removed`() async throws {
                 for attack in ["DELETE FROM labels", "DELETE FROM counts", "UPDATE labels SET slot = randomblob(16)"] {
                     try write { try $0.execute(attack) }
                     let store = place.store()
                     let query = StorageQuery(shelf)
-                    // What comes and goes meanwhile does not hide the damage.
+                    // A value that is added, and removed after the repair, does not hide the damage.
                     #expect(try await store.apply(.put(.bytes([1]), at: StorageAddress("more", in: shelf))).isApplied)
                     let handles = try await store.everythingAndDamage(query).damaged.map(\.handle)
                     #expect(!handles.isEmpty, "\(attack)")
@@ -205,7 +207,7 @@
                 }
             }
 
-            @Test func `an entry that is put under another label, or names another slot, is damage on its pages or changes nothing`()
+            @Test func `an entry under a wrong label or for a wrong slot is reported as damage or has no effect`()
                 async throws
             {
                 let whole = try entries()
@@ -224,7 +226,7 @@
                 #expect(damaged > 8)
             }
 
-            @Test func `labels that change places, or are none, are noticed`() async throws {
+            @Test func `exchanged and malformed labels are detected`() async throws {
                 let whole = try entries()
                 let labels = Array(Set(whole.map(\.label)))
                 var damaged = 0
@@ -245,7 +247,7 @@
                 }
             }
 
-            @Test func `without the table, or with it and without the feature, the database is refused`() async throws {
+            @Test func `a database without the label table, or with the table but without the feature, is refused`() async throws {
                 for sql in [
                     "DROP TABLE labels", "UPDATE header SET value = x'' WHERE name = 'features'",
                     "DROP TABLE labels; CREATE TABLE labels (label BLOB, slot BLOB)",
@@ -268,7 +270,7 @@
                 }
             }
 
-            @Test func `a row that is gone or damaged is on its pages by a handle until it is removed or replaced`() async throws {
+            @Test func `a missing or damaged row is listed by a handle until it is removed or replaced`() async throws {
                 let store = place.store()
                 let address = StorageAddress("2", in: shelf)
                 let database = try SealedDatabase(path: place.path, keyFile: place.keyPath)
@@ -279,7 +281,7 @@
                 #expect(damaged.count == 1)
                 #expect(try await store.count(query) == 3)
                 #expect(try await store.names(StorageQuery(shelf, [.typeTag("task")])) == ["3", "4", "5"])
-                // What it was found by is forgotten with it, though nobody can read it any more.
+                // Replacing the damaged row also deletes its old labels, although its content cannot be read.
                 let revision = try #require(try await store.read(address).revision)
                 let put = StorageMutation.put(.bytes([2]), StorageMetadata(typeTag: "task"), at: address, if: .revision(revision))
                 #expect(try await store.apply(put).isApplied)

@@ -8,8 +8,9 @@
     @testable import SQLiteBackend
     @testable import Sealing
 
-    /// Databases that an attacker made and put in the place of the victim's. He has read the victim's file: the public half of the recovery key and its
-    /// voucher. He has no key of the victim.
+    /// Tests of databases that an attacker made and put in place of the victim's database.
+    /// The attacker has read the victim's file, with the public half of the recovery key and its voucher.
+    /// The attacker has no key of the victim.
     extension Attacks {
         @Suite struct Planted {
             private let victim = RecoveryKeyPair { [UInt8](repeating: 1, count: $0) }
@@ -21,21 +22,21 @@
                 try SealingKey(text: String(contentsOf: URL(filePath: place.keyPath), encoding: .utf8))
             }
 
-            /// How the attacker makes the row of `wraps` that names the victim's recovery key.
+            /// The ways to forge the row of `wraps` for the victim's recovery key.
             enum Forgery: CaseIterable {
-                /// With the attacker's sender, and a voucher of the attacker's recovery key.
+                /// With the attacker's sender, and a voucher made with the attacker's recovery key.
                 case ownVoucher
-                /// With the attacker's sender, and the victim's voucher for another sender.
+                /// With the attacker's sender, and the victim's voucher, which is for another sender.
                 case ownSender
-                /// With the attacker's sender in the victim's voucher.
+                /// With the attacker's sender copied into the victim's voucher.
                 case changedVoucher
-                /// In HPKE's base mode, which names no sender.
+                /// In the base mode of HPKE, which has no sender.
                 case noSender
-                /// The victim's own row, for a data key that the attacker does not know.
+                /// The genuine row of the victim, for a data key that the attacker does not have.
                 case genuineRow
             }
 
-            /// Adds the victim's recovery key to the attacker's database, as he can.
+            /// Adds the victim's recovery key to the attacker's database, with the means of the attacker.
             private func forge(_ forgery: Forgery, into place: Place, genuine: KeyTables.Wrap) throws {
                 let connection = try Connection(path: place.path)
                 defer { connection.close() }
@@ -95,7 +96,7 @@
                 try await foreign.put("planted", at: "a")
                 await foreign.close()
                 try forge(forgery, into: planted, genuine: genuine)
-                // The attacker's own program accepts it.
+                // A store with the attacker's key accepts the forged database.
                 let check = planted.store()
                 #expect(try await check.text("a") == "planted")
                 #expect(try await check.recipients().count == 2)
@@ -106,12 +107,12 @@
                 let before = try Data(contentsOf: URL(filePath: own.path))
                 let recovering = own.store()
                 let error = await failure { () throws(BackendError) in try await recovering.takeOver(from: .recovery(victim)) }
-                #expect(error?.code == .corrupted && error?.reason.contains("does not prove") == true, "\(String(describing: error))")
+                #expect(error?.code == .corrupted && error?.reason.contains("without the key's confirmation") == true, "\(String(describing: error))")
                 await recovering.close()
                 #expect(try Data(contentsOf: URL(filePath: own.path)) == before)
             }
 
-            @Test func `a recovered database has a new data key, and earlier recovery keys stay through every change`() async throws {
+            @Test func `a recovered database has a new data key, and earlier recovery keys survive every change`() async throws {
                 let place = try Place()
                 let store = place.store()
                 try await store.put("secret", at: "a")
@@ -133,7 +134,7 @@
                 let error = await failure { () throws(BackendError) in try await store.takeOver(from: .recovery(attacker)) }
                 #expect(error?.code == .encryptionKeyMismatch)
                 try await store.takeOver(from: .recovery(victim))
-                // Without a recovery key there is no sender; the next one gets another.
+                // Removing the last recovery key removes the sender. The next recovery key gets another sender.
                 let sender = try #require(try database.tables().keys.sender)
                 try await store.change(.removingRecovery(try RecoveryRecipient(publicKey: victim.publicKey).id))
                 #expect(try database.tables().keys.sender == nil)

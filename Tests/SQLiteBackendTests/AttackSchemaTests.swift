@@ -5,7 +5,7 @@
     import TestSupport
     import Testing
 
-    /// Attacks on the schema: whatever does not belong there is refused, at opening and while the store is open.
+    /// Attacks on the schema. A store refuses an unexpected schema when it opens the database and while it is open.
     extension Attacks {
         struct Schemas {
             static let attacks = [
@@ -28,7 +28,7 @@
                 """
 
             @Test(arguments: attacks + [view])
-            func `a schema that was changed is refused, before the opening and after it`(_ sql: String) async throws {
+            func `a changed schema is refused at opening and while the store is open`(_ sql: String) async throws {
                 let name = String(sql.prefix(40).split(separator: "\n")[0])
                 let target = try await AttackTarget()
                 let all = Set(target.expected.map(\.address))
@@ -43,7 +43,7 @@
                 let probes = try await open.look(store, target.expected, aimedAt: all)
                 for probe in probes { expectSchemaRefusal(probe, name) }
                 try await open.change(store, probes, target.expected)
-                // The next write, of a store that has not read again.
+                // Closing the store must not change the attacked database either.
                 await store.close()
                 #expect(try dump(target) == before)
                 open.note()
@@ -64,7 +64,7 @@
             }
 
             @Test(arguments: attacks + [view])
-            func `the first thing after a change of the schema is a change, and it is refused`(_ sql: String) async throws {
+            func `a change that follows an attack on the schema without a read is refused`(_ sql: String) async throws {
                 let target = try await AttackTarget()
                 let store = target.store()
                 #expect(try await store.apply(.put(.bytes([1]), at: StorageAddress("more"))).isApplied)
@@ -85,14 +85,14 @@
                 #expect(code(of: probe)?.name == "incompatibleSchema", "\(name): \(probe)")
             }
 
-            /// Every table and everything in it, as text.
+            /// Returns the schema and all rows of every table as text.
             private func dump(_ target: AttackTarget) throws -> [String] {
                 try target.attacking { database in
                     var lines = try database.rows("SELECT type || name || coalesce(sql, '') FROM sqlite_schema ORDER BY name")
                         .map(\.description)
                     for table in try database.rows("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name") {
                         let name = try #require(table[0].text)
-                        // Whole values: the description of data is only its length.
+                        // Blobs are written out in full, because the description of `Data` is only its length.
                         lines += try database.rows("SELECT * FROM \"\(name)\"").map { row in
                             row.map { $0.blob.map { Array($0).description } ?? "\($0)" }.description
                         }

@@ -7,23 +7,23 @@
     import TestSupport
     import Testing
 
-    /// Whole tables of an older file in a later one: genuine, and not the latest.
+    /// Attacks that put whole tables of an older file into a later file. The tables are genuine but outdated.
     extension Attacks {
         @Suite struct Tables {
             private static let keys = ["header", "keys", "wraps"]
 
             private func recovery(_ seed: UInt8) -> RecoveryKeyPair { RecoveryKeyPair { [UInt8](repeating: seed, count: $0) } }
 
-            /// An earlier file of a database, with its content.
+            /// An earlier state of the database file, with the text that its values have.
             private struct Age {
                 let name: String
                 let file: Data
                 let content: String
-                /// The tag of header and keys.
+                /// The tag that authenticates the header and the keys.
                 let tag: Data
             }
 
-            /// The ages of a database, one after every step of every change of its keys.
+            /// Makes a database and returns its file after every step of every change of its keys.
             private func ages(_ place: Place) async throws -> [Age] {
                 var ages: [Age] = []
                 var number = 0
@@ -48,7 +48,7 @@
                 try await note("recovery key 1 removed", store)
                 try await write(store)
                 try await note("written", store)
-                // The new key is active, and rows follow one by one.
+                // The new key is active now, and the rows are sealed again one by one.
                 let made = Mutex<[Data]>([])
                 _ = try await store.rotateDataKey(batch: 1) { _, _ in
                     let copy = place.path + ".part"
@@ -80,7 +80,7 @@
                 return ages
             }
 
-            /// Replaces the database by a file with some tables of another file.
+            /// Replaces the database with a file that has some tables of another file.
             private func mix(_ place: Place, _ file: Data, _ tables: [String], of other: Data) throws {
                 for ending in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: place.path + ending) }
                 try file.write(to: URL(filePath: place.path))
@@ -95,7 +95,7 @@
                 try database.execute("DETACH other")
             }
 
-            @Test func `older tables of keys in a later file are refused, from every step of every change of keys`() async throws {
+            @Test func `older key tables in a later file are refused at every step of a key change`() async throws {
                 let place = try Place()
                 let ages = try await ages(place)
                 var (attacks, opened) = (0, 0)
@@ -122,7 +122,7 @@
                 print("older tables of keys: \(attacks) attacks, \(opened) opened")
             }
 
-            @Test func `older tables of keys with their state give no removed key a new data key`() async throws {
+            @Test func `a rotation with older key tables and their state is refused`() async throws {
                 let place = try Place()
                 let ages = try await ages(place)
                 var (attacks, rotated) = (0, 0)
@@ -142,7 +142,7 @@
                 print("older tables of keys with their state: \(attacks) attacks, \(rotated) rotated")
             }
 
-            @Test func `a refused database opens after its contents were accepted`() async throws {
+            @Test func `a refused database opens after its contents are accepted`() async throws {
                 let place = try Place()
                 let ages = try await ages(place)
                 let older = try #require(ages.first { $0.name == "recovery key 2 added" })

@@ -5,7 +5,8 @@
     import TestSupport
     import Testing
 
-    /// Values whose attributes have no labels, alone and beside others. That every query gives the same answers is a law of `PageTests`.
+    /// Tests of values whose attributes have no labels, alone and next to values with labels.
+    /// `PageTests` checks that every query gives the same results for both.
     @Suite(.inTurn) struct AttributeIndexTests {
         private let place: Place
         private let store: SQLiteStore
@@ -50,21 +51,22 @@
             #expect(try await store.verifyIntegrity { _ in }?.isSound == true, sourceLocation: location)
         }
 
-        @Test func `no label of the file tells of an attribute`() async throws {
+        @Test func `no label in the file reveals an attribute of a value without attribute labels`() async throws {
             try await put(0..<6, indexed: false)
-            // Of each value: the namespace, the type, the day, and that its attributes have no labels. And the day in use.
+            // Each value has four labels: namespace, type, day, and a marker for attributes without labels.
+            // One more entry lists the day that is in use.
             #expect(try labels() == (6 * 4 + 1, 5))
             try await expectRight([0, 2, 4], [1, 3, 5])
             await store.close()
             try await place.check()
-            // With labels, each value stands under its two attributes as well.
+            // With attribute labels, each value has entries for its two attributes instead of the marker.
             let other = try AttributeIndexTests()
             try await other.put(0..<6, indexed: true)
             #expect(try other.labels() == (6 * 5 + 1, 4 + 2 + 6))
             await other.store.close()
         }
 
-        @Test func `values with labels and without are found together, when a collection changes in either direction`() async throws {
+        @Test func `values with and without labels are found together after a collection changes in either direction`() async throws {
             try await put(0..<6, indexed: true)
             let indexed = try labels()
             try await put(0..<3, indexed: false)
@@ -81,7 +83,7 @@
             try await place.check()
         }
 
-        @Test func `labels made anew from the rows, and those of a new data key, are as the values say`() async throws {
+        @Test func `rebuilt labels and labels of a new data key match the values`() async throws {
             try await put(0..<4, indexed: false)
             try await put(4..<8, indexed: true)
             let before = try labels()
@@ -94,7 +96,7 @@
             await store.close()
         }
 
-        @Test func `values that lose their labels between two pages are not called complete`() async throws {
+        @Test func `an enumeration whose values lose their labels between two pages is not complete`() async throws {
             try await put(0..<8, indexed: true)
             let first = try await store.page(query("red"), after: nil, limit: 1)
             try await put(0..<8, indexed: false)
@@ -110,10 +112,10 @@
             await store.close()
         }
 
-        @Test func `a value without labels that comes between two pages may be missing, and the last page says so`() async throws {
+        @Test func `a value without labels that is added between two pages may be missing, and the last page reports it`() async throws {
             try await put(0..<8, indexed: true)
             let first = try await store.page(query("red"), after: nil, limit: 1)
-            // The label that the enumeration goes on with is as it was.
+            // The label that the enumeration continues with is unchanged.
             try await put(8..<9, indexed: false)
             let last = try await store.page(query("red"), after: first.next, limit: 100)
             #expect(Set((first.entries + last.entries).map(\.address.name)).isSuperset(of: ["0", "2", "4", "6"]))
@@ -122,7 +124,7 @@
             await store.close()
         }
 
-        @Test func `an entry for a value without labels leads to no value`() async throws {
+        @Test func `a forged entry for a value without labels leads to no value`() async throws {
             try await put(0..<8, indexed: true)
             let database = try PlainDatabase(path: place.path)
             let sealed = try SealedDatabase(path: place.path, keyFile: place.keyPath)
@@ -145,13 +147,13 @@
             await store.close()
         }
 
-        @Test func `an entry that says so and is taken away is found by a check, and hides nothing`() async throws {
+        @Test func `a deleted marker for attributes without labels is detected by a check, and hides no value`() async throws {
             try await put(0..<4, indexed: false)
             try await put(4..<8, indexed: true)
             await store.close()
             let sealed = try SealedDatabase(path: place.path, keyFile: place.keyPath)
             let slots = try (0..<8).map { try sealed.slot(address($0)) }
-            // The one label that all values without labels have, and no other.
+            // The marker is the only label that all values without attribute labels share, and no other value has.
             let database = try PlainDatabase(path: place.path)
             let label = try #require(
                 try database.rows("SELECT label FROM labels GROUP BY label HAVING count(*) = 4").compactMap { $0[0].blob }.first {

@@ -7,9 +7,9 @@
     import TestSupport
     import Testing
 
-    /// What features add to a database, in its backup.
+    /// Tests of backups of databases with features.
     @Suite(.inTurn) struct BackupFeatureTests {
-        @Test func `labels are in a backup, and whole when it is restored`() async throws {
+        @Test func `labels are part of a backup and complete after it is restored`() async throws {
             let (place, other) = (try Place(), try Place())
             let store = place.store()
             let metadata = StorageMetadata(attributes: ["color": "red"])
@@ -17,7 +17,7 @@
             for number in 0..<5 { #expect(try await store.apply(put("\(number)")).isApplied) }
             let backup = DatabaseBackup(path: place.path, lock: place.lockPath, deadline: .seconds(60), runtime: .live)
             let copy = try #require(try await backup.copyForBackup(deadline: Runtime.live.clock.now.advanced(by: .seconds(60))))
-            // What is changed meanwhile is not in it.
+            // A change after the copy was made is not part of the backup.
             #expect(try await store.apply(put("later")).isApplied)
             let source = place.keyFile()
             let key = try #require(try await source.load()).current

@@ -8,7 +8,7 @@
     import TestSupport
     import Testing
 
-    /// Many callers in one process.
+    /// Tests of many concurrent callers in one process.
     @Suite(.inTurn) struct ConcurrencyTests {
         // MARK: Linearizability
 
@@ -24,7 +24,7 @@
             let stores = [place.store(), place.store()]
             let recorder = HistoryRecorder()
             var generator = SeededGenerator(seed)
-            // The checker looks at up to 64 calls a name.
+            // The checker accepts at most 64 calls per name.
             let tasks = (0..<300).map { (name: "name \($0 % 6)", kind: Int.random(in: 0..<8, using: &generator)) }.shuffled(
                 using: &generator)
             let queue = Shared(Array(tasks.enumerated()))
@@ -86,7 +86,7 @@
 
         // MARK: Closing
 
-        @Test(.timeLimit(.minutes(10))) func `closing in the middle of reads, changes and lists loses nothing and makes nothing absent`()
+        @Test(.timeLimit(.minutes(10))) func `closing during reads, changes and lists loses no change and makes no value absent`()
             async throws
         {
             let place = try Place()
@@ -120,7 +120,8 @@
                         while !isOver.value.withLock(\.self) {
                             let probe = try await store.read(StorageAddress("fixed"))
                             #expect(probe.text == "stays", "\(probe)")
-                            // A look waits for nobody: without this the two would leave no thread to the others.
+                            // A read does not suspend.
+                            // Without this yield, the two readers would keep the threads of the pool.
                             await Task.yield()
                         }
                     }
@@ -139,7 +140,7 @@
 
         // MARK: Cancellation
 
-        @Test(.timeLimit(.minutes(10))) func `a cancelled change says whether it may have happened, and is right`() async throws {
+        @Test(.timeLimit(.minutes(10))) func `a cancelled change reports correctly whether it may have been applied`() async throws {
             let place = try Place()
             let store = place.store()
             try await store.put("v", at: "name")
@@ -155,7 +156,7 @@
                 task.cancel()
                 let outcome = await task.value
                 counts[outcome, default: 0] += 1
-                // What is under way is over once a later change is.
+                // A change that is still running has ended when a later change ends.
                 try await store.put("v\(number)", at: "name")
                 let texts = try await store.read([StorageAddress("a\(number)"), StorageAddress("b\(number)")], .fresh).map(\.text)
                 #expect(texts[0] == texts[1])
@@ -174,7 +175,7 @@
 
         // MARK: Groups
 
-        @Test(.timeLimit(.minutes(10))) func `calls of one group see the earlier ones, and one that is refused takes nobody with it`()
+        @Test(.timeLimit(.minutes(10))) func `calls of one group see earlier calls, and a refused call does not fail the others`()
             async throws
         {
             let place = try Place()
@@ -197,7 +198,7 @@
                 await submit([.text("first", at: "new", if: .absent)]),
                 await submit([.text("second", at: "new", if: .absent)]),
                 await submit([.text("1", at: "known", if: .revision(revision)), .text("x", at: "beside")]),
-                // A batch whose second condition does not hold any more.
+                // A batch whose second precondition no longer holds.
                 await submit([.text("never", at: "batch"), .text("2", at: "known", if: .revision(revision))]),
                 await submit([.delete(StorageAddress("beside"))]),
                 await submit([.text("y", at: "beside", if: .absent)]),
@@ -206,7 +207,7 @@
             lanes.release()
             var results: [[MutationResult]] = []
             for call in calls { results.append(try await call.value) }
-            // One piece of work for all of them.
+            // The lane ran all calls as one piece of work.
             #expect(held == 1)
             #expect(results[0][0].isApplied)
             guard case .conflict(.value(let record)) = results[1][0], record.payload == .bytes(Array("first".utf8)) else {
@@ -224,7 +225,7 @@
         }
 
         @Test(.timeLimit(.minutes(10)))
-        func `programs with other folders of locks write to one database, and neither fails nor loses anything`()
+        func `programs with different lock folders write one database without failures or lost writes`()
             async throws
         {
             let place = try Place()
@@ -243,7 +244,7 @@
             #expect(try await place.store().addresses(in: .values).count == 200)
         }
 
-        @Test(.timeLimit(.minutes(10))) func `a program that writes keeps out those with another folder of locks`() async throws {
+        @Test(.timeLimit(.minutes(10))) func `a writer excludes programs with another lock folder`() async throws {
             let place = try Place()
             _ = try await place.store().apply([.text("1", at: "a")])
             let lock = try PosixFileSystem().lock(place.path + "-lock") { true }
@@ -254,7 +255,7 @@
             #expect(try await other.apply([.text("2", at: "a")])[0].isApplied)
         }
 
-        @Test(.timeLimit(.minutes(10))) func `batches are seen whole or not at all`() async throws {
+        @Test(.timeLimit(.minutes(10))) func `a batch is visible as a whole or not at all`() async throws {
             let place = try Place()
             let (store, other) = (place.store(), place.store())
             let names = (0..<8).map { "part \($0)" }
@@ -270,7 +271,7 @@
                 }
                 group.addTask {
                     for _ in 0..<60 {
-                        // One transaction over all rows: what it lists belongs to one state.
+                        // One transaction reads the list, so all names belong to one state.
                         let listed = try await other.addresses(in: .values)
                         #expect(listed.count == names.count)
                         await Task.yield()

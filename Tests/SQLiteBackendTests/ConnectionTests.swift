@@ -6,7 +6,7 @@
 
     @testable import SQLiteBackend
 
-    /// What a connection does before its first statement, and when it is closed.
+    /// Tests of the settings that a connection has before its first statement, and of closing a connection.
     @Suite(.inTurn) struct ConnectionTests {
         private let folder: TemporaryDirectory
         private let path: String
@@ -17,14 +17,14 @@
             try PlainDatabase(path: path).execute("CREATE TABLE t (a); PRAGMA journal_mode = WAL")
         }
 
-        @Test func `opening creates no file, and reads no path as a URI`() throws {
+        @Test func `opening creates no file and does not treat a path as a URI`() throws {
             #expect(throws: SQLiteFault.self) { try Connection(path: folder.file("b.sqlite")) }
             #expect(throws: SQLiteFault.self) { try Connection(path: "file:\(path)?mode=rw") }
             #expect(throws: SQLiteFault.self) { try Connection(path: "a.sqlite") }
             #expect(!FileManager.default.fileExists(atPath: folder.file("b.sqlite")))
         }
 
-        @Test func `what is in double quotes is a name, and result codes are extended`() throws {
+        @Test func `double quotes delimit only names, and result codes are extended`() throws {
             let connection = try Connection(path: path)
             #expect(throws: SQLiteFault.self) { try connection.execute("INSERT INTO t VALUES (\"text\")") }
             try connection.execute("CREATE UNIQUE INDEX i ON t (a); INSERT INTO t VALUES (1)")
@@ -32,7 +32,7 @@
             #expect(fault?.code == SQLITE_CONSTRAINT | (8 << 8))
         }
 
-        @Test func `closing ends every statement, and the last connection leaves the log`() throws {
+        @Test func `closing finalizes every statement, and the last connection keeps the log`() throws {
             let connection = try Connection(path: path)
             let statement = try connection.keptStatement("INSERT INTO t VALUES (2)")
             try statement.run()

@@ -7,7 +7,8 @@
     import TestSupport
     import Testing
 
-    /// Databases of one key that are put in each other's places: another name, another kind of store, another application.
+    /// Tests of databases with one key that were exchanged.
+    /// Their contexts differ in the name, in the kind of store, or in the application.
     @Suite(.inTurn) struct ContextTests {
         private let folder: TemporaryDirectory
         private let keyFile: String
@@ -30,7 +31,7 @@
             sqliteStore(at: path, context: context, source: KeyFileSource(path: keyFile, deadline: .seconds(60), runtime: .live))
         }
 
-        /// A database of a context with one value, closed.
+        /// Makes a database of a context with one value, and closes it.
         private func make(_ context: StoreContext, at path: String) async throws {
             let store = store(context, at: path)
             try await store.put("of \(context)", at: "name")
@@ -38,7 +39,7 @@
         }
 
         @Test(arguments: others)
-        func `a database in the place of another one is refused, both are named, and nothing is changed`(_ other: StoreContext) async throws
+        func `a database at the path of another is refused with both contexts named, and stays the same`(_ other: StoreContext) async throws
         {
             let path = folder.file("a.sqlite")
             try await make(Self.bank, at: path)
@@ -59,7 +60,7 @@
             #expect(try Data(contentsOf: URL(filePath: path)) == before)
         }
 
-        @Test func `two databases that change places are both refused, and open again once they are back`() async throws {
+        @Test func `two exchanged databases are both refused, and open again after they are moved back`() async throws {
             let (bank, chat) = (folder.file("bank.sqlite"), folder.file("chat.sqlite"))
             try await make(Self.bank, at: bank)
             try await make(Self.others[0], at: chat)
@@ -81,13 +82,13 @@
             return text
         }
 
-        @Test func `a database is moved on purpose, and then opens there and nowhere else`() async throws {
+        @Test func `an adopted database opens only in its new context`() async throws {
             let path = folder.file("a.sqlite")
             try await make(Self.bank, at: path)
             let chat = Self.others[0]
             let (old, new) = (store(Self.bank, at: path), store(chat, at: path))
             #expect(try await old.text("name") == "of \(Self.bank)")
-            // From elsewhere than where it belongs.
+            // The database belongs to neither of these contexts, so it cannot be adopted from them.
             for wrong in [Self.others[1], chat] {
                 let error = await failure { () throws(BackendError) in try await new.adopt(from: wrong) }
                 #expect(error?.code == .wrongContext && error?.reason.contains("\(Self.bank)") == true)
@@ -96,10 +97,10 @@
             try await new.adopt(from: Self.bank)
             #expect(try await new.text("name") == "of \(Self.bank)")
             try await new.put("more", at: "name")
-            // A store that had it open finds that it belongs elsewhere by now.
+            // A store that had the database open finds that the database now belongs to another context.
             #expect(try await old.apply(.text("x", at: "name")).error?.code == .wrongContext)
             #expect(try await old.read(StorageAddress("never written")).error?.code == .wrongContext)
-            // Once more is nothing.
+            // A second adoption changes nothing.
             try await new.adopt(from: Self.bank)
             #expect(try await new.text("name") == "more")
             await old.close()
@@ -108,7 +109,7 @@
             #expect(try await text(Self.bank, at: path) == nil)
         }
 
-        @Test func `where there is no database, nothing is moved and nothing is made`() async throws {
+        @Test func `adopting a missing database fails and creates nothing`() async throws {
             let path = folder.file("a.sqlite")
             let store = store(Self.bank, at: path)
             #expect(await failure { () throws(BackendError) in try await store.adopt(from: Self.others[0]) }?.code == .unavailable)

@@ -5,14 +5,14 @@
     import TestSupport
     import Testing
 
-    /// What is acknowledged stays: after a kill, a failed flush, a full disk.
+    /// Tests that acknowledged changes survive a kill, a failed flush, and a full disk.
     @Suite(.inTurn, .serialized, .slow("kills processes at every system call"), .tags(.process)) struct DurabilityTests {
-        /// How many rounds a killing test does.
+        /// The number of rounds of a test that kills processes.
         private static let rounds = max(4, Int(4 * LawSettings().factor))
 
         // MARK: kill -9
 
-        @Test(.timeLimit(.minutes(10))) func `kill -9 in the middle of group commits loses nothing acknowledged and tears no batch`()
+        @Test(.timeLimit(.minutes(10))) func `kill -9 during group commits loses no acknowledged batch and tears none`()
             async throws
         {
             let place = try Place()
@@ -21,7 +21,8 @@
             var begun = [Int](repeating: 0, count: writers)
             for round in 0..<Self.rounds {
                 let probe = try place.probe("serve", ["\(writers)"])
-                // Early, late, and in every third round before anything is acknowledged.
+                // Kill at different times: early, late,
+                // and in every third round before or right after the first acknowledgement.
                 await probe.wait(forLines: round % 3 == 0 ? round % 2 : 5 + (round * 37) % 120)
                 let lines = await probe.kill()
                 var last = [Int](repeating: 0, count: writers)
@@ -31,7 +32,8 @@
                     last[words[0]] = words[1]
                 }
                 acknowledged += lines.count
-                // Nobody closed it: the log holds what was written. A copy is checked, so that the next round finds it as the kill left it.
+                // No process closed the database, so its log has the last changes.
+                // In odd rounds this store is not closed either, so that the next round starts with the log.
                 let store = place.store()
                 for writer in 0..<writers {
                     let probes = try await store.read([StorageAddress("left \(writer)"), StorageAddress("right \(writer)")], .fresh)
@@ -43,14 +45,15 @@
                             "round \(round): \(last[writer]) was acknowledged, \(number) stands")
                         if number > last[writer] { landed += 1 }
                     } else {
-                        // Nothing was acknowledged in this round: the state before it, or the first of it.
+                        // No change was acknowledged in this round.
+                        // The slot has its earlier value, or the first value of this round.
                         #expect(number == begun[writer] || number == 1, "round \(round): \(number)")
                     }
                     begun[writer] = number
                 }
                 if round % 2 == 0 {
                     await store.close()
-                    // A process that was killed at its beginning has made nothing.
+                    // A process that was killed early has created no database.
                     if place.exists { try await place.check("round \(round)") }
                     #expect(place.exists || lines.isEmpty)
                 }
@@ -58,8 +61,9 @@
             print("kill -9: \(Self.rounds) rounds, \(acknowledged) acknowledged batches, \(landed) unacknowledged ones landed whole")
         }
 
-        @Test(.timeLimit(.minutes(10))) func `kill -9 while a database is made leaves none or a whole one`() async throws {
-            // Every system call that creation makes on names and files is a place to be killed at.
+        @Test(.timeLimit(.minutes(10))) func `kill -9 during creation leaves no database or a complete one`() async throws {
+            // The system calls by which creation changes names and files.
+            // Any of them may be the last call of the process.
             let calls = "pwrite64,fsync,fdatasync,?link,?linkat,?unlink,?unlinkat,ftruncate,?mkdir,?mkdirat,flock"
             let count = try await creationCalls(calls)
             #expect(count > 10)
@@ -107,11 +111,11 @@
         // MARK: Flushes
 
         @Test(.timeLimit(.minutes(10)))
-        func `a change is flushed before it is acknowledged, and changes that wait together share their flush`() async throws {
+        func `a change is flushed before it is acknowledged, and waiting changes share their flushes`() async throws {
             let place = try Place()
             let trace = try await Trace.record(place)
             let single = trace.calls(in: "single").count(where: \.isFlush)
-            // The log alone, once: the database is written back later.
+            // Only the log is flushed, and only once. It is written back to the database later.
             #expect(single == 1)
             #expect(trace.calls(in: "single").filter(\.isFlush).allSatisfy { $0.file.hasSuffix("store.sqlite-wal") })
             let group = trace.calls(in: "group").count(where: \.isFlush)
@@ -119,12 +123,12 @@
             print("flushes: \(single) for a lone put, \(group) for 64 puts at once")
         }
 
-        @Test(.timeLimit(.minutes(10))) func `every commit and every checkpoint is made with the store's lock held, the one at close too`()
+        @Test(.timeLimit(.minutes(10))) func `every commit and every checkpoint holds the store lock, even the one at close`()
             async throws
         {
             let place = try Place()
             let trace = try await Trace.record(place)
-            // A lock may be taken before a mark and let go of after it.
+            // A lock may be taken before a mark and released after it.
             var isHeld = false
             var unguarded: [String] = []
             for call in trace.calls {
@@ -136,7 +140,7 @@
             for phase in ["single", "group", "remove", "long"] {
                 #expect(trace.calls(in: phase).contains { Self.isWrite($0, to: place) }, "\(phase)")
             }
-            // Written back while it ran, and once more at the end.
+            // The log was written back to the database while the store was open, and again at close.
             #expect(trace.calls(in: "long").contains { $0.isChange && $0.file == place.path })
             #expect(trace.calls(in: "close").contains { $0.isChange && $0.file == place.path })
         }
@@ -145,13 +149,13 @@
             call.isChange && call.file.hasPrefix(place.path) && !call.file.hasSuffix("-shm")
         }
 
-        @Test func `the folders above are flushed too, which somebody made who was killed before he could`() async throws {
+        @Test func `existing folders are flushed too, because their creator may have been killed before its flush`() async throws {
             let place = try Place()
             for folder in ["data", "keys", "state"] {
                 try FileManager.default.createDirectory(
                     atPath: "\(place.folder)/\(folder)", withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
             }
-            // The first run makes the database, the second one finds it.
+            // The first run creates the database, the second one opens it.
             for run in 1...2 {
                 let record = "\(place.folder)/flushed \(run)"
                 let probe = try place.probe(
@@ -170,7 +174,7 @@
 
         // MARK: Failing disks
 
-        /// What `puts` said about each of its changes, and what stands there afterwards.
+        /// Runs the worker command `puts`. Returns the result of each change, and the later content of each slot.
         private func puts(
             _ place: Place, _ prefix: String, _ count: Int, size: Int = 100, under wrapper: [String]
         ) async throws
@@ -185,7 +189,7 @@
             return (results, found)
         }
 
-        /// Holds that every answer was right, here and for the next process.
+        /// Checks every result against the content that the worker read and that a new store reads.
         private func verify(_ place: Place, _ prefix: String, _ results: [String], _ found: [String]) async throws {
             let store = place.store()
             for (number, (result, found)) in zip(results, found).enumerated() {
@@ -209,11 +213,12 @@
         @Test(
             .timeLimit(.minutes(10)),
             arguments: [
-                // What was written before the flush that failed is overwritten.
+                // After a failed flush, the store overwrites what it had written to the log.
+                // The change is therefore not applied.
                 ("fdatasync", "EIO", ["failed failed notApplied"]), ("fdatasync", "ENOSPC", ["failed failed notApplied"]),
                 ("pwrite64", "ENOSPC", ["failed noSpace notApplied"]),
                 ("pwrite64", "EIO", ["failed failed notApplied", "failed failed unknown"]),
-            ]) func `a failed write or flush is told for what it is, and the store works afterwards`(
+            ]) func `a failed write or flush reports the correct outcome, and the store works afterwards`(
                 call: String, error: String, expected: [String]
             )
             async throws
@@ -223,7 +228,8 @@
             for number in 0..<20 { try await before.put("old \(number)", at: "old \(number)") }
             await before.close()
             var failures: [String: Int] = [:]
-            // Counted in each thread, and the lane's work wanders between threads: several places make sure that some are hit.
+            // strace counts the calls of each thread, and the work of the lane moves between threads.
+            // Several numbers make sure that some calls fail.
             for place_ in [2, 3, 7] {
                 let prefix = "\(call)-\(error)-\(place_)"
                 let (results, found) = try await puts(
@@ -233,7 +239,7 @@
                         "inject=\(call):error=\(error):when=\(place_)",
                     ])
                 for result in results where result != "applied" { failures[result, default: 0] += 1 }
-                // Once in a thread: the store goes on after each failure.
+                // The fault occurs once per thread. The store continues after each failure.
                 #expect(results.count { $0 == "applied" } >= 30, "\(results)")
                 try await verify(place, prefix, results, found)
             }
@@ -245,7 +251,7 @@
             print("\(call) \(error): \(failures)")
         }
 
-        @Test(.timeLimit(.minutes(10))) func `a full disk is told as such, loses nothing, and is over when there is room again`()
+        @Test(.timeLimit(.minutes(10))) func `a full disk is reported as such, loses nothing, and ends when space is freed`()
             async throws
         {
             let holder = try TemporaryDirectory()
@@ -279,13 +285,13 @@
                     if refused == 5 { break }
                 }
                 #expect(stored.count > 10 && refused == 5)
-                // A removal needs room in the log; whatever comes of it, nothing else is lost.
+                // A removal needs space in the log and may fail. No other value may be lost.
                 let removal = try await store.apply(.delete(StorageAddress("name 0'")))
                 for number in stored where number > 0 { #expect(try await store.text("name \(number)'") == "\(number)") }
                 let other = place.store()
                 for number in stored where number > 0 { #expect(try await other.text("name \(number)")?.hasPrefix("\(number) ") == true) }
                 try FileManager.default.removeItem(atPath: filler)
-                // Room for a small change at once: the log has not been written back yet.
+                // A small change succeeds at once, although the log has not been written back yet.
                 try await store.put("there is room", at: "after")
                 #expect(try await other.text("after") == "there is room")
                 await other.close()

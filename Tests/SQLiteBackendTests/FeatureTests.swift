@@ -7,7 +7,8 @@
 
     @testable import SQLiteBackend
 
-    /// Databases of a later version, with a feature that this one does not know: the header says who may do what all the same.
+    /// Tests of databases from a later version, with a feature that this version does not know.
+    /// The header states whether a version without the feature may read or write the database.
     @Suite(.inTurn) struct FeatureTests {
         private let folder: TemporaryDirectory
         private let path: String
@@ -19,7 +20,8 @@
             keyFile = folder.file("later.key")
         }
 
-        /// - Parameter table: The statement of the feature's table; nil for a feature without one.
+        /// Makes a database with a feature, with the independent reader.
+        /// - Parameter table: The statement that creates the feature's table; nil for a feature without one.
         private func make(
             _ need: DatabaseFeature.Need, named name: String = "telepathy", table: String? = nil
         ) async throws -> SQLiteStore {
@@ -41,7 +43,7 @@
         ]
 
         @Test(arguments: unknown)
-        func `a feature that readers must know is refused by its name, for reading and for writing`(
+        func `a feature that readers must know is refused by name for reads and writes`(
             name: String, table: String?
         ) async throws {
             let store = try await make(.reading, named: name, table: table)
@@ -59,7 +61,7 @@
             #expect(try Data(contentsOf: URL(filePath: path)) == before)
         }
 
-        @Test func `a database with a feature that writers must know is read, and not changed`() async throws {
+        @Test func `a database with a feature that writers must know can be read but not changed`() async throws {
             let store = try await make(.writing)
             let before = try Data(contentsOf: URL(filePath: path))
             #expect(try await store.text("name") == "value")
@@ -74,16 +76,16 @@
             #expect(try Data(contentsOf: URL(filePath: path)) == before)
         }
 
-        @Test func `a feature that nobody must know is carried along through every change`() async throws {
+        @Test func `a feature that no program must know is preserved by every change`() async throws {
             let store = try await make(.nothing)
             #expect(try await store.text("name") == "value")
             for mutation in Self.changes { #expect(try await store.apply(mutation).isApplied) }
             await store.close()
-            // Labels were added beside it.
+            // The changes added the feature of labels.
             #expect(try await Reader.dump(path, keyFile).features == ["labels", "telepathy"])
         }
 
-        @Test func `a list of features is read as it was written, and in no other way`() throws {
+        @Test func `a list of features is read back unchanged, and any other encoding is refused`() throws {
             let later = DatabaseFeature(name: "zeal", need: .nothing, tables: ["CREATE TABLE a (b)", "CREATE TABLE c (d)"])
             let bytes = DatabaseFeature.bytes(of: [.labels, later])
             #expect(try DatabaseFeature.features(bytes) == [.labels, later])

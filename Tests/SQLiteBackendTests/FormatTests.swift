@@ -6,7 +6,8 @@
     import TestSupport
     import Testing
 
-    /// Databases that one implementation writes and the other reads.
+    /// Tests of databases that one implementation writes and the other reads.
+    /// The implementations are this library and the independent reader in Python.
     @Suite(.slow("goes through real files many times"), .inTurn) struct FormatTests {
         private let folder: TemporaryDirectory
         private let path: String
@@ -27,7 +28,7 @@
             try Reader.copy("golden.key", to: keyFile)
         }
 
-        /// What the store finds under every name, and in its lists.
+        /// Expects that the store reads these probes, and lists exactly the names that are not absent.
         private func expect(_ store: SQLiteStore, _ expected: [StorageAddress: StorageProbe]) async throws {
             let addresses = Array(expected.keys)
             let probes = try await store.probes(addresses)
@@ -39,7 +40,7 @@
             }
         }
 
-        @Test func `the golden database is read record for record, by both readers`() async throws {
+        @Test func `both readers read every record of the golden database`() async throws {
             try copyGolden()
             let golden = try Reader.golden("golden-python.json")
             #expect(try await Reader.dump(path, keyFile) == golden)
@@ -47,14 +48,14 @@
             let expected = try golden.probes
             #expect(expected.count >= 8)
             try await expect(store, expected)
-            // What a destroyed key sealed is nobody's: no look is disturbed by it.
+            // No program can open rows of a destroyed key. They do not disturb other reads.
             #expect(try await store.read(StorageAddress("never written")) == .absent)
             await store.close()
             #expect(try await Reader.dump(path, keyFile) == golden)
         }
 
         @Test(arguments: ["3fd095a765ef3897", "2e06ce93c640b5e0"])
-        func `of two names whose ids are one, either can go and the other stays`(_ gone: String) async throws {
+        func `of two names with one row id either can be deleted, and the other stays`(_ gone: String) async throws {
             try copyGolden()
             var expected = try Reader.golden("golden-python.json").probes
             #expect(expected[StorageAddress(gone)] != nil)
@@ -65,7 +66,7 @@
             var dump = try await Reader.dump(path, keyFile)
             let left = dump.records.filter { $0.name == "3fd095a765ef3897" || $0.name == "2e06ce93c640b5e0" }
             #expect(left.map(\.pushedUp) == [0])
-            // Back again, in the place that is free now: the other way round if it was the first.
+            // The name is stored again in the next free row, behind the row of the other name.
             #expect(try await store.apply(.put(.bytes([1]), at: StorageAddress(gone))).isApplied)
             expected[StorageAddress(gone)] = try await store.read(StorageAddress(gone))
             try await expect(store, expected)
@@ -74,7 +75,7 @@
             await store.close()
         }
 
-        @Test func `a row of a key that only opens is sealed anew when it is written, and found under the active key`() async throws {
+        @Test func `a row of a decrypt-only key is sealed with the active key when it is written`() async throws {
             try copyGolden()
             var expected = try Reader.golden("golden-python.json").probes
             let store = store()
@@ -102,7 +103,7 @@
         // MARK: There and back
 
         @Test(arguments: [1, 2, 3] as [UInt64])
-        func `what Python writes Swift reads and changes, and Python reads again`(_ seed: UInt64) async throws {
+        func `the library reads and changes a database from Python, and Python reads it again`(_ seed: UInt64) async throws {
             var random = SeededGenerator(seed)
             let records = Self.randomRecords(60, &random)
             let input = String(decoding: try JSONEncoder().encode(records), as: UTF8.self)
@@ -187,7 +188,7 @@
 
         // MARK: What this implementation makes
 
-        @Test func `a database that this implementation makes is read by the other, record for record`() async throws {
+        @Test func `the other implementation reads every record of a database of this library`() async throws {
             try Reader.copy("golden.key", to: keyFile)
             let store = store()
             let everything = StorageMetadata(
@@ -212,7 +213,7 @@
             ]
             let results = try await store.apply(changes)
             #expect(results.allSatisfy { $0.isApplied })
-            // Each name's last mutation says what must stand there; the revisions are the store's.
+            // The last mutation of each name determines the expected probe. The store chooses the revisions.
             let addresses = records.map(\.address)
             var expected: [StorageAddress: StorageProbe] = [:]
             for (address, probe) in zip(addresses, try await store.probes(addresses)) {

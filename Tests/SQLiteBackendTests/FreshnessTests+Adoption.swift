@@ -6,7 +6,7 @@
     import TestSupport
     import Testing
 
-    /// Databases with an anchor that are adopted.
+    /// Tests of adopting databases that have a freshness anchor.
     extension FreshnessTests {
         private static let elsewhere = StoreContext(application: "test", kind: "sqlite", scope: "elsewhere")
 
@@ -17,7 +17,7 @@
                 deadline: .seconds(60), runtime: .live)
         }
 
-        @Test func `the anchor follows a database that is adopted and gets another id`() async throws {
+        @Test func `the anchor follows an adopted database to its new id`() async throws {
             try await write(["1", "2"], anchor)
             let former = try #require(anchor.mark)
             let store = adopting(anchor)
@@ -49,7 +49,7 @@
             await former.close()
         }
 
-        @Test func `a database that had an anchor and is adopted without one gets a new anchor later`() async throws {
+        @Test func `a database that is adopted without its anchor gets a new anchor later`() async throws {
             try await write(["1"], anchor)
             let store = adopting(nil)
             try await store.adopt(from: .test)

@@ -8,7 +8,7 @@
     import TestSupport
     import Testing
 
-    /// An anchor in memory, which a test can take away or hold up.
+    /// A freshness anchor in memory. A test can remove its mark, make it fail, or delay its writes.
     final class MemoryAnchor: FreshnessAnchor {
         struct State {
             var mark: FreshnessMark?
@@ -48,7 +48,7 @@
         }
     }
 
-    /// An older file in the place of a database that has an anchor is refused until it is accepted.
+    /// Tests that an older file of a database with a freshness anchor is refused until a person accepts it.
     @Suite(.inTurn) struct FreshnessTests {
         let place: Place
         let anchor = MemoryAnchor()
@@ -62,7 +62,7 @@
                 deadline: .seconds(60), runtime: runtime)
         }
 
-        /// Stores texts, each in a commit of its own, and closes the store.
+        /// Stores texts, each in a separate commit, and closes the store.
         func write(_ texts: [String], _ anchor: (any FreshnessAnchor)?) async throws {
             let store = store(anchor)
             for text in texts { try await store.put(text, at: "name") }
@@ -97,7 +97,7 @@
             }
         }
 
-        /// Everything that a program asks of a refused database is refused, and nothing is changed.
+        /// Expects that a refused database refuses every operation, and that its file does not change.
         private func expectRefused(
             _ store: SQLiteStore, _ code: BackendError.Code = .init("rolledBack"), _ words: [String] = []
         ) async throws {
@@ -115,13 +115,13 @@
         }
 
         @Test(arguments: [false, true])
-        func `an older file is refused by both its numbers, until it is accepted`(withLog: Bool) async throws {
+        func `an older file is refused with both commit counts, until it is accepted`(withLog: Bool) async throws {
             try await write(["1", "2"], anchor)
             if withLog {
                 let open = store(anchor)
                 try await open.put("3", at: "name")
                 #expect(place.logLength > 0)
-                // By another program: closing a descriptor here would drop SQLite's locks.
+                // Another process copies the files: closing a descriptor in this process would drop SQLite's locks.
                 #expect(try await run("cp", [place.path, place.folder + "/old"]).status == 0)
                 #expect(try await run("cp", [place.path + "-wal", place.folder + "/old-wal"]).status == 0)
                 await open.close()
@@ -137,7 +137,7 @@
             let store = store(anchor)
             try await expectRefused(store, .init("rolledBack"), ["\(latest - 3) commits", "knows \(latest)"])
             #expect(anchor.mark?.commits == Int64(latest))
-            // The latest file is taken as it was.
+            // The latest file opens without being accepted.
             try restore("latest")
             #expect(try await store.text("name") == "6")
             await store.close()
@@ -153,7 +153,7 @@
             await again.close()
             #expect(anchor.mark?.commits == Int64(latest + 2))
             try await place.check("accepted")
-            // Neither the later file nor the older one is taken now.
+            // After the acceptance, neither the older nor the latest file is accepted without a further call.
             for name in ["old", "latest"] {
                 try restore(name)
                 let store = self.store(anchor)
@@ -162,7 +162,7 @@
             }
         }
 
-        @Test func `documented: without an anchor an older file is not noticed, and matches itself`() async throws {
+        @Test func `as documented, an older file is not detected without an anchor`() async throws {
             try await write(["1"], nil)
             try save("old")
             try await write(["2"], nil)
@@ -174,20 +174,21 @@
             await store.close()
         }
 
-        @Test func `an older file in the place of an open database is refused`() async throws {
+        @Test func `an older file that replaces an open database is refused`() async throws {
             try await write(["1"], anchor)
             try save("old")
             let store = store(anchor)
             try await store.put("2", at: "name")
             _ = try await store.synchronize()
-            // Removed first, so that the log is not that of the file to come.
+            // `restore` removes the files first.
+            // Otherwise the log of the open database would stay next to the older file.
             try restore("old")
             #expect(try await store.read([StorageAddress("name")], .fresh).first != .absent)
             try await expectRefused(store)
             await store.close()
         }
 
-        @Test func `a state that goes back while the database is open is refused by the next change`() async throws {
+        @Test func `an older state in an open database is refused by the next change`() async throws {
             let store = store(anchor)
             try await store.put("1", at: "name")
             let database = try PlainDatabase(path: place.path)
@@ -204,7 +205,7 @@
             await store.close()
         }
 
-        @Test func `a missing file, another database, a damaged state and another history are refused`() async throws {
+        @Test func `a missing file, another database, a damaged state or another history is refused`() async throws {
             try await write(["1", "2"], anchor)
             try save("whole")
             try restore("none")
@@ -213,7 +214,7 @@
             #expect(!place.exists)
             await expect(.unavailable) { _ = try await store.acceptOlderFile() }
             await store.close()
-            // Another database of the same program and key.
+            // Another database of the same program, with the same key.
             let mark = anchor.mark
             anchor.mark = nil
             try await write(["another", "another", "another", "another"], anchor)
@@ -221,7 +222,7 @@
             store = self.store(anchor)
             try await expectRefused(store, .init("rolledBack"), ["and this one is"])
             await store.close()
-            // A state that does not open.
+            // A state that cannot be decrypted.
             try restore("whole")
             try PlainDatabase(path: place.path).execute("UPDATE state SET sealed = zeroblob(89)")
             store = self.store(anchor)
@@ -231,7 +232,8 @@
             #expect(try await store.verifyIntegrity { _ in }?.isSound == true)
             #expect(anchor.mark?.commits == 3)
             await store.close()
-            // The same number of commits, and not the same ones: the second was made without the anchor.
+            // The file has as many commits as the anchor, but other ones.
+            // Its third commit was made without the anchor.
             try restore("whole")
             anchor.mark = mark
             try await write(["3"], anchor)
@@ -244,7 +246,7 @@
             await store.close()
         }
 
-        @Test func `an anchor that was lost, is locked or cannot be reached lets nothing through`() async throws {
+        @Test func `a lost, locked or unreachable anchor makes the database unavailable`() async throws {
             try await write(["1"], anchor)
             let mark = anchor.mark
             anchor.mark = nil
@@ -269,13 +271,13 @@
             await accepted.close()
         }
 
-        @Test func `no change waits for the anchor, which follows at once and then once a second, whatever the clock does`() async throws {
+        @Test func `changes do not wait for the anchor, which is written at most once a second even if the clock jumps`() async throws {
             let (gate, clock) = (Gate(), ManualClock())
             let anchor = MemoryAnchor(gate: gate)
             var runtime = Runtime.live
             runtime.clock = clock
             let store = store(anchor, runtime: runtime)
-            // Nothing is let through to the anchor.
+            // The gate blocks every write to the anchor.
             for number in 1...20 { try await store.put("\(number)", at: "name") }
             await gate.arrived()
             #expect(anchor.mark == nil)
@@ -284,7 +286,7 @@
             #expect(anchor.mark?.commits == 20)
             let before = anchor.state.withLock(\.stores)
             for number in 1...20 { try await store.put("\(number)", at: "name") }
-            // The clock stands still: at most the write that was under way is made, and one after it.
+            // The clock does not advance. The store makes at most the write that was under way, and one more.
             #expect(anchor.state.withLock(\.stores) <= before + 2)
             clock.advance(by: .seconds(1_000_000))
             try await store.put("after the jump", at: "name")
@@ -295,7 +297,7 @@
             #expect(commits == commits.sorted(), "\(commits)")
         }
 
-        @Test func `a process that was killed before the anchor followed is followed by the next one`() async throws {
+        @Test func `an anchor that missed commits of a killed process is updated by the next process`() async throws {
             try await write(["1"], anchor)
             let mark = anchor.mark
             try await write(["2", "3"], anchor)
@@ -317,7 +319,7 @@
             #expect(anchor.mark?.commits == 4)
         }
 
-        /// An anchor that another program fills right after it was first read.
+        /// An anchor that another program writes right after its first read.
         private final class LateAnchor: FreshnessAnchor {
             private let anchor: MemoryAnchor
             private let isFirst = Mutex(true)
@@ -338,14 +340,14 @@
             }
         }
 
-        @Test func `a database that another program makes while the anchor is read opens`() async throws {
+        @Test func `a database that another program creates while the anchor is read can be opened`() async throws {
             try await write(["1"], anchor)
             let store = store(LateAnchor(anchor))
             #expect(try await store.text("name") == "1")
             await store.close()
         }
 
-        @Test func `two stores share an anchor in a file, and it only moves forward`() async throws {
+        @Test func `two stores share an anchor file, and its commit count never decreases`() async throws {
             let path = place.folder + "/elsewhere/mark"
             func anchor() -> FileAnchor {
                 FileAnchor(path: path, lockPath: place.folder + "/state/anchor.lock", deadline: .seconds(60), runtime: .live)
@@ -375,7 +377,7 @@
             let attributes = try FileManager.default.attributesOfItem(atPath: path)
             #expect(attributes[.posixPermissions] as? Int == 0o600)
             #expect(try FileManager.default.contentsOfDirectory(atPath: place.folder + "/elsewhere") == ["mark"])
-            // Others could replace it.
+            // Other users could replace the anchor in a folder that they can write.
             try setPermissions(0o777, of: place.folder + "/elsewhere")
             try await expectRefused(store(anchor()), .untrusted)
             try setPermissions(0o700, of: place.folder + "/elsewhere")

@@ -5,14 +5,16 @@
     import TestSupport
     import Testing
 
-    /// Format 1 is frozen (`Docs/Decisions/0101-frozen-format.md`): what these tests hold may not change any more.
+    /// Tests that the files that define format 1 never change.
+    /// Format 1 is frozen, because programs have written data in it.
     struct FrozenFormatTests {
         private static let tests = URL(filePath: Reader.folder).deletingLastPathComponent().deletingLastPathComponent()
 
         private static let advice: Comment =
             "Format 1 is frozen: programs have written what this describes. Make a feature, or another format, and add vectors beside these (Docs/Decisions/0101-frozen-format.md)."
 
-        /// A text file's members, one line or several for each, as the generators of the vectors print them.
+        /// Splits a file of vectors into its top-level members and their texts.
+        /// The generators print each member on one line or several lines.
         private func members(_ path: String) throws -> [String: Substring] {
             let text = try String(contentsOf: Self.tests.appending(path: path), encoding: .utf8)
             #expect(text.hasPrefix("{\n") && text.hasSuffix("\n}\n"))
@@ -39,7 +41,7 @@
         private func digest(_ bytes: some DataProtocol) -> String { hexadecimalText(of: SHA256.hash(data: bytes).prefix(8)) }
 
         @Test(arguments: ["Fixtures/sealed-sqlite/vectors.json", "Fixtures/envelopes/vectors.json"])
-        func `vectors are those that were frozen`(path: String) throws {
+        func `the vectors have their frozen digests`(path: String) throws {
             let members = try members(path)
             let frozen = try #require(Self.frozenVectors[path])
             for (name, digest) in frozen {
@@ -51,7 +53,7 @@
         }
 
         @Test(arguments: ["Fixtures/sealed-sqlite", "LocalDataTests/Fixtures/Releases/0.1"])
-        func `golden files are those that were frozen`(folder: String) throws {
+        func `the golden files have their frozen digest`(folder: String) throws {
             let root = Self.tests.appending(path: folder)
             let files = try #require(FileManager.default.enumerator(at: root, includingPropertiesForKeys: [.isRegularFileKey]))
             var hash = SHA256()

@@ -7,7 +7,7 @@
     import TestSupport
     import Testing
 
-    /// Calls that are carried out in one transaction, and what one of them may do to the others: nothing.
+    /// Tests of calls that share one transaction. A call that fails must not affect the other calls of its group.
     @Suite(.inTurn) struct GroupTests {
         let place: Place
         let clock = ManualClock()
@@ -17,7 +17,7 @@
 
         private func store() -> SQLiteStore { place.store(runtime: .live(clock: clock, lane: lanes)) }
 
-        /// Files whose lock of the store waits at a gate, once they are armed: as if another process had it.
+        /// Makes files whose lock waits at a gate once they are armed, as if another process held the lock.
         private func gatedFiles(_ gate: Gate) -> (HookedFiles, isArmed: Shared<Bool>) {
             let (isArmed, lockPath) = (Shared(false), place.lockPath)
             let files = HookedFiles { operation, path in
@@ -43,7 +43,7 @@
             return results
         }
 
-        @Test func `a value with 12 MiB of attributes is refused by its size, and takes no other call of its group with it`() async throws {
+        @Test func `a value with too large attributes is refused, and allowed ones fail no other call of the group`() async throws {
             let store = store()
             try await store.put("0", at: "known")
             let heavy = StorageMetadata(attributes: ["heavy": String(repeating: "x", count: 12 << 20)])
@@ -55,7 +55,7 @@
             }
             #expect(error.code == .tooLarge && error.outcome == .notApplied)
             #expect(error.reason.contains("\(SQLiteStore.maximumValueSize)"))
-            // Alone they may be there.
+            // Attributes within the limit are accepted in a group.
             let most = StorageMetadata(attributes: ["heavy": String(repeating: "x", count: 2 << 20)])
             let results = try await applyTogether(
                 [
@@ -67,7 +67,7 @@
             #expect(record?.metadata.attributes == most.attributes)
         }
 
-        @Test func `a call that SQLite fails is undone by itself, and the others of its group are committed`() async throws {
+        @Test func `a call that SQLite fails is rolled back alone, and the others of its group are committed`() async throws {
             let records = StorageNamespace("records")
             func record(_ name: String) -> StorageMutation {
                 .put(.bytes([1]), StorageMetadata(typeTag: "T"), at: StorageAddress(name, in: records))
@@ -93,7 +93,7 @@
             #expect(texts == ["1", nil, "2", "3"])
         }
 
-        @Test func `a damaged row keeps no call of a group from making the first labels`() async throws {
+        @Test func `a damaged row does not keep the calls of a group from creating the first labels`() async throws {
             let records = StorageNamespace("records")
             let store = store()
             try await store.put("0", at: "known")
@@ -109,8 +109,8 @@
             #expect(try await place.check() == 2)
         }
 
-        @Test func `a batch that takes longer than the deadline goes on, and ends well`() async throws {
-            // Each random number takes a while by the clock: a nonce of three of them for each row.
+        @Test func `a batch that takes longer than the deadline continues and succeeds`() async throws {
+            // Each random word advances the clock. The nonce of each row needs three words.
             var runtime = Runtime.live(clock: clock)
             runtime.randomness = Randomness(words: { [clock] in
                 clock.advance(by: .milliseconds(20))
@@ -122,7 +122,7 @@
             #expect(results.filter { $0.isApplied }.count == 1_000)
         }
 
-        @Test func `changes that arrive while the lock is waited for share its transaction`() async throws {
+        @Test func `changes that arrive while the store waits for the lock share one transaction`() async throws {
             try await place.store().put("0", at: "known")
             let gate = Gate()
             let (files, isArmed) = gatedFiles(gate)
@@ -134,7 +134,7 @@
             for number in 0..<10 {
                 tasks.append(Task { try await store.apply(.text("\(number)", at: "name \(number)")) })
                 await clock.untilScheduled(scheduled + number + 1)
-                // The first change is on the lane; another process has the lock.
+                // The first change waits on the lane, as if another process held the lock.
                 if number == 0 { await gate.arrived() }
             }
             gate.open()
@@ -142,8 +142,8 @@
             #expect(files.locks("state/lock") - before == 1)
         }
 
-        @Test func `changes that wait for another program's transaction have not begun`() async throws {
-            // Whoever waits moves this clock on, and the caller's deadline comes while SQLite waits.
+        @Test func `a change that times out behind a transaction of another program was not applied`() async throws {
+            // A wait advances this clock, so the deadline of the call passes while SQLite waits.
             let store = place.store(deadline: .seconds(2), runtime: .live(clock: ManualClock()))
             try await store.put("0", at: "known")
             let holder = try place.probe("hold-transaction")
@@ -168,7 +168,7 @@
             await #expect(throws: BackendError.self) { _ = try await leaving.value }
             isArmed.value.withLock { $0 = false }
             gate.open()
-            // The next work on its lane comes after that group.
+            // The lane is serial, so this call ends after that group.
             #expect(try await store.synchronize() == .durable)
             let other = place.store(deadline: .seconds(60))
             #expect(try await other.apply(.text("2", at: "known")).isApplied)
@@ -176,7 +176,7 @@
             await other.close()
         }
 
-        @Test func `callers that make what they read durable at the same time share one flush`() async throws {
+        @Test func `concurrent calls of synchronize share one flush`() async throws {
             try await place.store().put("0", at: "known")
             let files = HookedFiles()
             let store = place.store(runtime: .live(files: files, clock: clock, lane: lanes))
@@ -191,7 +191,7 @@
             lanes.release()
             for task in tasks { #expect(try await task.value == .durable) }
             #expect(files.locks("state/lock") - before == 1)
-            // The connection that writes is opened once, which flushes the folder too.
+            // Opening the writing connection flushes the folder too. It is opened once.
             #expect(files.count("synchronizeDirectory") <= 2)
         }
 

@@ -9,7 +9,7 @@
 
     @testable import Sealing
 
-    /// What can be found in the files, and in what is printed: nothing that is hidden.
+    /// Tests that neither the files nor printed texts reveal secrets.
     @Suite(.slow("goes through real files many times"), .inTurn) struct HygieneTests {
         private static let marker = "MARKER-zebra-0481-unmistakable"
         private static let metadata = StorageMetadata(
@@ -27,7 +27,8 @@
             keyFile = try folder.folder("keys") + "/key"
         }
 
-        /// Every file of the database by name, read by another program: closing a descriptor here would drop SQLite's locks.
+        /// Returns the content of every file of the database by name.
+        /// Another process copies the files: closing a descriptor in this process would drop SQLite's locks.
         private func files() async throws -> [String: Data] {
             let copies = try folder.folder("copies \(UInt64.random(in: 0 ... .max))")
             let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasPrefix("store.sqlite") }
@@ -47,10 +48,10 @@
             }
         }
 
-        @Test func `no name, value, metadata or key stands in any file, in any form`() async throws {
+        @Test func `no name, value, metadata or key is found in any file in any encoding`() async throws {
             let store = sqliteStore(at: path, keyFile: keyFile)
             let marker = Self.marker
-            // First what cuts the log, then what fills it.
+            // The first changes empty the log, the later ones fill it.
             #expect(try await store.apply(.put(.bytes([1]), at: StorageAddress("\(marker) removed"))).isApplied)
             #expect(try await store.apply(.tombstone(Self.metadata, at: StorageAddress("\(marker) removed"))).isApplied)
             for number in 0..<20 {
@@ -67,12 +68,12 @@
             let closed = try await files()
             #expect(closed["store.sqlite-wal"]?.isEmpty != false)
             expectNowhere(secrets, closed)
-            // The search finds what is there.
+            // Prove that the search works: it finds a text that the file has.
             #expect(forms(of: Array("header".utf8)).contains { closed["store.sqlite"]?.range(of: $0.bytes) != nil })
         }
 
         @Test(arguments: ["delete", "tombstone", "replace and close", "delete in a batch"])
-        func `what was removed stands nowhere any more, not even sealed`(_ how: String) async throws {
+        func `a removed or replaced value is found in no file, not even sealed`(_ how: String) async throws {
             let store = sqliteStore(at: path, keyFile: keyFile)
             let addresses = (0..<12).map { StorageAddress("name \($0)") }
             var sealed: [[UInt8]] = []
@@ -98,7 +99,7 @@
             if how == "replace and close" { await store.close() }
             let files = try await files()
             for row in gone {
-                // The whole, and any part of it that is long enough to be told from chance.
+                // Search for parts that are too long to occur by chance.
                 for start in stride(from: 0, to: row.count - 16, by: 16) {
                     let part = Data(row[start..<(start + 16)])
                     for (name, contents) in files { #expect(contents.range(of: part) == nil, "\(name) holds removed bytes (\(how))") }
@@ -108,13 +109,13 @@
             await store.close()
         }
 
-        /// The nonce, ciphertext and tag of the row that has a nonce.
+        /// Returns the nonce, ciphertext and tag of the row with a nonce.
         private func sealedBytes(holding nonce: [UInt8]) async throws -> [UInt8] {
             let rows = try AttackTarget.contents(of: path).rows
             return try #require(rows.map { Array($0.sealed.dropFirst(9)) }.first { $0.starts(with: nonce) })
         }
 
-        @Test func `equal names and values in two databases, and in one, have nothing in common`() async throws {
+        @Test func `equal names and values have no stored bytes in common, in one database or in two`() async throws {
             let paths = [path, folder.file("second.sqlite")]
             for path in paths {
                 let store = sqliteStore(at: path, keyFile: keyFile)
@@ -126,7 +127,7 @@
             let rows = try paths.flatMap { try AttackTarget.contents(of: $0).rows }
             #expect(rows.count == 4)
             var seen: Set<[UInt8]> = []
-            // Versions too are random; of the sealed bytes all but the format and the key's id, in blocks.
+            // The versions of rows are random too. The sealed bytes without the format and the key id share no block.
             #expect(Set(rows.map(\.id)).count == 4 && Set(rows.map(\.slot)).count == 4 && Set(rows.map(\.version)).count == 4)
             #expect(Set(rows.map(\.sealed.count)).count == 1)
             for row in rows {
@@ -138,7 +139,7 @@
         // MARK: Files
 
         @Test(arguments: ["000", "022", "077"])
-        func `files are private and nothing temporary is left, whatever the umask`(_ mask: String) async throws {
+        func `files are private and no temporary file is left, for any umask`(_ mask: String) async throws {
             let place = folder.file("data/deep/er")
             let script = "umask \(mask); exec \"$0\" \"$@\""
             let result = try await run("sh", ["-c", script] + Program.worker("database", ["leak", place]))
@@ -162,7 +163,7 @@
 
         // MARK: What is printed
 
-        @Test func `nothing that is printed, dumped or reflected shows a value, a hidden name or a key`() async throws {
+        @Test func `printing, dumping or reflecting shows no value, hidden name or key`() async throws {
             let marker = Self.marker
             let keyBytes = Array(marker.utf8.prefix(32)) + [UInt8](repeating: 1, count: 32 - min(32, marker.utf8.count))
             let key = SealingKey(key: SymmetricKey(data: keyBytes))
@@ -182,7 +183,7 @@
                 KeyFileSource(path: keyFile, deadline: .seconds(1), runtime: .live), await store.status(),
                 try await store.apply(.put(.bytes(Array(marker.utf8)), at: address, if: .absent)), StoragePayload.bytes(Array(marker.utf8)),
             ]
-            // Damage, and errors of every kind that the store gives.
+            // Also print damage, and the errors that a damaged row causes.
             try SealedDatabase(path: path, keyFile: keyFile).tamper(address) { $0[60] ^= 1 }
             things += [try await store.read(address), try await store.apply(value)] as [Any]
             do { things.append(try await store.addresses(in: .values)) } catch { things.append(error) }
@@ -200,7 +201,7 @@
                         for (form, needle) in forms(of: secret) where bytes.range(of: needle) != nil {
                             Issue.record("thing \(number) (\(type(of: thing))) shows a secret, \(form)")
                         }
-                        // As Swift prints arrays.
+                        // Swift prints arrays of bytes in these two forms.
                         #expect(!text.contains(secret.prefix(8).map(String.init).joined(separator: ", ")), "thing \(number)")
                         #expect(!text.contains(secret.prefix(4).map { "- \($0)" }.joined(separator: "\n")), "thing \(number)")
                     }
@@ -210,7 +211,7 @@
 
         // MARK: Nonces
 
-        @Test func `no nonce comes twice, equal values never look alike, and sizes are classes`() async throws {
+        @Test func `nonces are unique, equal values are sealed differently, and lengths are those of size classes`() async throws {
             let groups = isLong ? 1_000 : 5
             let store = sqliteStore(at: path, keyFile: keyFile)
             let addresses = (0..<1_000).map { StorageAddress("name \($0)") }
@@ -219,7 +220,7 @@
             var lengths: Set<Int> = []
             let begin = SealedRowSizes.overhead
             for group in 0..<groups {
-                // The same payloads again and again: 1 byte to 2 KiB.
+                // Every round stores the same payloads, of 1 byte to 2 KiB.
                 let results = try await store.apply(
                     addresses.enumerated().map { .put(.bytes([UInt8](repeating: 9, count: $0 * 2 + 1)), at: $1) })
                 for result in results {
@@ -233,7 +234,7 @@
                 let rows = try AttackTarget.contents(of: path).rows
                 #expect(rows.count == 1_000)
                 for row in rows {
-                    // What the results said is what stands there.
+                    // The stored nonces are the revisions that the results reported.
                     if !nonces.contains(Array(row.sealed[9..<33])) { Issue.record("a nonce that nobody was told of") }
                     blocks.insert(row.sealed[33..<49])
                     lengths.insert(row.sealed.count)
@@ -242,7 +243,7 @@
                 #expect(blocks.count == (group + 1) * 1_000)
             }
             for length in lengths { #expect(SizeClass.padded(length - begin) == length - begin) }
-            // 1,000 lengths fall into a few classes.
+            // The 1,000 different lengths belong to a few size classes.
             #expect(lengths.count < 20)
             print("nonces: \(nonces.count) writes, \(nonces.count) nonces, \(blocks.count) first blocks, \(lengths.count) sizes")
             await store.close()
@@ -253,13 +254,14 @@
         }
     }
 
-    /// The forms in which a secret could be written: as it is, in hexadecimal, in base64 at each of its three alignments, in UTF-16.
+    /// The encodings in which a secret could be stored: plain, hexadecimal, base64 at each of its three alignments,
+    /// UTF-16, and reversed.
     func forms(of secret: [UInt8]) -> [(form: String, bytes: Data)] {
         var forms: [(String, Data)] = [("as it is", Data(secret))]
         forms.append(("in hexadecimal", Data(hexadecimalText(of: secret).utf8)))
         forms.append(("in capital hexadecimal", Data(hexadecimalText(of: secret).uppercased().utf8)))
         for shift in 0..<3 {
-            // The first and the last group may hold bits of neighbours.
+            // The first and the last base64 group may also encode bits of neighbouring bytes.
             let text = Data([UInt8](repeating: 0, count: shift) + secret).base64EncodedString().dropFirst(4).dropLast(4)
             forms.append(("in base64, shifted by \(shift)", Data(text.utf8)))
         }

@@ -7,9 +7,10 @@
     import TestSupport
     import Testing
 
-    /// A key source that does not answer delays nobody but those who need its key, and those only until their deadline.
+    /// Tests of a key source that does not answer.
+    /// It delays only calls that need its key, and only until their deadline.
     @Suite(.inTurn) struct KeyFetchingTests {
-        /// A place with one value in its database.
+        /// Makes a place whose database has one value.
         private func filledPlace() async throws -> Place {
             let place = try Place()
             let store = place.store()
@@ -19,7 +20,7 @@
         }
 
         @Test(.timeLimit(.minutes(10)))
-        func `callers leave at their deadline when the key source hangs, and the store works once it answers`() async throws {
+        func `calls time out while the key source hangs, and the store works once it answers`() async throws {
             let place = try await filledPlace()
             let clock = ManualClock()
             let source = GatedSource(inner: place.keyFile())
@@ -27,7 +28,8 @@
             async let reading = failure { () throws(BackendError) in try await store.read(StorageAddress("name")) }
             async let writing = failure { () throws(BackendError) in try await store.apply(.text("w", at: "name")) }
             async let listing = failure { () throws(BackendError) in try await store.addresses(in: .values) }
-            // One of them fetches the key, all of them wait: each has a deadline for finding the file and one for the key.
+            // One call fetches the key, and all calls wait.
+            // Each call schedules two deadlines: one for finding the file, and one for the key.
             await source.gate.arrived()
             await clock.untilScheduled(6)
             clock.advance(to: .seconds(10))
@@ -40,7 +42,7 @@
             await store.close()
         }
 
-        @Test(.timeLimit(.minutes(10))) func `a first change leaves at its deadline, too`() async throws {
+        @Test(.timeLimit(.minutes(10))) func `the first change of a new database also times out at its deadline`() async throws {
             let place = try Place()
             let clock = ManualClock()
             let source = GatedSource(inner: place.keyFile())
@@ -53,7 +55,7 @@
             source.gate.open()
         }
 
-        @Test(.timeLimit(.minutes(10))) func `a call has one deadline, however many steps it takes`() async throws {
+        @Test(.timeLimit(.minutes(10))) func `a call has one deadline for all its steps`() async throws {
             let place = try await filledPlace()
             let clock = ManualClock()
             let source = GatedSource(inner: place.keyFile())
@@ -61,7 +63,7 @@
             let lock = try PosixFileSystem().lock(place.lockPath) { true }
             async let writing = failure { () throws(BackendError) in try await store.apply(.text("w", at: "name")) }
             await source.gate.arrived()
-            // The key takes most of the time, the lock all that is left.
+            // Fetching the key takes most of the time. Waiting for the lock takes the rest.
             clock.advance(to: .seconds(9))
             source.gate.open()
             await clock.untilScheduled(4)
@@ -71,7 +73,7 @@
             #expect(try await place.store().text("name") == "v")
         }
 
-        @Test(.timeLimit(.minutes(10))) func `cancelled callers leave at once`() async throws {
+        @Test(.timeLimit(.minutes(10))) func `a cancelled call ends at once`() async throws {
             let place = try await filledPlace()
             let source = GatedSource(inner: place.keyFile())
             let store = place.store(source: source)
@@ -82,7 +84,7 @@
             source.gate.open()
         }
 
-        @Test(.timeLimit(.minutes(10))) func `other databases, and the lane of this one, are not delayed`() async throws {
+        @Test(.timeLimit(.minutes(10))) func `a hanging key source delays neither other databases nor the lane of this one`() async throws {
             let place = try await filledPlace()
             let other = try await filledPlace()
             let keys = SealingKeys(pins: .none, randomBytes: Runtime.live.randomBytes)
@@ -90,20 +92,20 @@
             let store = place.store(source: source, keys: keys)
             let waiting = Task { try await store.text("name") }
             await source.gate.arrived()
-            // One program: the same set of keys, another source.
+            // As in one program: the store shares the set of keys, but has another source.
             let second = other.store(keys: keys)
             #expect(try await second.text("name") == "v")
             try await second.put("w", at: "name")
-            // The same database with a key that is there.
+            // A store on the same database, whose source answers.
             let third = place.store()
             try await third.put("third", at: "name")
-            // What needs the lane and no key is done, too.
+            // Work on the lane that needs no key also ends.
             _ = try await store.synchronize()
             source.gate.open()
             #expect(try await waiting.value == "third")
         }
 
-        @Test(.timeLimit(.minutes(10))) func `a store that is closed while its key is fetched never says that nothing is there`()
+        @Test(.timeLimit(.minutes(10))) func `a store that is closed while its key is fetched reports no value as absent`()
             async throws
         {
             let place = try await filledPlace()

@@ -9,9 +9,9 @@
 
     @testable import Sealing
 
-    /// What stays in a process's memory after a store was closed, seen in a core dump.
+    /// Tests of the memory of a process after a store was closed, read from a core dump.
     @Suite(.alone, .slow("dumps the memory of processes"), .tags(.process)) struct LeakTests {
-        @Test func `a store that was closed and let go of is gone, and its keys with it`() async throws {
+        @Test func `a store that was closed and released is deallocated with its keys`() async throws {
             let folder = try TemporaryDirectory()
             let keyFile = folder.file("key")
             try writeFile(SealingKey.random(Runtime.live.randomBytes).text + "\n", to: keyFile)
@@ -29,7 +29,7 @@
                 await made.close()
             }
             try await use()
-            // Threads of the store may be about to let go of what they worked with.
+            // Threads of the store may hold references for a moment longer.
             for _ in 0..<200 where store != nil || keys != nil { try await Task.sleep(for: .milliseconds(10)) }
             #expect(store == nil)
             #expect(keys == nil)
@@ -56,14 +56,14 @@
             #expect(!memory.hits("control-\(control)".utf8).isEmpty, "the core does not show the program's memory")
             let raw = kek.key.withUnsafeBytes { Array($0) }
             let text = Data(raw).base64EncodedString()
-            // Halves: what is given back to the allocator loses its first bytes to the allocator's own list.
+            // Search for each half, because the allocator overwrites the first bytes of freed memory with its list.
             let found = [
                 ("the key", raw[..<16]), ("the key's second half", raw[16...]), ("the key's text", Array(text.utf8)[..<22]),
                 ("the second half of the key's text", Array(text.utf8)[22...]), ("the data key", dataKey[..<16]),
                 ("the data key's second half", dataKey[16...]),
             ].map { (what: $0.0, hits: memory.hits($0.1)) }
             print("core after close: \(found.map { "\($0.what) \($0.hits.count)" }.joined(separator: ", "))")
-            // The value is not looked for: whoever read it has it, and lets go of it as he likes.
+            // The value is not searched for, because the caller that read it decides when it is released.
             for (what, hits) in found { #expect(hits.isEmpty, "\(what) is in memory: \(hits)") }
         }
     }

@@ -5,13 +5,14 @@
     import TestSupport
     import Testing
 
-    /// A file of the database cannot be opened once: too many files are open, or the disk has a fault for a moment. SQLite then opens it for
-    /// reading only, where it can. That must not last.
+    /// Tests of a database file that cannot be opened for a moment: too many files are open, or the disk has a fault.
+    /// SQLite then opens the file for reading only, if it can. The store must not stay read-only.
     @Suite(.inTurn, .slow("starts programs"), .tags(.process)) struct OpenFaultTests {
         enum Fault: String, CaseIterable {
             case EMFILE, EIO, ENOSPC, EACCES
 
-            /// What the caller is told. Where SQLite could open the file for reading, the cause is over by then.
+            /// The error codes that the caller may get.
+            /// If SQLite could open the file for reading only, the fault is over when the store checks it.
             var codes: [BackendError.Code] {
                 switch self {
                 case .EMFILE: [.unavailable]
@@ -22,7 +23,7 @@
             }
         }
 
-        /// What is printed for three changes of a slot, and for the slot then.
+        /// Changes a slot three times and reads it, with a fault in a call of `openat`. Returns the printed answers.
         private func answers(_ place: Place, _ fault: Fault, at call: Int, isLasting: Bool = false) async throws -> [String] {
             let paths = ["", "-wal", "-shm"].flatMap { ["-P", place.path + $0] }
             let probe = try place.probe(
@@ -38,7 +39,7 @@
             return answers
         }
 
-        @Test(arguments: Fault.allCases) func `a file that cannot be opened once does not end writing`(_ fault: Fault) async throws {
+        @Test(arguments: Fault.allCases) func `a file that fails to open once does not stop later writes`(_ fault: Fault) async throws {
             let place = try Place()
             let store = place.store()
             try await store.put("0", at: "name")

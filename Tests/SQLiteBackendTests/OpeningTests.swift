@@ -7,11 +7,11 @@
     import TestSupport
     import Testing
 
-    /// When a database is opened, when it is made, and when neither may happen.
+    /// Tests of when a database is opened, when it is created, and when neither may happen.
     @Suite(.slow("goes through real files many times"), .inTurn) struct OpeningTests {
         // MARK: Nothing is made by looking
 
-        @Test func `looking at a database that does not exist creates nothing, not even a folder`() async throws {
+        @Test func `reading a database that does not exist creates nothing, not even a folder`() async throws {
             let place = try Place()
             let store = place.store()
             #expect(try await store.read(StorageAddress("name")) == .absent)
@@ -28,10 +28,10 @@
 
         // MARK: Closing
 
-        @Test func `a store that is released without being closed closes its files and leaves its log`() async throws {
+        @Test func `a store that is released without being closed closes its files and keeps its log`() async throws {
             let place = try Place()
             try await Self.useAndRelease(place)
-            // The last reference may be one of the lane's, which is dropped a moment after the answer.
+            // The lane may hold the last reference for a moment after the answer.
             for _ in 0..<5_000 where try !Self.openFiles(place.path).isEmpty { Runtime.live.clock.pause(.milliseconds(1)) }
             #expect(try Self.openFiles(place.path) == [])
             #expect(place.logLength > 0)
@@ -40,7 +40,7 @@
             await next.close()
         }
 
-        @Test func `a store is closed though another process keeps the lock, and its log stays`() async throws {
+        @Test func `a store closes although another process holds the lock, and its log stays`() async throws {
             let place = try Place()
             let store = place.store(deadline: .seconds(5))
             try await store.put("x", at: "name")
@@ -56,7 +56,7 @@
         }
 
         @Test(.timeLimit(.minutes(5)))
-        func `a store whose disk does not answer says that it is not closed, and is closed once the disk answers`() async throws {
+        func `a store whose disk does not respond is reported as open, and closes once the disk responds`() async throws {
             let place = try Place()
             let (lane, clock) = (TestLane(), ManualClock())
             let store = place.store(deadline: .seconds(10), runtime: .live(clock: clock, lane: lane))
@@ -65,11 +65,11 @@
             try await clock.passing { await store.close() }
             #expect(store.hasOpenFiles)
             lane.release()
-            // The store forgets its connections a moment before they are closed.
+            // The store drops its connections a moment before they are closed.
             while try store.hasOpenFiles || !Self.openFiles(place.path).isEmpty { try await Task.sleep(for: .milliseconds(5)) }
         }
 
-        /// Opens every kind of connection: that of the writer, both of the readers, and that of the lists.
+        /// Opens every kind of connection: the writer, both readers, and the connection for lists.
         private static func useAndRelease(_ place: Place) async throws {
             let store = place.store()
             #expect(try await store.apply(.text("x", at: "name")).isApplied)
@@ -80,7 +80,7 @@
             #expect(try !openFiles(place.path).isEmpty)
         }
 
-        /// The files of a database that this process has open.
+        /// Returns the files of a database that this process has open.
         private static func openFiles(_ path: String) throws -> [String] {
             try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
                 .compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)") }
@@ -89,7 +89,7 @@
 
         // MARK: Keys that are not right
 
-        /// What can be wrong with a key.
+        /// The ways in which a key can be wrong.
         enum Wrong: String, CaseIterable, Sendable, CustomTestStringConvertible {
             case missing, locked, other, sameName, short, empty, garbage, foreign, folder, readable, writable
             var testDescription: String { rawValue }
@@ -131,7 +131,7 @@
         }
 
         @Test(arguments: Wrong.allCases)
-        func `with a wrong key nothing is read, changed or made, and with the right one the same store works`(
+        func `with a wrong key nothing is read, changed or created, and the store works once the key is right`(
             wrong: Wrong
         ) async throws {
             let place = try Place()
@@ -167,7 +167,7 @@
             }
             #expect(try await place.contents() == before)
 
-            // The right key is put back.
+            // Restore the right key.
             if wrong == .folder { try FileManager.default.removeItem(atPath: place.keyPath) }
             try Data(keyText.utf8).write(to: URL(filePath: place.keyPath))
             try setPermissions(0o600, of: place.keyPath)
@@ -178,7 +178,7 @@
             #expect(try await place.check() == 1)
         }
 
-        @Test func `a new database is not made when something was sealed elsewhere with a key that the source does not hold`() async throws
+        @Test func `no new database is created if some values were sealed elsewhere with a key that the source does not have`() async throws
         {
             let place = try Place()
             let sealedElsewhere: Set<[UInt8]> = [[1, 2, 3, 4, 5, 6, 7, 8]]
@@ -186,24 +186,24 @@
             #expect(try await store.apply(.text("x", at: "name")).error?.code == .encryptionKeyMissing)
             #expect(try await place.contents() == ["d ."])
 
-            // Another key than the one that is known.
+            // The source now has a key, but not the one that sealed the values.
             _ = try await place.keyFile().create(SourceKeys(only: .random(Runtime.live.randomBytes)))
             let before = try await place.contents()
             #expect(try await store.apply(.text("x", at: "name")).error?.code == .encryptionKeyMismatch)
             #expect(try await place.contents() == before)
 
-            // Whoever cannot tell what was sealed makes nothing either.
+            // If the ids of the sealed values cannot be determined, no database is created either.
             let blind = place.store { () throws(BackendError) in throw BackendError(.failed, "nobody knows") }
             #expect(try await blind.apply(.text("x", at: "name")).error?.code == .failed)
             #expect(try await place.contents() == before)
         }
 
-        @Test func `a database opened with another source says which one it was made with and which one was given`() async throws {
+        @Test func `a database that is opened with another source reports the expected and the given source`() async throws {
             let place = try Place()
             let first = place.store()
             try await first.put("v", at: "name")
             await first.close()
-            // The very same key under another source's name does not do.
+            // Even the same key is refused under the name of another source.
             try FileManager.default.copyItem(atPath: place.keyPath, toPath: place.folder + "/keys/another.key")
             let before = try await place.contents()
             let store = place.store(source: place.keyFile("another.key"))
@@ -219,7 +219,7 @@
 
         // MARK: Processes that begin together
 
-        @Test(.timeLimit(.minutes(10))) func `processes that create one database at the same time end with one key and every value`()
+        @Test(.timeLimit(.minutes(10))) func `processes that create a database at the same time get one key and keep every value`()
             async throws
         {
             let processes = 10
@@ -246,7 +246,7 @@
 
         @Test(arguments: [
             "a", "documents", "Documents-2", "com.example.app", "a..b", "x_y", "0", "A.sqlite", String(repeating: "n", count: 200),
-        ]) func `a good name of a database`(name: String) throws {
+        ]) func `a valid database name is accepted`(name: String) throws {
             try SQLiteStore.validateName(name)
             #expect(try SQLiteStore.path(ofDatabase: name, in: "/d") == "/d/\(name).sqlite")
         }
@@ -255,7 +255,7 @@
             "", ".", "..", ".hidden", "-x", "a/b", "/etc/passwd", "../up", "a\\b", "file:x", "a?mode=memory", ":memory:", "a b", "a\n",
             "a\u{0}",
             "é", "e\u{301}", "a%2fb", "a#b", "Ⅷ", "ａ", String(repeating: "n", count: 201),
-        ]) func `a bad name of a database`(name: String) async throws {
+        ]) func `an invalid database name is refused`(name: String) async throws {
             let error = await failure { () throws(BackendError) in try SQLiteStore.path(ofDatabase: name, in: "/d") }
             #expect(error?.code == .invalidName)
         }

@@ -7,7 +7,7 @@
 
     @testable import SQLiteBackend
 
-    /// A change of one of a few names, as the tests make them up.
+    /// A random change of one of ten names.
     struct ShelfChange: Sendable {
         enum Kind: Sendable { case put, tombstone, delete }
 
@@ -15,7 +15,8 @@
         var kind: Kind
         var metadata: StorageMetadata
 
-        /// Mostly of few values, so that labels come, stay and go; now and then of any.
+        /// Mostly metadata with few different values, so that labels are added, kept and removed.
+        /// Now and then any metadata.
         static var any: Arbitrary<ShelfChange> {
             let few = zip(
                 Arbitrary<String?>.one(of: [nil, "note", "task"]), Arbitrary<Double?>.one(of: [nil, 10, 86_399.5, 86_400, 9e9, -1]),
@@ -42,7 +43,7 @@
     let shelf = StorageNamespace("shelf")
 
     extension SQLiteStore {
-        /// Every entry of every page.
+        /// Returns the entries of all pages of a query.
         func everything(_ query: StorageQuery, limit: Int = 3) async throws -> [StoragePage.Entry] {
             var entries: [StoragePage.Entry] = []
             var cursor: StorageCursor?
@@ -54,7 +55,7 @@
             return entries
         }
 
-        /// What the pages of a query hold, with the damaged slots that have no name.
+        /// Returns the entries of all pages of a query, and the damaged slots that have no name.
         func everythingAndDamage(
             _ query: StorageQuery, limit: Int = 3
         ) async throws -> (entries: [StoragePage.Entry], damaged: [DamagedSlot]) {
@@ -74,7 +75,7 @@
         }
     }
 
-    /// Pages, and the labels that lead to what is on them.
+    /// Tests of pages, and of the labels by which queries find entries.
     @Suite(.slow("goes through real files many times"), .inTurn) struct PageTests {
         private static let questions: [[StorageQuery.Condition]] = [
             [], [.typeTag("note")], [.attribute("a", "x")], [.attribute("b", "x")], [.attribute("é", "")], [.modified(since: 86_399.75)],
@@ -91,7 +92,7 @@
 
         // MARK: The feature
 
-        @Test func `a database of plain keys has no feature and no labels, whatever is looked for`() async throws {
+        @Test func `a database of plain keys has no feature and no labels, whatever is queried`() async throws {
             let place = try Place()
             let store = place.store()
             try await store.put("1", at: "plain")
@@ -110,7 +111,7 @@
             try await place.check()
         }
 
-        @Test func `the first value of another namespace brings the feature, and stores that are open go on`() async throws {
+        @Test func `the first value of another namespace adds the feature, and open stores keep working`() async throws {
             let place = try Place()
             let (first, second) = (place.store(), place.store())
             try await first.put("1", at: "plain")
@@ -134,7 +135,7 @@
             #expect(try await place.check() == 6)
         }
 
-        @Test func `two stores that begin a collection at once both have all of it`() async throws {
+        @Test func `two stores that start a collection at the same time both see all of it`() async throws {
             let place = try Place()
             let stores = [place.store(), place.store()]
             try await stores[0].put("1", at: "plain")
@@ -159,7 +160,7 @@
             #expect(try await place.check() == 41)
         }
 
-        @Test func `the golden database with labels is found by them, counted and changed`() async throws {
+        @Test func `queries find, count and change the entries of the golden database with labels`() async throws {
             let folder = try TemporaryDirectory()
             let (path, keyFile) = (folder.file("golden.sqlite"), folder.file("golden.key"))
             try Reader.copy("golden-labels.sqlite", to: path)
@@ -182,7 +183,7 @@
             _ = try await Reader.dump(path, keyFile)
         }
 
-        @Test func `labels that are made anew go on leading to a damaged row, of an older key too`() async throws {
+        @Test func `rebuilt labels still lead to a damaged row, even to one of an older key`() async throws {
             let folder = try TemporaryDirectory()
             let (path, keyFile) = (folder.file("golden.sqlite"), folder.file("golden.key"))
             try Reader.copy("golden-labels.sqlite", to: path)
@@ -215,7 +216,7 @@
             await store.close()
         }
 
-        @Test func `a call that is undone leaves the counts of the others as they are`() async throws {
+        @Test func `a refused call leaves the counts of the other calls unchanged`() async throws {
             let place = try Place()
             let store = place.store()
             let metadata = StorageMetadata(typeTag: "note", modifiedAt: 10)
@@ -226,7 +227,7 @@
                     at: StorageAddress(name, in: shelf))
             }
             #expect(try await store.apply(.put(.bytes([1]), metadata, at: StorageAddress("begin", in: shelf))).isApplied)
-            // Attributes count with the value but not against its limit in SQLite's eyes: the second of these rows is refused by SQLite itself.
+            // Every third call has a value with 30 MiB of attributes, which is above the size limit and is refused.
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<12 {
                     group.addTask {
@@ -241,7 +242,7 @@
             try await place.check()
         }
 
-        @Test func `values that an older version wrote into another namespace are labelled when the feature comes`() async throws {
+        @Test func `values that an older version wrote into another namespace get labels when the feature is added`() async throws {
             let folder = try TemporaryDirectory()
             let (path, keyFile) = (folder.file("old.sqlite"), folder.file("old.key"))
             var records: [DumpedRecord] = []
@@ -258,7 +259,8 @@
             let store = sqliteStore(at: path, source: PinnedKeyFile(keyFile, pin: "golden"))
             let query = StorageQuery(shelf, [.modified(since: 3 * 86_400)])
             #expect(try await store.names(query) == (3..<9).map { "old \($0)" })
-            // One more value, and the older ones are found by labels; one is sealed anew, which moves its labels to the active key.
+            // Adding one value labels the older ones.
+            // Writing an old value again seals it with the active key, which moves its labels to that key.
             let again = StorageMetadata(typeTag: "new", modifiedAt: 20 * 86_400)
             for name in ["one more", "old 5"] {
                 #expect(try await store.apply(.put(.bytes([1]), again, at: StorageAddress(name, in: shelf))).isApplied)
@@ -272,7 +274,7 @@
 
         // MARK: Consistency
 
-        @Test func `after any changes every query finds what a model finds, and each label is its row's`() async throws {
+        @Test func `after any changes every query matches a model, and each label belongs to its row`() async throws {
             await forAll(ShelfChange.any.list(1...24), count: 24) { changes in
                 let place = try Place()
                 let store = place.store()
@@ -292,12 +294,12 @@
                     }
                 }
                 await store.close()
-                // The other reader compares every label with its row.
+                // The independent reader compares every label with its row.
                 if changes.count > 18 { _ = try await Reader.run(["dump", place.path, place.keyPath]) }
             }
         }
 
-        @Test func `pages of plain keys and of a collection go on through changes`() async throws {
+        @Test func `pages of plain keys and of a collection continue through changes`() async throws {
             let place = try Place()
             let store = place.store()
             for namespace in [StorageNamespace.values, shelf] {
@@ -347,7 +349,7 @@
 
         // MARK: Kills
 
-        @Test(.timeLimit(.minutes(10))) func `a program killed while it brings the feature leaves all of it or nothing`() async throws {
+        @Test(.timeLimit(.minutes(10))) func `a program killed while it adds the feature leaves all of it or nothing`() async throws {
             for delay in [0, 1, 3, 6, 12, 24] {
                 let place = try Place()
                 let store = place.store()

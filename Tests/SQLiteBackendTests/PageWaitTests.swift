@@ -6,9 +6,10 @@
     import TestSupport
     import Testing
 
-    /// A read on the caller's thread waits for no disk: what is not in the system's memory is read on a lane.
+    /// Tests that a read on the caller's thread never waits for the disk.
+    /// Pages that are not in the memory of the system are read on a lane.
     @Suite(.inTurn, .slow("starts programs"), .tags(.process)) struct PageWaitTests {
-        /// Counts what a lane is given.
+        /// Counts the pieces of work of a lane.
         private struct CountingLane: Lane {
             let base: DispatchLane
             let count: Shared<Int>
@@ -19,13 +20,14 @@
             }
         }
 
-        /// Drops what the system keeps of a file in memory, from another process: closing the file in this one would drop SQLite's locks.
+        /// Drops a file from the page cache of the system.
+        /// Another process does it: closing the file in this process would drop SQLite's locks.
         private func evict(_ path: String) async throws {
             let result = try await run("dd", ["of=\(path)", "oflag=nocache", "conv=notrunc,fdatasync", "count=0"])
             try #require(result.status == 0, "\(result.stderr)")
         }
 
-        /// Whether the file system can tell what is in memory.
+        /// Returns whether the file system can report whether a page is in memory.
         private func canTell(_ path: String) async throws -> Bool {
             let script = """
                 import os, sys
@@ -36,7 +38,7 @@
             return try await run("/usr/bin/python3", ["-c", script, path]).status == 0
         }
 
-        @Test func `rows whose pages are not in memory are read on a lane, and the others are not`() async throws {
+        @Test func `rows whose pages are not in memory are read on a lane, and other rows are not`() async throws {
             let place = try Place()
             let names = (0..<4_000).map { "name \($0)" }
             let writer = place.store()
@@ -61,7 +63,7 @@
             let slow = reads.number - before
             if try await canTell(place.path) {
                 #expect(slow > 0, "pages that were on the disk alone were read on the caller's thread")
-                // They are in memory now.
+                // The pages are in memory now.
                 let again = reads.number
                 for name in wanted { #expect(try await store.text(name) == "\(name) \(filler)") }
                 #expect(reads.number == again)

@@ -6,11 +6,11 @@
     import TestSupport
     import Testing
 
-    /// Two processes on one database.
+    /// Tests of two processes that use one database.
     @Suite(.inTurn, .serialized, .slow("several processes write for seconds"), .tags(.process)) struct ProcessTests {
         // MARK: Reads wait for nobody
 
-        /// How long single gets take, in microseconds, in order.
+        /// Returns the durations of single reads in microseconds, in ascending order.
         private func gets(_ store: SQLiteStore, _ count: Int) async throws -> [Double] {
             var times: [Double] = []
             for number in 0..<count {
@@ -30,18 +30,18 @@
             "p50 \(Int(percentile(times, 0.5))) µs, p99 \(Int(percentile(times, 0.99))) µs, worst \(Int(times.last ?? 0)) µs"
         }
 
-        @Test(.timeLimit(.minutes(10))) func `reads never wait for another process that writes all the time or sits in a transaction`()
+        @Test(.timeLimit(.minutes(10))) func `reads never wait for a process that writes all the time or holds a transaction`()
             async throws
         {
             let place = try Place()
-            // A read that waited for the writer would wait as long as this.
+            // A read that waited for the writer would wait until this deadline.
             let store = place.store(deadline: .seconds(30))
             for number in 0..<20 { try await store.put("value \(number)", at: "name \(number)") }
             let alone = try await gets(store, 2_000)
 
             let writer = try place.probe("churn")
             #expect(try await writer.line() == "writing")
-            // For as long as it takes the writer to write a number of values, however fast the reads are.
+            // Read until the writer has stored a number of values, however fast the reads are.
             var during: [Double] = []
             repeat { during += try await gets(store, 500) } while try await store.text("churn 0 20") == nil
             during.sort()
@@ -54,14 +54,15 @@
             _ = await holder.end()
             print(
                 "gets alone: \(describe(alone)); beside a writer (\(wrote)): \(describe(during)); in a held transaction: \(describe(held))")
-            // Two cores and other tests on them: what counts is that no wait is anywhere near the deadline.
+            // The machine may have two cores that also run other tests.
+            // No read may take nearly as long as the deadline.
             for times in [during, held] { #expect(percentile(times, 0.99) < max(50_000, 20 * percentile(alone, 0.99))) }
             await store.close()
         }
 
         // MARK: Writes have an order
 
-        @Test(.timeLimit(.minutes(10))) func `increments of two processes and this one are all counted`() async throws {
+        @Test(.timeLimit(.minutes(10))) func `no increment of three processes is lost`() async throws {
             let place = try Place()
             let rounds = 150
             let probes = [try place.probe("count", ["counter", "\(rounds)"]), try place.probe("count", ["counter", "\(rounds)"])]
@@ -87,7 +88,7 @@
             #expect(try await place.check() == 1)
         }
 
-        @Test(.timeLimit(.minutes(10))) func `the next read sees what another process was told is stored`() async throws {
+        @Test(.timeLimit(.minutes(10))) func `the next read sees a change that another process reported as applied`() async throws {
             let place = try Place()
             let store = place.store()
             let probe = try place.probe("echo")
@@ -102,7 +103,7 @@
                     #expect(try await store.read(StorageAddress("ball")) == .absent)
                     #expect(try await store.addresses(in: .values) == [])
                 }
-                // Emptying the log, or letting go of the database, changes nothing about it.
+                // Emptying the log or closing the database makes no difference.
                 if number % 50 == 7 { await store.close() }
                 if number % 50 == 9 { #expect(try await probe.ask("close") == "closed") }
             }
@@ -122,7 +123,7 @@
             let listening = Task { for await _ in changes { await noticed.pass() } }
             let probe = try place.probe("echo")
             #expect(try await probe.line() == "ready")
-            // The watch is there once it has told of something.
+            // The watch is running once it has reported a change.
             let first = Task {
                 for number in 0... {
                     if Task.isCancelled { return }
@@ -136,11 +137,11 @@
 
             for number in 0..<60 { try await store.put("own \(number)", at: "name") }
             #expect(try await store.apply(.delete(StorageAddress("name"))).isApplied)
-            // Changes are noticed one after the other: once this one is, whatever was to be told of the others has been.
+            // Changes are reported in order: after the report of this one, no earlier report is pending.
             let before = noticed.arrivals
             #expect(try await probe.ask("put name foreign") == "applied")
             await noticed.arrived(before + 1)
-            // A few of the first ones may have come late.
+            // A few of the first changes may be reported late.
             #expect(noticed.arrivals <= before + 2 && before <= 10, "\(before), \(noticed.arrivals)")
             listening.cancel()
             _ = await probe.end()
@@ -150,7 +151,7 @@
         // MARK: Somebody who never lets go
 
         @Test(.timeLimit(.minutes(10)), arguments: ["hold-transaction", "hold-lock"])
-        func `a writer that never lets go makes callers leave at their deadline, and nothing is changed`(command: String) async throws {
+        func `callers time out while another process holds the lock or a transaction, without changes`(command: String) async throws {
             let place = try Place()
             let before = place.store()
             try await before.put("v", at: "name")
@@ -172,9 +173,9 @@
             let waited = ContinuousClock.now - begin
             #expect(failures.map(\.?.code) == Array(repeating: .timedOut, count: 4), "\(failures)")
             #expect(failures.allSatisfy { $0?.outcome == .notApplied }, "\(failures)")
-            // The other one still holds on: that the callers are back at all is what the deadline is for.
+            // The other process still holds the lock or transaction. The callers return because of their deadline.
             #expect(waited >= .milliseconds(600), "\(waited)")
-            // Reading goes on all the same.
+            // Reads still work.
             #expect(try await store.text("name") == "v")
             #expect(try await store.addresses(in: .values) == [StorageAddress("name")])
             #expect(try await holder.ask("go").hasPrefix("released"))
@@ -191,10 +192,10 @@
         // MARK: The log
 
         @Test(.timeLimit(.minutes(10)))
-        func `a reader of an old state elsewhere makes no removal fail and no change slow, and the log is emptied afterwards`() async throws
+        func `an old reader in another process fails no removal and delays no change, and the log can be emptied afterwards`() async throws
         {
             let place = try Place()
-            // Whoever waits moves this clock on, and nothing else does.
+            // Only waiting advances this clock.
             let clock = ManualClock(.inRealTime)
             var runtime = Runtime.live
             runtime.clock = clock
@@ -205,12 +206,13 @@
             #expect(try await store.apply(.delete(StorageAddress("name 0"))).isApplied)
             #expect(try await store.read(StorageAddress("name 0")) == .absent)
             #expect(place.logLength > 0)
-            // The removal waited for the reader, for a quarter of a second at most.
+            // The removal has already waited for the reader, for a quarter of a second at most.
+            // The changes do not wait again.
             let begin = clock.now
             for number in 0..<20 { try await store.put("later", at: "later \(number)") }
             #expect(clock.now == begin)
             #expect(try await reader.ask("go") == "released 10")
-            // The next occasion is the next change.
+            // The next change empties the log.
             try await store.put("last", at: "name 1")
             #expect(place.logLength == 0)
             _ = await reader.end()
@@ -218,7 +220,7 @@
             #expect(try await place.check() == 29)
         }
 
-        @Test(.timeLimit(.minutes(10))) func `the log does not grow without end`() async throws {
+        @Test(.timeLimit(.minutes(10))) func `the log does not grow without limit`() async throws {
             let place = try Place()
             let store = place.store()
             let (tasks, each) = (100, 200)

@@ -7,11 +7,11 @@
     import TestSupport
     import Testing
 
-    /// Recovery keys among those who can open a database.
+    /// Tests of recovery keys as recipients of a database.
     @Suite(.inTurn) struct RecipientTests {
         private func key(_ seed: UInt8) -> RecoveryKeyPair { RecoveryKeyPair { [UInt8](repeating: seed, count: $0) } }
 
-        /// A database with a value, which two recovery keys open too.
+        /// Makes a database with a value that two recovery keys can also open.
         private func prepare() async throws -> Place {
             let place = try Place()
             let store = place.store()
@@ -37,7 +37,7 @@
             await #expect(throws: ProgramFailure.self) { try await Reader.dump(place.path, file) }
         }
 
-        @Test func `a recovery key that somebody put into the file is refused, and so is one that was changed`() async throws {
+        @Test func `a recovery key that was added to, changed in or removed from the file is refused`() async throws {
             let place = try await prepare()
             let original = try Data(contentsOf: URL(filePath: place.path))
             let attacker = try SealedDatabase(path: place.path, keyFile: place.keyPath)

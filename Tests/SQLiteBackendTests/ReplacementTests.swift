@@ -5,13 +5,13 @@
     import TestSupport
     import Testing
 
-    /// The database's file is removed, or another one takes its place, while it is open: a change is never lost without a word.
+    /// Tests of a database file that is removed or replaced while it is open. No change may be lost without an error.
     @Suite(.inTurn) struct ReplacementTests {
         private func remove(_ place: Place, _ suffixes: [String]) {
             for suffix in suffixes { try? FileManager.default.removeItem(atPath: place.path + suffix) }
         }
 
-        /// Changes until one is applied.
+        /// Repeats a change until it is applied, at most four times. Returns all results.
         private func putAtLast(_ store: SQLiteStore, _ text: String, at name: String) async throws -> [MutationResult] {
             var results: [MutationResult] = []
             for _ in 0..<4 {
@@ -23,7 +23,7 @@
             return results
         }
 
-        @Test(.timeLimit(.minutes(10))) func `a database that was removed whole while it was open is made anew by a later change`()
+        @Test(.timeLimit(.minutes(10))) func `a database that was removed while open is created again by a later change`()
             async throws
         {
             let place = try Place()
@@ -38,7 +38,7 @@
             #expect(try await place.check() == 1)
         }
 
-        @Test(.timeLimit(.minutes(10))) func `a database whose file alone was removed is never made anew beside its log`() async throws {
+        @Test(.timeLimit(.minutes(10))) func `a database file that was removed without its log is not created again`() async throws {
             let place = try Place()
             let store = place.store()
             try await store.put("old", at: "name")
@@ -52,17 +52,17 @@
             #expect(try await store.apply(.delete(StorageAddress("other"))).error?.code == .corrupted)
         }
 
-        @Test(.timeLimit(.minutes(10))) func `a database that took the place of an open one gets the next change, and keeps its own`()
+        @Test(.timeLimit(.minutes(10))) func `a database that replaced an open one gets the next change and keeps its values`()
             async throws
         {
             let place = try Place()
             let store = place.store()
             try await store.put("old", at: "name")
-            // What is deleted is wiped out of the log, which is empty then.
+            // A deletion wipes the value out of the log and empties the log.
             _ = try await store.apply(.delete(StorageAddress("name")))
             #expect(place.logLength == 0)
             remove(place, [""])
-            // Another program makes a new one, whose log has the old one's name.
+            // Another program creates a database, whose log has the path of the old log.
             let other = place.store()
             try await other.put("theirs", at: "their name")
             #expect(place.logLength > 0)
@@ -79,7 +79,7 @@
             #expect(try await place.check() == 2)
         }
 
-        @Test(.timeLimit(.minutes(10))) func `closing a store whose file was replaced leaves the new one alone`() async throws {
+        @Test(.timeLimit(.minutes(10))) func `closing a store whose file was replaced leaves the new file unchanged`() async throws {
             let place = try Place()
             let store = place.store()
             try await store.put("old", at: "name")
@@ -95,7 +95,7 @@
         }
 
         @Test(.timeLimit(.minutes(10)), arguments: [true, false])
-        func `a backup that is put back while the database is open gets the next change`(withLog: Bool) async throws {
+        func `a backup that is restored while the database is open gets the next change`(withLog: Bool) async throws {
             let place = try Place()
             let first = place.store()
             try await first.put("backed up", at: "name")
@@ -113,7 +113,7 @@
                 await store.close()
                 #expect(try await place.store().text("our name") == "ours")
             } else {
-                // A backup beside somebody else's log: refused is as good as stored, silence is not.
+                // The backup is next to the log of another file. An error is acceptable, a silent loss is not.
                 #expect(withLog, "\(results)")
             }
             print(

@@ -9,7 +9,7 @@
 
     @testable import SQLiteBackend
 
-    /// A new data key in place of the old one.
+    /// Tests of replacing the data key of a database.
     @Suite(.slow("goes through real files many times"), .inTurn) struct RotationTests {
         private let place: Place
         private let namespace = StorageNamespace("notes")
@@ -26,7 +26,7 @@
             return .put(.bytes(Array(text.utf8)), metadata, at: note(number))
         }
 
-        /// Values, records with labels, and removals.
+        /// Stores values, records with labels, and a tombstone.
         private func fill(_ store: SQLiteStore, _ count: Int = 20) async throws {
             for number in 0..<count {
                 try await store.put("value \(number)", at: "name \(number)")
@@ -35,7 +35,7 @@
             #expect(try await store.apply([.tombstone(StorageMetadata(), at: StorageAddress("gone"))]).allSatisfy(\.isApplied))
         }
 
-        /// What every name has, with its revision.
+        /// Returns the probes of all names, with their revisions.
         private func content(_ store: SQLiteStore, _ count: Int = 20) async throws -> [StorageProbe] {
             let values = (0..<count).map { StorageAddress("name \($0)") }
             return try await store.read(values + (0..<count).map(note) + [StorageAddress("gone")], .fresh)
@@ -51,7 +51,9 @@
             }
         }
 
-        /// A rotation of a process of its own that stops whenever it takes the database's lock: to make the new key active, for each part, and to destroy the old key.
+        /// A rotation by another store, which a test advances step by step.
+        /// It stops before each time it takes the lock:
+        /// to activate the new key, to seal each batch of rows, and to destroy the old key.
         private final class Steps: Sendable {
             private let gates = (0..<400).map { _ in Gate() }
             private let arrivals = Gate(isOpen: true)
@@ -83,7 +85,7 @@
                 }
             }
 
-            /// Lets the rotation take a step, and returns when it wants to take the next one, or is over.
+            /// Lets the rotation take steps. Returns when it waits for the next step or has ended.
             func take(_ count: Int = 1) async {
                 for _ in 0..<count {
                     let number = taken.wrappingAdd(1, ordering: .relaxed).oldValue
@@ -94,14 +96,14 @@
                 }
             }
 
-            /// Lets the rotation go on to its end.
+            /// Lets the rotation run to its end.
             func finish() async throws -> Int {
                 for gate in gates { gate.open() }
                 return try await task.value
             }
         }
 
-        @Test func `every value keeps its content and revision under a new key, and the old one is destroyed`() async throws {
+        @Test func `every value keeps its content and revision under a new key, and the old key is destroyed`() async throws {
             let store = place.store()
             try await fill(store)
             try await store.change(.addingRecovery(recovery()))
@@ -123,14 +125,14 @@
                 #expect(page.isComplete && page.damaged.isEmpty && !page.entries.isEmpty)
             }
             #expect(try await store.count(StorageQuery(namespace)) == 20)
-            // Preconditions name revisions from before.
+            // A precondition may use a revision from before the rotation.
             let revision = try #require(before[3].revision)
             #expect(try await store.apply(.text("changed", at: "name 3", if: .revision(revision))).isApplied)
             await store.close()
             #expect(try await place.check() == 41)
             try recovery().text.write(toFile: place.folder + "/recovery.txt", atomically: true, encoding: .utf8)
             #expect(try await Reader.dump(place.path, place.folder + "/recovery.txt").records.count == 41)
-            // Once more, over rows that keep their revisions already.
+            // Rotate again, with rows that already keep an older revision.
             let again = place.store()
             #expect(try await rotate(again) == 41)
             var expected = before
@@ -141,7 +143,7 @@
             #expect(try await place.check() == 41)
         }
 
-        @Test func `a copy made after a rotation holds nothing that opens an older copy`() async throws {
+        @Test func `a copy made after a rotation has nothing that opens an older copy`() async throws {
             let store = place.store()
             try await fill(store)
             try await store.change(.addingRecovery(recovery()))
@@ -156,31 +158,33 @@
             #expect(wraps.count == 2)
             for needle in wraps { #expect(isFound(needle), "the search finds nothing") }
             _ = try await rotate(store)
-            // While the store is open: the log is overwritten too. Sealed rows open nothing without these: SQLite, which moves rows between pages, may leave some of their bytes.
-            // The voucher of a recovery key, at the beginning, stays the same.
+            // The store is still open, so the search also covers the log, which must be overwritten.
+            // Sealed rows are not searched for: they open nothing without these keys.
+            // SQLite may leave some of their bytes behind when it moves rows between pages.
+            // The voucher of a recovery key, at the beginning of its wrap, does not change and is left out.
             for wrap in wraps.map({ $0.suffix(72) }) {
                 for half in [wrap.prefix(36), wrap.suffix(36)] { #expect(!isFound(Array(half))) }
             }
             await store.close()
         }
 
-        @Test func `a rotation goes on where it was interrupted, and new writes use the new key meanwhile`() async throws {
+        @Test func `an interrupted rotation is finished by another one, and new writes use the new key`() async throws {
             let store = place.store()
             try await fill(store)
             let before = try await content(store)
             let rotation = Steps(place, batch: 4)
-            // The new key, and one part.
+            // The first step activates the new key. The second step seals one batch.
             await rotation.take(2)
             #expect(try states() == [.active, .decryptOnly])
             #expect(try await content(store) == before)
-            // Another process, with keys from before and from now.
+            // A new store, as in another process, reads rows of the old and of the new key.
             let other = place.store()
             #expect(try await content(other) == before)
             #expect(try await other.apply([put(5, "newer"), .delete(StorageAddress("name 7"))]).allSatisfy(\.isApplied))
             #expect(try await store.read(note(5), .fresh).text == "newer")
             let keys = try SealedDatabase(path: place.path, keyFile: place.keyPath).keyset()
             #expect(keys.decryptOnly.count == 1)
-            // Another rotation finishes this one, and both return.
+            // A second rotation finishes the first one. Both calls return.
             #expect(try await rotate(other) > 0)
             _ = try await rotation.finish()
             #expect(try states() == [.active, .destroyed])
@@ -193,7 +197,7 @@
             #expect(try await place.check() == 40)
         }
 
-        @Test func `records are met exactly once, however a rotation and an enumeration overtake each other`() async throws {
+        @Test func `an enumeration during a rotation lists each record at most once, and all of them if it ends`() async throws {
             var (finished, begunAgain) = (0, 0)
             let count = 12
             let all = Set((0..<count).map { note($0) })
@@ -223,7 +227,8 @@
                     }
                     #expect(Set(met).count == met.count, "\(size) \(batch) \(variant): twice")
                     if let failure {
-                        // The old key was destroyed meanwhile, or the rotation began in the middle of days.
+                        // The old key was destroyed during the enumeration,
+                        // or the rotation started during an enumeration by day.
                         #expect(failure.code == .unsupported, "\(failure)")
                         begunAgain += 1
                     } else {
@@ -247,7 +252,7 @@
             print("enumerations beside a rotation: \(finished) to the end, \(begunAgain) to be begun again")
         }
 
-        @Test func `large values are sealed again a few at a time`() async throws {
+        @Test func `a rotation seals large values in small batches`() async throws {
             let store = place.store()
             let value = [UInt8](repeating: 7, count: 3 << 20)
             for number in 0..<4 { #expect(try await store.apply(.put(.bytes(value), at: StorageAddress("large \(number)"))).isApplied) }
@@ -259,20 +264,20 @@
             await store.close()
         }
 
-        @Test func `damaged rows keep the old key, and nothing else is lost`() async throws {
+        @Test func `damaged rows keep the old key alive, and no other value is lost`() async throws {
             let store = place.store()
             try await fill(store)
             let before = try await content(store)
             await store.close()
             let attacker = try SealedDatabase(path: place.path, keyFile: place.keyPath)
             try attacker.tamper(StorageAddress("name 3")) { $0[60] ^= 1 }
-            // A copy of a row in a place where no read finds it.
+            // A copy of a row with an id where no read finds it.
             try attacker.write {
                 let slot = Data(try attacker.slot(StorageAddress("name 4")))
                 try $0.execute("INSERT INTO records SELECT 5, slot, version, sealed FROM records WHERE slot = ?", [slot])
             }
             let damaged = place.store()
-            // The rows are not those that were written: no new key is wrapped until a person has accepted them.
+            // The rows are not those that were written. No new key is wrapped until a person has accepted the contents.
             let refusal = await failure { () throws(BackendError) in try await damaged.rotateDataKey(batch: 7) { _, _ in } }
             #expect(refusal?.code == .corrupted && refusal?.outcome == .notApplied, "\(String(describing: refusal))")
             #expect(try states() == [.active])
@@ -295,7 +300,7 @@
             await damaged.close()
         }
 
-        @Test func `killed at any write, the database opens with all values, and the next rotation goes on`() async throws {
+        @Test func `after a kill at any write of a rotation all values are readable, and the next rotation continues`() async throws {
             let store = place.store()
             try await fill(store, 6)
             let before = try await content(store, 6)

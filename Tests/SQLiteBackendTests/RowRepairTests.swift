@@ -8,10 +8,10 @@
     @testable import SQLiteBackend
     @testable import Sealing
 
-    /// A row that was damaged in any field is damage of this row alone, and its name can be used again; a row of a key that another process
-    /// has just made is not damage.
+    /// Tests that damage in any field of a row affects only that row, and that its name can be used again.
+    /// A row under a key that another process has just added is not damage.
     @Suite(.inTurn) struct RowRepairTests {
-        /// What is changed: a column, the place of the byte in it, and the bit.
+        /// A flipped bit: the column, the index of the byte in the column, and the bit.
         struct Flip: CustomStringConvertible {
             let column: String
             let place: Int
@@ -21,7 +21,7 @@
 
         private static let aim = StorageAddress("attacked")
 
-        /// Every bit of slot, version, row format and key id, and one bit of each byte of the rest.
+        /// Every bit of slot, version, id, row format and key id, and one bit of each byte of the rest.
         private static func flips(_ row: RawRecord) -> [Flip] {
             let slots = row.slot.indices.flatMap { at in (0..<8).map { Flip(column: "slot", place: at, bit: $0) } }
             let versions = (0..<64).map { Flip(column: "version", place: 0, bit: $0) }
@@ -52,7 +52,7 @@
                 try target.attack(
                     "UPDATE records SET id = ?, slot = ?, version = ?, sealed = ? WHERE id = ?",
                     [row.id, row.slot, row.version, row.sealed, original.id])
-                // As a `set` does: without a look first, and again on the damage that it met.
+                // Write as `set` does: first without a read, then with the revision of the damage that was found.
                 var result = try await store.apply(.put(.bytes([9]), at: Self.aim, if: .replaceable(version: nil)))
                 if case .conflict(.corrupt(let damage)) = result {
                     let revision = try #require(damage.revision)
@@ -72,7 +72,7 @@
 
         // MARK: Keys that change between
 
-        /// Adds a data key that seals from now on, as another process would, and returns its id.
+        /// Adds a data key and makes it the active one, as another process would. Returns the id of the key.
         private func addKey(_ target: AttackTarget) throws -> [UInt8] {
             let connection = try Connection(path: target.path)
             defer { connection.close() }
@@ -101,11 +101,11 @@
         }
 
         @Test(arguments: ["read", "put", "conditional put", "delete"])
-        func `a store with older keys never takes what another one has sealed under a new key for damage`(_ act: String) async throws {
+        func `a store with older keys never reports a row under a new key as damage`(_ act: String) async throws {
             let target = try await AttackTarget()
             let (stale, fresh) = (target.store(), target.store())
             #expect(try await stale.probes(target.expected.map(\.address)) == target.expected.map(\.probe))
-            // The stale store has a connection for writing too.
+            // The store with the older keys also has a connection for writing.
             #expect(try await stale.apply(.put(.bytes([1]), at: StorageAddress("other"))).isApplied)
             let key = try addKey(target)
             #expect(try await fresh.apply(.put(.bytes([7]), at: Self.aim)).isApplied)
@@ -130,11 +130,11 @@
             await fresh.close()
         }
 
-        @Test func `a row at the slot of a name that names a new key is read with the keys of its own transaction`() async throws {
+        @Test func `a row that refers to a new key is read with the keys of the same transaction`() async throws {
             let target = try await AttackTarget()
             let stale = target.store()
             #expect(try await stale.probes(target.expected.map(\.address)) == target.expected.map(\.probe))
-            // The row names the new key, and so would be damage under the older keys: with them it must not be judged.
+            // The row refers to the new key. Under the older keys it would look damaged, so they must not be used.
             var changed = try target.row(Self.aim)
             changed.sealed.replaceSubrange(1..<9, with: try addKey(target))
             try target.attack("UPDATE records SET sealed = ? WHERE id = ?", [changed.sealed, changed.id])
@@ -145,7 +145,7 @@
 
         // MARK: Recipients
 
-        @Test func `a database opens for each recipient, and for the second when the first one's key is gone`() async throws {
+        @Test func `a database opens for each recipient, and for the second if the key of the first is missing`() async throws {
             let folder = try TemporaryDirectory()
             let (path, key, recovery) = (folder.file("golden.sqlite"), folder.file("golden.key"), folder.file("recovery.key"))
             try Reader.copy("golden-python.sqlite", to: path)

@@ -7,7 +7,7 @@
     @testable import SQLiteBackend
     @testable import Sealing
 
-    /// Laws of a sealed row: it says what it was made of, in its place alone, and its length tells no more than a size class.
+    /// Property-based tests of sealed rows. A row opens only in its slot, and its length reveals only its size class.
     @Suite(.inTurn, .tags(.campaign)) struct SealedRowLawTests {
         private static let database = [UInt8](repeating: 7, count: 16)
         private let contents = zip(
@@ -40,7 +40,7 @@
             }
         }
 
-        @Test func `a content that is padded is read as it was, and padding alone is another length`() async {
+        @Test func `padded content is read back unchanged, and any other length is refused`() async {
             await forAll(contents, count: 200) { content in
                 let padded = content.padded()
                 let read = try RowContent(padded: padded)
@@ -57,7 +57,7 @@
             }
         }
 
-        @Test func `the length of a row is one of few: that of the size class`() async {
+        @Test func `the length of a row is that of its size class`() async {
             await forAll(zip(contents, Arbitrary<Int>.number(in: 0...30)), count: 100) { content, more in
                 let (one, other) = (content.padded().count, SizeClass.padded(content.padded().count - more))
                 try hold(one.isMultiple(of: 16) && one >= 128, "\(one)")
@@ -65,7 +65,7 @@
             }
         }
 
-        @Test func `a sealed row opens in its slot, at its version, under its key, and as it was written`() async throws {
+        @Test func `a sealed row opens only unchanged, in its slot, at its version and under its key`() async throws {
             let (key, otherKey) = (try Self.key(1), try Self.key(2))
             await forAll(zip(contents, Arbitrary<Int64>.number(in: 1...1 << 32), Arbitrary<UInt8>.number(in: 1...255)), count: 40) {
                 content, version, change in
@@ -86,7 +86,7 @@
             }
         }
 
-        @Test func `two addresses share a slot only if they are one`() async throws {
+        @Test func `two addresses share a slot only if they are equal`() async throws {
             let key = try Self.key(1)
             let names = Arbitrary<String>.text(.one(of: ["a", "b"]), 0...3)
             let addresses = zip(names, names).map { StorageAddress($0, in: StorageNamespace($1)) }

@@ -5,7 +5,8 @@
     import TestSupport
     import Testing
 
-    /// The sealed state follows every change, once a transaction, and is never repaired by one. The independent reader says what it is.
+    /// Tests of the sealed state, which every transaction updates and which no change repairs.
+    /// The independent reader checks the state.
     @Suite(.inTurn, .serialized) struct StateTests {
         private let place: Place
         private let store: SQLiteStore
@@ -15,14 +16,14 @@
             store = place.store()
         }
 
-        /// The state, once the reader has found that it is that of the rows.
+        /// Returns the state, after the independent reader has compared it with the rows.
         private func state() async throws -> Dump.State { try await Reader.dump(place.path, place.keyPath).state }
 
         private func write<R>(_ body: (PlainDatabase) throws -> R) throws -> R {
             try SealedDatabase(path: place.path, keyFile: place.keyPath).write(body)
         }
 
-        @Test func `every kind of change is one commit, and the rows are counted`() async throws {
+        @Test func `every kind of change is one commit, and the state counts the rows`() async throws {
             let labelled = StorageAddress("labelled", in: StorageNamespace("shelf"))
             let metadata = StorageMetadata(typeTag: "note", modifiedAt: 1, attributes: ["a": "b"])
             let changes: [(name: String, mutations: [StorageMutation], rows: Int64)] = [
@@ -50,7 +51,7 @@
             #expect(try await state().commits == commits)
         }
 
-        @Test func `two connections that change rows in turn go on from each other's state`() async throws {
+        @Test func `two connections that change rows in turn continue the state of each other`() async throws {
             let other = place.store()
             for round in 0..<6 {
                 let writer = round % 2 == 0 ? store : other
@@ -63,9 +64,9 @@
             await other.close()
         }
 
-        @Test func `a call of a group that is undone leaves nothing in the state`() async throws {
+        @Test func `a call that is rolled back in its group leaves nothing in the state`() async throws {
             try await store.put("x", at: "there")
-            // Calls that wait together are one transaction; those that are refused are undone by themselves.
+            // Calls that wait together share one transaction. Refused calls are rolled back separately.
             await withTaskGroup { group in
                 for number in 0..<40 {
                     group.addTask { [store] in
@@ -111,7 +112,7 @@
             }
         }
 
-        @Test func `what another program does to a row stays in the state, whatever is written later`() async throws {
+        @Test func `a row that another program changed stays detectable after any later writes`() async throws {
             try await store.put("old", at: "name")
             try await store.put("beside", at: "other")
             await store.close()

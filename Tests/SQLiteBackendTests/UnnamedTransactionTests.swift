@@ -5,9 +5,10 @@
     import TestSupport
     import Testing
 
-    /// A process is killed between writing a transaction into the log and entering it in the log's index: the next recovery would play it back, after others were answered without it.
+    /// Tests of a process that is killed between writing a transaction to the log and adding it to the log's index.
+    /// The next recovery would replay the transaction, although other processes got answers without it.
     @Suite(.inTurn, .slow("starts programs"), .tags(.process)) struct UnnamedTransactionTests {
-        /// What is answered without the killed process's transaction.
+        /// A call of another process whose answer does not include the transaction of the killed process.
         enum Answer: CaseIterable {
             case removal, check, refusal, flush, change, read, list
 
@@ -24,7 +25,7 @@
             }
         }
 
-        /// What the next start of the machine's programs finds: the database and its log, without the index.
+        /// Reads a copy of the database and its log without the index, as after a restart of the machine.
         private func atNextStart(_ place: Place) async throws -> (killed: String?, other: String?) {
             let copy = try Place()
             let files = FileManager.default
@@ -42,7 +43,7 @@
             try [place.path, place.logPath].map { try Data(contentsOf: URL(filePath: $0)) }
         }
 
-        @Test(arguments: Answer.allCases) func `what a killed process left in the log does not come back after an answer without it`(
+        @Test(arguments: Answer.allCases) func `a transaction that a killed process left in the log does not return after an answer`(
             _ answer: Answer
         ) async throws {
             let place = try Place()
@@ -59,7 +60,7 @@
             #expect(next.killed == nil)
             #expect(next.other == (answer == .change ? "2" : "1"))
 
-            // Once it is settled, an answer that changes nothing writes nothing.
+            // After the first answer the log is settled. A further answer that changes nothing writes nothing.
             let before = try digests(place)
             if answer != .change { try await answer.give(store) }
             #expect(try digests(place) == before)

@@ -8,7 +8,7 @@
     @testable import SQLiteBackend
     @testable import Sealing
 
-    /// Every step of the format, with the keys and nonces of the vectors that the independent reader printed.
+    /// Tests every step of the format, with the keys and nonces of the vectors that the independent reader printed.
     @Suite(.inTurn) struct VectorTests {
         private struct Vectors: Decodable {
             struct Kek: Decodable { let id, key, text, wrappingKey, verifier: String }
@@ -61,7 +61,7 @@
             keks = try vectors.keks.map { try SealingKey(text: $0.text) }
         }
 
-        @Test func `the key-encryption key is read, written and derived from as the vectors say`() throws {
+        @Test func `the key-encryption key matches the vectors`() throws {
             for (kek, vector) in zip(keks, vectors.keks) {
                 #expect(hexadecimalText(of: kek.id) == vector.id)
                 #expect(kek.text + "\n" == vector.text)
@@ -70,7 +70,7 @@
             }
         }
 
-        @Test func `data keys are wrapped and unwrapped as the vectors say, and derive the same keys`() throws {
+        @Test func `data keys are wrapped, unwrapped and used for derivation as in the vectors`() throws {
             for vector in vectors.wraps {
                 let number = try #require(vectors.keks.firstIndex { $0.id == vector.recipient })
                 let data = try #require(vectors.keys.first { $0.key == vector.key }).data
@@ -85,7 +85,7 @@
                 #expect(try keys.unwrap(wrap) == key)
             }
             for vector in vectors.keys {
-                // The derived keys, seen through what they make.
+                // The derived keys are hidden. Compare the results that they produce.
                 let key = try DataKey(key: SymmetricKey(data: try hex(vector.data)), database: database)
                 #expect(hexadecimalText(of: key.id) == vector.key)
                 let nonce = [UInt8](repeating: 3, count: 24)
@@ -111,7 +111,7 @@
                 wrapped: try hex(vector.wrapped))
         }
 
-        /// The tables of keys, their rows in the order of the vectors or the other way round.
+        /// The tables of keys, with their rows in the order of the vectors or reversed.
         private func tables(reversed: Bool = false) throws -> KeyTables {
             let keys = try vectors.keys.map {
                 KeyTables.Key(id: try hex($0.key), state: try #require(KeyTables.State(rawValue: $0.state)))
@@ -124,7 +124,7 @@
             try Keyset.open(tables(), database: database, formats: [SealedRow.format], kek: kek)
         }
 
-        @Test func `the header's tag is that of the vectors, in whatever order its rows come, and for every recipient`() throws {
+        @Test func `the tag of the header matches the vectors in any order of rows and for every recipient`() throws {
             let context = try StoreContext(bytes: hex(vectors.header.context))
             for kek in keks {
                 let keyset = try keyset(kek)
@@ -140,7 +140,7 @@
             #expect(hexadecimalText(of: tag) == vectors.header.tag)
         }
 
-        @Test func `slots, ids, plaintexts and sealed rows are those of the vectors`() throws {
+        @Test func `slots, ids, plaintexts and sealed rows match the vectors`() throws {
             let keyset = try keyset(keks[0])
             for vector in vectors.records {
                 let key = try #require(try hex(vector.key).withUnsafeBytes { keyset.key($0) })
@@ -177,7 +177,7 @@
             #expect(vectors.records.contains { $0.revision != $0.nonce })
         }
 
-        @Test func `labels, their days and their counts are those of the vectors`() throws {
+        @Test func `labels, their days and their counts match the vectors`() throws {
             let (vector, key) = (vectors.label, try keyset(keks[0]).active)
             let namespace = StorageNamespace(vector.namespace)
             let label = key.label(of: Label.attribute(vector.attribute[0], vector.attribute[1], namespace).fields)
@@ -199,7 +199,7 @@
             #expect(hexadecimalText(of: key.hiddenDay(vector.day, under: days)) == vector.hiddenDay)
         }
 
-        @Test func `the terms of rows and the sealed state are those of the vectors`() throws {
+        @Test func `the terms of rows and the sealed state match the vectors`() throws {
             let (vector, keyset) = (vectors.state, try keyset(keks[0]))
             var state = CommitState()
             (state.commits, state.isAnchored, state.header) = (vector.commits, true, try hex(vectors.header.tag))
@@ -224,7 +224,7 @@
             #expect(state.rows.isNone)
         }
 
-        @Test func `a plaintext that is written in another way than the format's is damaged`() throws {
+        @Test func `a plaintext with any other encoding than that of the format is damaged`() throws {
             let value = RowContent(StorageAddress("name"), .value, StorageMetadata(), payload: [1])
             let tombstone = RowContent(StorageAddress("name"), .tombstone, StorageMetadata(), payload: [1])
             #expect(try RowContent(padded: value.padded()).payload == [1])
@@ -243,7 +243,7 @@
             for size in vectors.sizes { #expect(SizeClass.padded(size.content + 4) == size.plaintext) }
         }
 
-        @Test func `metadata without an index of attributes, and its label, are those of the vectors`() throws {
+        @Test func `metadata without attribute labels, and its marker label, match the vectors`() throws {
             let (vector, key) = (vectors.unindexed, try keyset(keks[0]).active)
             let metadata = try vector.metadata.metadata
             #expect(!metadata.indexesAttributes)
@@ -252,9 +252,9 @@
             #expect(labels.count == 3 && labels.contains(vector.label))
         }
 
-        @Test func `the schema is word for word that of the documentation and of the independent reader`() async throws {
+        @Test func `the schema matches the documentation and the independent reader word for word`() async throws {
             let root = URL(filePath: Reader.folder).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-            let design = try String(contentsOf: root.appending(path: "Docs/Design.md"), encoding: .utf8)
+            let design = try String(contentsOf: root.appending(path: "Docs/Formats.md"), encoding: .utf8)
             let statements = DatabaseFormat.schema + DatabaseFeature.labels.tables
             #expect(design.split(separator: "\n").filter { $0.hasPrefix("CREATE TABLE ") }.map(String.init) == statements)
             let script =

@@ -5,7 +5,7 @@ import Sealing
 import TestSupport
 import Testing
 
-/// Keys that systemd or Kubernetes hands over, laid out as they do it.
+/// Tests of keys that systemd or Kubernetes provides, in the file layouts that they use.
 @Suite(.inTurn) struct CredentialSourceTests {
     private let bench: KeySourceBench
 
@@ -21,8 +21,9 @@ import Testing
         try source(name, environment: ["CREDENTIALS_DIRECTORY": directory])
     }
 
-    @Test func `a credential that systemd-creds sealed and opened is the key`() async throws {
-        // With a host key of the test's own; decrypted into the folder as systemd does it for LoadCredentialEncrypted=.
+    @Test func `a credential that systemd-creds encrypted and decrypted is the key`() async throws {
+        // systemd-creds uses a host key in the test's folder.
+        // It decrypts into a folder, as systemd does for `LoadCredentialEncrypted=`.
         let environment = ["SYSTEMD_CREDENTIAL_SECRET": bench.folder.file("host-key"), "PATH": "/usr/bin:/bin"]
         try writeFile("\(bench.key.text)\n".utf8, to: bench.folder.file("plain"))
         let sealed = bench.folder.file("vault.cred")
@@ -39,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: [0o400, 0o440, 0o444, 0o600, 0o644])
-    func `a mounted secret is read through the links of Kubernetes, and follows an update`(permissions: Int) async throws {
+    func `a mounted secret is read through the links of Kubernetes and follows an update`(permissions: Int) async throws {
         let mount = try bench.folder.folder("mount")
         try setPermissions(0o1777, of: mount)
         let files = FileManager.default
@@ -55,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `an explicit folder counts before the environment`() async throws {
+    @Test func `an explicit folder takes precedence over the environment`() async throws {
         try writeFile(bench.key.text.utf8, to: bench.folder.file("vault"))
         var runtime = Runtime.live
         runtime.host.environment = ["CREDENTIALS_DIRECTORY": "/nonexistent"]
@@ -66,19 +67,19 @@ import Testing
     }
 
     @Test(arguments: [[:], ["CREDENTIALS_DIRECTORY": ""], ["CREDENTIALS_DIRECTORY": "relative/folder"]])
-    func `without a folder the source is unavailable, and says what to set`(environment: [String: String]) async throws {
+    func `without a folder the source is unavailable, and the error says what to set`(environment: [String: String]) async throws {
         let source = try source(environment: environment)
         let error = try await #require(throws: BackendError.self) { try await source.load() }
         #expect(error.code == .unavailable)
         #expect(error.reason.contains("CREDENTIALS_DIRECTORY") && error.reason.contains("LoadCredential=vault"))
     }
 
-    @Test func `a folder that is not there is not an absent key`() async throws {
+    @Test func `a missing folder is unavailable, not an absent key`() async throws {
         let source = try source(in: bench.folder.file("unmounted"))
         #expect(await code { () throws(BackendError) in try await source.load() } == .unavailable)
     }
 
-    @Test func `no such credential is no key, and none is made`() async throws {
+    @Test func `a missing credential is no key, and none is created`() async throws {
         let source = try source(in: bench.folder.path)
         #expect(try await source.load() == nil)
         let error = try await #require(throws: BackendError.self) { try await source.create(SourceKeys(only: bench.key)) }
@@ -88,20 +89,20 @@ import Testing
     }
 
     @Test(arguments: foreignTexts)
-    func `what is not a key is a mismatch`(text: String) async throws {
+    func `a file that is not a key is a mismatch`(text: String) async throws {
         try writeFile(text.utf8, to: bench.folder.file("vault"))
         let source = try source(in: bench.folder.path)
         #expect(await code { () throws(BackendError) in try await source.load() } == .encryptionKeyMismatch)
     }
 
     @Test(arguments: [0o602, 0o406, 0o666, 0o777])
-    func `a credential that others may write to is refused`(permissions: Int) async throws {
+    func `a credential that other users can write is refused`(permissions: Int) async throws {
         try writeFile(bench.key.text.utf8, to: bench.folder.file("vault"), permissions: permissions)
         let source = try source(in: bench.folder.path)
         #expect(await code { () throws(BackendError) in try await source.load() } == .untrusted)
     }
 
-    @Test func `a credential in a folder where others could replace it is refused`() async throws {
+    @Test func `a credential in a folder that other users can write is refused`() async throws {
         let directory = try bench.folder.folder("credentials")
         try writeFile(bench.key.text.utf8, to: "\(directory)/vault", permissions: 0o400)
         let source = try source(in: directory)
@@ -120,7 +121,7 @@ import Testing
     }
 
     @Test(arguments: ["", ".", "..", "..data", "a/b", "/etc/passwd", "../vault", "a\u{0}b", "a\nb", String(repeating: "a", count: 256)])
-    func `a name that is a path, or none, is refused`(name: String) {
+    func `a name that is empty, too long or a path is refused`(name: String) {
         let error = #expect(throws: BackendError.self) { try source(name, in: bench.folder.path) }
         #expect(error?.code == .invalidName)
     }

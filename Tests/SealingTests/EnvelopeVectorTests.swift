@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sealing
 
-/// Sealed values are those of the independent reader, Tests/Fixtures/envelopes.
+/// Tests that sealed values match the vectors of the independent reader in `Tests/Fixtures/envelopes`.
 @Suite struct EnvelopeVectorTests {
     private struct Vectors: Decodable {
         struct Envelope: Decodable {
@@ -34,7 +34,7 @@ import Testing
         key = SealingKey(key: SymmetricKey(data: try #require(bytes(ofHexadecimal: vectors.key))))
     }
 
-    @Test func `associated data, sealed bytes and what they open to are those of the vectors`() throws {
+    @Test func `associated data, sealed bytes and opened content match the vectors`() throws {
         #expect(hexadecimalText(of: key.id) == vectors.id)
         #expect(hexadecimalText(of: RecordCodec.encodeMetadata(metadata)) == vectors.metadataBytes)
         #expect(Set(vectors.envelopes.map(\.purpose)) == Set(Envelope.Purpose.allCases.map(\.rawValue)))
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `the key of the names in quarantine is that of the vectors`() throws {
+    @Test func `the key for the names in quarantine matches the vectors`() throws {
         let subkey = key.subkey("LocalData quarantine name 1")
         #expect(subkey == SymmetricKey(data: try hex(vectors.quarantineName)))
     }

@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What a power cut leaves of a first key, and what others may do with it before it is certain to last.
+/// Tests of a first key that a power failure may have left incomplete, and of its use before it is durable.
 @Suite(.inTurn) struct FirstKeyTests {
     private let medium = MemoryMedium()
     private let address = StorageAddress("key")
@@ -19,7 +19,7 @@ import Testing
         return (BackendKeySource(store, address: address), store)
     }
 
-    @Test func `a key that somebody else has just made is flushed before it is recorded and used`() async throws {
+    @Test func `a key that another process has just created is flushed before it is recorded and used`() async throws {
         let made = try await source().0.create(SourceKeys(only: .random(Runtime.live.randomBytes))).current
         let (source, store) = source()
         let recorded = Mutex<[KeyIdentity]>([])
@@ -37,7 +37,7 @@ import Testing
         #expect(store.log.filter { $0.kind == .synchronize }.count == 2)
     }
 
-    @Test func `an item that never got its content is no key, and takes one`() async throws {
+    @Test func `an item without content is no key, and gets one`() async throws {
         medium.corrupt(address, bytes: [])
         let (one, other) = (source().0, source().0)
         #expect(try await one.load() == nil)
@@ -46,7 +46,7 @@ import Testing
         #expect(try await other.create(SourceKeys(only: .random(Runtime.live.randomBytes))).current.id == made.id)
     }
 
-    @Test func `an item that holds something else is left as it is`() async throws {
+    @Test func `an item with other content is left unchanged`() async throws {
         medium.corrupt(address, bytes: [1])
         let source = source().0
         await #expect(throws: BackendError.self) { _ = try await source.load() }
@@ -55,7 +55,7 @@ import Testing
         #expect(corruption.bytes == [1])
     }
 
-    @Test func `a source is asked whether it still holds its key, seldom if it cannot tell, and a key that it has lost seals nothing`()
+    @Test func `a source is asked whether it still holds its key, rarely if it fails, and a lost key seals nothing`()
         async throws
     {
         let (source, store) = source()
@@ -69,7 +69,7 @@ import Testing
         func seal() async throws(BackendError) -> [UInt8] {
             try await keys.forSealing(from: source) { () throws(BackendError) in [] }.id
         }
-        /// How often the source is asked by a call so long after the last one.
+        /// Returns how often a call asks the source, this long after the previous call.
         func asked(after time: Duration) async throws -> Int {
             clock.advance(by: time)
             let before = store.log.count { $0.kind == .read }
@@ -89,7 +89,7 @@ import Testing
         clock.advance(by: .seconds(1))
         let error = await #expect(throws: BackendError.self) { _ = try await seal() }
         #expect(error?.code == .encryptionKeyMissing)
-        // What it has sealed is opened all the same.
+        // A value that the lost key sealed can still be opened.
         #expect(try await keys.existing(from: source).current.id == first)
     }
 }

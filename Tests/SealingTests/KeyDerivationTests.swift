@@ -4,14 +4,14 @@ import Testing
 
 @testable import Sealing
 
-/// HKDF-SHA256 as RFC 5869 has it, and as swift-crypto has it.
+/// Tests of HKDF-SHA256 against RFC 5869 and against swift-crypto.
 struct KeyDerivationTests {
     private func derived(_ key: [UInt8], salt: [UInt8], _ info: [UInt8], _ count: Int) -> [UInt8] {
         KeyDerivation.key(from: SymmetricKey(data: key), salt: salt, for: info, count: count).withUnsafeBytes { Array($0) }
     }
 
     /// Source: RFC 5869, appendix A, test cases 1 to 3.
-    @Test func `the test vectors of RFC 5869`() {
+    @Test func `derived keys match the test vectors of RFC 5869`() {
         let key = [UInt8](repeating: 0x0B, count: 22)
         #expect(
             hexadecimalText(of: derived(key, salt: Array(0...0x0C), Array(0xF0...0xF9), 42))
@@ -26,7 +26,7 @@ struct KeyDerivationTests {
     }
 
     @Test(arguments: [0, 1, 32, 63, 64, 65, 200], [0, 1, 55, 56, 64, 200])
-    func `swift-crypto derives the same`(saltLength: Int, purposeLength: Int) {
+    func `swift-crypto derives the same keys`(saltLength: Int, purposeLength: Int) {
         for (keyLength, count) in [(1, 1), (32, 8), (32, 32), (64, 33), (100, 96), (32, 8_160)] {
             func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in .random(in: .min ... .max) } }
             let (key, salt, purpose) = (bytes(keyLength), bytes(saltLength), bytes(purposeLength))

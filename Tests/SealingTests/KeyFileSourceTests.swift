@@ -7,7 +7,7 @@ import Sealing
 import TestSupport
 import Testing
 
-/// Keys in files and in slots of other stores.
+/// Tests of keys in files and in slots of other stores.
 @Suite(.inTurn) struct KeyFileSourceTests {
     private let bench: KeySourceBench
     private let path: String
@@ -19,7 +19,7 @@ import Testing
 
     private var source: KeyFileSource { KeyFileSource(path: path, deadline: bench.deadline, runtime: .live) }
 
-    @Test func `a key is made once, in a private file`() async throws {
+    @Test func `a key is created once, in a private file`() async throws {
         #expect(try await source.load() == nil)
         #expect(try await bench.key.isSame(as: source.create(SourceKeys(only: bench.key)).current))
         #expect(try await bench.key.isSame(as: source.create(SourceKeys(only: bench.otherKey)).current))
@@ -29,7 +29,7 @@ import Testing
         #expect(source.pin == "key file vault.key")
     }
 
-    @Test func `two who create at once hold one key`() async throws {
+    @Test func `two concurrent creations result in one key`() async throws {
         for _ in 0..<20 {
             try? FileManager.default.removeItem(atPath: path)
             let (left, right) = (source, source)
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: foreignTexts)
-    func `what is not a key is a mismatch, and stays`(text: String) async throws {
+    func `a file that is not a key is a mismatch and stays unchanged`(text: String) async throws {
         _ = try bench.folder.folder("keys")
         try writeFile(text.utf8, to: path)
         #expect(await code { () throws(BackendError) in try await source.load() } == .encryptionKeyMismatch)
@@ -52,14 +52,14 @@ import Testing
     }
 
     @Test(arguments: [0o640, 0o604, 0o660, 0o602, 0o610])
-    func `a file that others can use is refused`(permissions: Int) async throws {
+    func `a key file that other users can access is refused`(permissions: Int) async throws {
         _ = try await source.create(SourceKeys(only: bench.key))
         try setPermissions(permissions, of: path)
         #expect(await code { () throws(BackendError) in try await source.load() } == .accessDenied)
     }
 
     @Test(arguments: [0o702, 0o707])
-    func `a key file in a folder where others could replace it is refused, and none is made there`(permissions: Int) async throws {
+    func `a key file in a folder that others can write is refused, and none is created there`(permissions: Int) async throws {
         _ = try await source.create(SourceKeys(only: bench.key))
         let folder = bench.folder.file("keys")
         try setPermissions(permissions, of: folder)
@@ -78,8 +78,9 @@ import Testing
         #expect(await code { () throws(BackendError) in try await source.load() } == .untrusted)
     }
 
-    /// The operations that make a key file: create, synchronizeFile, link, remove, synchronizeDirectory. The process is killed before each.
-    @Test(arguments: 1...8) func `no draft of a key outlives the next start`(step: Int) async throws {
+    /// Creating a key file takes these operations: create, synchronizeFile, link, remove, synchronizeDirectory.
+    /// The process is killed before each of them.
+    @Test(arguments: 1...8) func `no draft of a key remains after the next start`(step: Int) async throws {
         _ = try bench.folder.folder("keys")
         let files = HookedFiles()
         files.arm(.stops, at: step)
@@ -92,7 +93,7 @@ import Testing
         #expect(try await source.load() != nil)
     }
 
-    @Test func `only drafts of the key are removed beside it`() async throws {
+    @Test func `only drafts of this key are removed`() async throws {
         _ = try await source.create(SourceKeys(only: bench.key))
         let keys = bench.folder.file("keys")
         let kept = [
@@ -103,14 +104,15 @@ import Testing
         #expect(try Set(FileManager.default.contentsOfDirectory(atPath: keys)) == Set(kept + ["vault.key"]))
     }
 
-    @Test(arguments: ["link", "synchronizeFile"]) func `who loses the draft to the one who made the key takes that key`(
+    @Test(arguments: ["link", "synchronizeFile"]) func `a process that loses the race to create a key uses the existing key`(
         moment: String
     ) async throws {
         let (other, path) = (source, path)
         _ = try await other.create(SourceKeys(only: bench.otherKey))
         let bytes = try fileBytes(path)
         try FileManager.default.removeItem(atPath: path)
-        // Just before the draft is linked, another process makes the key and a third one starts.
+        // Just before the draft is linked, another process creates the key.
+        // A third process starts and removes the draft.
         let files = HookedFiles { operation, _ in
             guard operation == moment, !FileManager.default.fileExists(atPath: path) else { return }
             try? writeFile(bytes, to: path)
@@ -125,7 +127,7 @@ import Testing
         #expect(try await bench.otherKey.isSame(as: late.create(SourceKeys(only: bench.key)).current))
     }
 
-    @Test func `a source in a store that can be locked unlocks it, and its name holds no folder`() async throws {
+    @Test func `a source in a store that can be locked unlocks it, and its pin has no folder`() async throws {
         let store = FaultingBackend(InMemoryStore(identity: BackendIdentity(kind: "memory", store: "/some/folder")))
         let source = BackendKeySource(store, address: StorageAddress("vault"))
         #expect(source.pin == "keyring item vault")
@@ -138,7 +140,7 @@ import Testing
         #expect(await code { () throws(BackendError) in try await source.unlock() } == .promptDismissed)
     }
 
-    @Test func `a source without a lock has nothing to unlock`() async throws {
+    @Test func `unlocking a source without a lock succeeds and creates nothing`() async throws {
         try await BackendKeySource(InMemoryStore(), address: StorageAddress("vault")).unlock()
         try await source.unlock()
         #expect(!FileManager.default.fileExists(atPath: path))

@@ -4,24 +4,24 @@ import Testing
 
 @testable import Sealing
 
-/// What a key is known by.
+/// Tests of the id and the commitment that identify a key.
 @Suite struct KeyIdentityTests {
     /// Computed with the independent reader: `key_id` and `key_commitment` in Tests/Fixtures/sealed-sqlite/reader.py.
-    @Test func `id and commitment are those of the independent reader`() {
+    @Test func `the id and the commitment match the independent reader`() {
         let identity = KeyIdentity(of: SymmetricKey(data: Array(0..<32) as [UInt8]))
         #expect(hexadecimalText(of: identity.id) == "15e7eff5d3771539")
         #expect(hexadecimalText(of: identity.commitment) == "a88c271d30d5712d21e43e207ed341e3937b6ce186c9178a60a0789a925e4bdf")
         #expect(KeyIdentity(text: identity.text) == identity)
     }
 
-    @Test func `a text that is not an id and a commitment is none`() {
+    @Test func `a text that is not an id and a commitment is refused`() {
         let text = KeyIdentity(of: SymmetricKey(size: .bits256)).text
         for index in 0..<text.count { #expect(KeyIdentity(text: String(text.prefix(index))) == nil) }
         #expect(KeyIdentity(text: text + "00") == nil)
         #expect(KeyIdentity(text: text.replacing(" ", with: "")) == nil)
     }
 
-    @Test func `a key's text with any other id is refused, with both ids in the error`() throws {
+    @Test func `the text of a key with a wrong id is refused, with both ids in the error`() throws {
         let (key, other) = (SealingKey(key: SymmetricKey(size: .bits256)), SealingKey(key: SymmetricKey(size: .bits256)))
         let forged = key.text.replacing(hexadecimalText(of: key.id), with: hexadecimalText(of: other.id))
         let error = try #require(throws: BackendError.self) { try SealingKey(text: forged) }

@@ -6,7 +6,7 @@ import Sealing
 import TestSupport
 import Testing
 
-/// What the tests of key sources share: a folder, keys, and the deadline.
+/// The folder, the keys and the deadline that tests of key sources share.
 struct KeySourceBench {
     let folder: TemporaryDirectory
     let deadline = Duration.seconds(60)
@@ -16,7 +16,7 @@ struct KeySourceBench {
     init() throws { folder = try TemporaryDirectory() }
 }
 
-/// The code of the error that some work throws, or nil if it throws none.
+/// Returns the code of the error that some work throws, or nil if it throws none.
 func code(_ work: () async throws(BackendError) -> some Any) async -> BackendError.Code? {
     do throws(BackendError) {
         _ = try await work()
@@ -27,11 +27,11 @@ func code(_ work: () async throws(BackendError) -> some Any) async -> BackendErr
 }
 
 extension SealingKey {
-    /// Whether two keys are the same, id and all.
+    /// Returns whether two keys have the same bytes and the same id.
     func isSame(as other: SealingKey?) -> Bool { id == other?.id && key == other?.key }
 }
 
-/// Texts that are not a key of this library. The last but one has an id that is not the key's.
+/// Texts that are not a key of this library. The last but one has an id that does not belong to its key.
 let foreignTexts = [
     "", "\n", "garbage", "LocalData-key-1", "LocalData-key-1 0102030405060708 ", "LocalData-key-1 0102030405060708 AAAA",
     "LocalData-key-1 010203040506070 p6enp6enp6enp6enp6enp6enp6enp6enp6enp6enp6c=",

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Another passphrase, or another cost, for the key in a passphrase file.
+/// Tests of changing the passphrase or the cost of a passphrase file.
 @Suite(.inTurn) struct PassphraseChangeTests {
     private let bench: KeySourceBench
     private let path: String
@@ -23,7 +23,7 @@ import Testing
         return PassphraseSource(path: path, cost: Self.cheap, deadline: bench.deadline, runtime: runtime) { passphrase }
     }
 
-    /// Which of two passphrases opens the file; it has to be one of them, and the key the same.
+    /// Returns which of two passphrases opens the file. One of them must open it, and the key must be the same.
     private func opening(_ first: String, _ second: String) async throws -> String {
         for passphrase in [first, second] {
             let failure = await code { () throws(BackendError) in try await source(passphrase).load() }
@@ -36,7 +36,7 @@ import Testing
         return ""
     }
 
-    @Test func `the new passphrase opens the same key, the old one nothing, at the cost that was asked for`() async throws {
+    @Test func `the new passphrase opens the same key at the requested cost, and the old one opens nothing`() async throws {
         _ = try await source("old").create(SourceKeys(only: bench.key))
         let before = try fileBytes(path)
         try await source("old").changePassphrase(to: "Zoe\u{308}")
@@ -53,7 +53,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: bench.folder.path) == ["vault.passphrase"])
     }
 
-    @Test func `a wrong, an empty or a missing passphrase, a cost beyond the limits and no file change nothing`() async throws {
+    @Test func `a wrong or empty passphrase, a cost beyond the limits or a missing file changes nothing`() async throws {
         #expect(await code { () throws(BackendError) in try await source("old").changePassphrase(to: "new") } == .encryptionKeyMissing)
         _ = try await source("old").create(SourceKeys(only: bench.key))
         let before = try fileBytes(path)
@@ -69,7 +69,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: bench.folder.path) == ["vault.passphrase"])
     }
 
-    @Test func `killed or failed at any operation, the file opens with one of the two, and the next change goes on`() async throws {
+    @Test func `after a fault at any operation one of the two passphrases opens the file, and the next change works`() async throws {
         _ = try await source("start").create(SourceKeys(only: bench.key))
         let files = HookedFiles()
         try await source("start", files).changePassphrase(to: "0")
@@ -88,7 +88,7 @@ import Testing
                 if failure?.outcome == .notApplied { #expect(opens == present, "\(next)") }
                 if opens == present { old += 1 } else { new += 1 }
                 present = opens
-                // Whoever reads the file next removes the draft of the one that was killed.
+                // Reading the file has removed the draft of the killed change.
                 #expect(try FileManager.default.contentsOfDirectory(atPath: bench.folder.path) == ["vault.passphrase"], "\(next)")
             }
         }
@@ -96,7 +96,7 @@ import Testing
         print("passphrase changes: \(old + new) faults, \(old) with the old passphrase, \(new) with the new one")
     }
 
-    @Test func `a change that meets another one does not undo it`() async throws {
+    @Test func `a change does not overwrite a concurrent change`() async throws {
         _ = try await source("theirs").create(SourceKeys(only: bench.key))
         let theirs = try fileBytes(path)
         try await source("theirs").changePassphrase(to: "old")
@@ -109,7 +109,7 @@ import Testing
         #expect(try await opening("theirs", "mine") == "theirs")
     }
 
-    @Test func `a change goes on when a reader removes its draft`() async throws {
+    @Test func `a change continues if a reader removes its draft`() async throws {
         _ = try await source("old").create(SourceKeys(only: bench.key))
         let removals = Mutex(0)
         let files = HookedFiles { operation, path in

@@ -7,11 +7,11 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A key under a passphrase: the file's bytes, and everybody who has another passphrase, another file or no patience.
+/// Tests of a key under a passphrase: the bytes of its file, wrong passphrases, damaged files, and limits of the cost.
 @Suite(.inTurn, .slow("passphrases are stretched without optimisation")) struct PassphraseSourceTests {
     private let bench: KeySourceBench
     private let path: String
-    /// Cheap enough to be derived hundreds of times.
+    /// A cost that is low enough for hundreds of derivations.
     private static let cheap = PassphraseCost.tooCheapForAnythingButTests(logN: 4, blockSize: 1, parallelism: 1)
     private static let secret = "correct horse battery staple"
 
@@ -24,7 +24,7 @@ import Testing
         PassphraseSource(path: path, cost: cost, deadline: bench.deadline, runtime: runtime) { passphrase }
     }
 
-    @Test func `the key comes back, also at the recommended cost, from a private file`() async throws {
+    @Test func `a key is read back from a private file, even at the recommended cost`() async throws {
         #expect(try await source().load() == nil)
         #expect(try await bench.key.isSame(as: source(cost: .recommended).create(SourceKeys(only: bench.key)).current))
         #expect(try await bench.key.isSame(as: source().load()?.current))
@@ -45,15 +45,15 @@ import Testing
     }
 
     /// Made with Python's `hashlib.scrypt` and the AES of `cryptography`: Tests/SealingTests/passphrase-vector.py.
-    @Test func `a file that another implementation made opens`() async throws {
+    @Test func `a file from another implementation opens`() async throws {
         try writeFile(#require(bytes(ofHexadecimal: Self.foreignFile)), to: path)
         #expect(try await bench.key.isSame(as: source("Zo\u{eb} 7").load()?.current))
-        // The same passphrase, typed with a combining mark.
+        // Typing the passphrase with a combining accent makes no difference.
         #expect(try await bench.key.isSame(as: source("Zoe\u{308} 7").load()?.current))
     }
 
     @Test(arguments: ["correct horse battery stapl", "correct horse battery staple ", "x"])
-    func `another passphrase is a mismatch, and leaves the file alone`(other: String) async throws {
+    func `a wrong passphrase is a mismatch and leaves the file unchanged`(other: String) async throws {
         _ = try await source().create(SourceKeys(only: bench.key))
         let before = try fileBytes(path)
         #expect(await code { () throws(BackendError) in try await source(other).load() } == .encryptionKeyMismatch)
@@ -63,7 +63,7 @@ import Testing
         #expect(try fileBytes(path) == before)
     }
 
-    @Test func `an empty passphrase is refused, and nothing is asked where there is no file`() async throws {
+    @Test func `an empty passphrase is refused, and no passphrase is requested if there is no file`() async throws {
         #expect(await code { () throws(BackendError) in try await source("").create(SourceKeys(only: bench.key)) } == .locked)
         #expect(!FileManager.default.fileExists(atPath: path))
         let asked = Mutex(0)
@@ -75,7 +75,7 @@ import Testing
         #expect(asked.withLock { $0 } == 0)
     }
 
-    @Test func `a program that gives no passphrase is told, without its own error's words`() async throws {
+    @Test func `an error of the passphrase closure is reported without its text`() async throws {
         struct Refusal: Error { let typed = "hunter2" }
         _ = try await source().create(SourceKeys(only: bench.key))
         let refusing = PassphraseSource(path: path, cost: Self.cheap, deadline: bench.deadline, runtime: .live) { throw Refusal() }
@@ -88,7 +88,7 @@ import Testing
         #expect(await code { () throws(BackendError) in try await cancelled.load() } == .cancelled)
     }
 
-    @Test func `two who create at once hold one key`() async throws {
+    @Test func `two concurrent creations result in one key`() async throws {
         for _ in 0..<10 {
             try? FileManager.default.removeItem(atPath: path)
             async let one = source().create(SourceKeys(only: bench.key)).current
@@ -100,7 +100,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: bench.folder.path) == ["vault.passphrase"])
     }
 
-    @Test func `a flipped bit anywhere never gives a key, nor does one whose checksum was corrected`() async throws {
+    @Test func `a file with a flipped bit never gives a key, even with a corrected checksum`() async throws {
         _ = try await source().create(SourceKeys(only: bench.key))
         let bytes = try fileBytes(path)
         for index in bytes.indices {
@@ -112,7 +112,7 @@ import Testing
             guard (4..<149).contains(index) else { continue }
             try writeFile(changed[..<149] + Array(SHA256.hash(data: changed[..<149]))[..<8], to: path)
             let forgery = await code { () throws(BackendError) in try await source().load() }
-            // The parameters: some bits ask for more than is allowed.
+            // A flipped bit in the parameters can exceed the limits of the cost.
             #expect(forgery == .encryptionKeyMismatch || index < 13 && forgery == .corrupted, "byte \(index)")
         }
         for length in bytes.indices {
@@ -142,13 +142,13 @@ import Testing
     }
 
     @Test(arguments: [(1, 1, 1), (15, 1, 1), (6, 16, 1), (3, 16, 16), (1, 1, 16)])
-    func `every kind of cost within the limits can be derived`(cost: (UInt8, UInt32, UInt32)) async throws {
+    func `every cost within the limits can be derived`(cost: (UInt8, UInt32, UInt32)) async throws {
         _ = try await source(cost: .tooCheapForAnythingButTests(logN: cost.0, blockSize: cost.1, parallelism: cost.2)).create(
             SourceKeys(only: bench.key))
         #expect(try await bench.key.isSame(as: source().load()?.current))
     }
 
-    @Test func `a file that makes guessing cheap is neither written nor read, unless the program says that it is a test`() async throws {
+    @Test func `a file that makes guessing cheap is neither written nor read, unless the program declares a test`() async throws {
         func source(_ logN: UInt8) -> PassphraseSource { self.source(cost: PassphraseCost(logN: logN, blockSize: 1, parallelism: 1)) }
         #expect(await code { () throws(BackendError) in try await source(13).create(SourceKeys(only: bench.key)) } == .unsupported)
         #expect(!FileManager.default.fileExists(atPath: path))
@@ -160,13 +160,13 @@ import Testing
     }
 
     @Test(arguments: [0o640, 0o604, 0o660, 0o622])
-    func `a file that others can use is refused`(permissions: Int) async throws {
+    func `a file that other users can access is refused`(permissions: Int) async throws {
         _ = try await source().create(SourceKeys(only: bench.key))
         try setPermissions(permissions, of: path)
         #expect(await code { () throws(BackendError) in try await source().load() } == .accessDenied)
     }
 
-    @Test func `nothing that is printed shows the key or the passphrase`() async throws {
+    @Test func `no printed text shows the key or the passphrase`() async throws {
         let source = source()
         _ = try await source.create(SourceKeys(only: bench.key))
         let error = try await #require(throws: BackendError.self) { try await self.source("wrong horse").load() }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sealing
 
-/// The key that is made from a portal's secret, whatever portal gives it.
+/// Tests of the key that is derived from the secret of a portal.
 struct PortalKeySourceTests {
     private let secret = (0..<64).map { UInt8($0 * 3) }
 
@@ -14,14 +14,14 @@ struct PortalKeySourceTests {
         return try PortalKeySource(name: name) { _, use throws(BackendError) in secret.withUnsafeBytes(use) }
     }
 
-    /// Computed with Python's cryptography: `HKDF(SHA256(), 32, None, b"LocalData portal key 1 default").derive(bytes(i * 3 % 256 for i in
-    /// range(64)))`.
-    @Test func `the key of a secret is the one that another implementation derives`() async throws {
+    /// Computed with Python's cryptography:
+    /// `HKDF(SHA256(), 32, None, b"LocalData portal key 1 default").derive(bytes(i * 3 % 256 for i in range(64)))`.
+    @Test func `the key of a secret matches another implementation`() async throws {
         let key = try #require(try await source().load()).current
         #expect(key.withBytes { hexadecimalText(of: Array($0)) } == "67c3bfc3406c15a0dd32dbb32512fe7a28b6437f701814d62e2ed0d273cdeea3")
     }
 
-    @Test func `another name, and another secret, is another key`() async throws {
+    @Test func `another name or another secret gives another key`() async throws {
         let keys = [
             try await source().load(), try await source("other").load(), try await source("default", Array(secret.dropLast())).load(),
         ]
@@ -29,7 +29,7 @@ struct PortalKeySourceTests {
         #expect(try await source().load()?.current.identity == keys[0]?.current.identity)
     }
 
-    @Test func `a source never holds another key than its own, and cannot be given one`() async throws {
+    @Test func `a source holds only its derived key and accepts no other`() async throws {
         let source = try source()
         let own = try #require(try await source.load())
         let other = SourceKeys(only: .random { [UInt8](repeating: 1, count: $0) })
@@ -39,7 +39,7 @@ struct PortalKeySourceTests {
         #expect(try await !source.holds(other.current.identity))
     }
 
-    @Test func `what the portal answers is told, and a person is waited for only to unlock`() async throws {
+    @Test func `errors of the portal are reported, and only unlocking waits for a person`() async throws {
         let waited = Mutex<[Bool]>([])
         let source = try PortalKeySource(name: "default") { waits, _ throws(BackendError) in
             waited.withLock { $0.append(waits) }
@@ -51,12 +51,12 @@ struct PortalKeySourceTests {
     }
 
     @Test(arguments: ["", "a\nb", "a\u{0}", String(repeating: "a", count: 201)])
-    func `a name that cannot stand beside the data is refused`(name: String) {
+    func `an invalid name is refused`(name: String) {
         let error = #expect(throws: BackendError.self) { try source(name) }
         #expect(error?.code == .invalidName)
     }
 
-    @Test func `the source is known by its name, and a dump shows no secret`() throws {
+    @Test func `the pin of a source is its name, and a dump shows no secret`() throws {
         let source = try source("letters")
         #expect(source.pin == "portal letters" && source.identifier == "portal key letters" && source.protection == .keychain)
         var text = "\(source)"

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Sealing
 
-/// Recovery keys: as people write them down, and as what seals for them.
+/// Tests of recovery keys: the text that people write down, and sealing for the public half.
 struct RecoveryKeyPairTests {
     private let seeds = Arbitrary<UInt64>.number
     private let contents = Arbitrary<[UInt8]>.bytes()
@@ -17,7 +17,7 @@ struct RecoveryKeyPairTests {
     /// Made with the X25519 and the AES of Python's `cryptography`: Tests/SealingTests/recovery-vector.py.
     private let text = "0410-6105-0R3G-G28A-1C60-T3GF-208H-44RM-2MB1-E60S-38DH-R78Y-3WG0-Z1WJ"
 
-    @Test func `a key and what was sealed for it by another program are read`() throws {
+    @Test func `a key and sealed content from another implementation are read`() throws {
         let key = try RecoveryKeyPair(text: text)
         #expect(key.text == text)
         #expect(
@@ -44,7 +44,7 @@ struct RecoveryKeyPairTests {
         )
     }
 
-    @Test func `what a sender sealed opens for this sender alone, and its voucher is made by the recovery key alone`() async {
+    @Test func `sealed content opens only for its sender, and only the recovery key makes a voucher`() async {
         await forAll(zip(contents, zip(seeds, seeds)), count: 50) { content, seeds in
             let (key, other) = (Self.key(seeds.0), Self.key(seeds.1 ^ 1))
             guard key.publicKey != other.publicKey else { return }
@@ -70,14 +70,14 @@ struct RecoveryKeyPairTests {
         }
     }
 
-    @Test func `a key is read as people type it`() throws {
+    @Test func `a key is read in the variants that people type`() throws {
         let spoken = text.replacing("-", with: " ").lowercased().replacing("0", with: "o").replacing("1", with: "l")
         for typed in [spoken, text.replacing("-", with: ""), "\n\(text)\r\n", spoken.replacing("l", with: "i")] {
             #expect(try RecoveryKeyPair(text: typed).text == text)
         }
     }
 
-    @Test func `no single mistyped character, exchanged pair of characters or exchanged pair of groups is taken for a key`() throws {
+    @Test func `no mistyped, missing, extra or exchanged character or group is accepted as a key`() throws {
         let characters = Array(text)
         var tries = 0
         func expectRefusal(_ typed: String, _ how: String) {
@@ -117,7 +117,7 @@ struct RecoveryKeyPairTests {
         #expect(tries > 1_900)
     }
 
-    @Test func `what is sealed for a key opens with it, for its purpose and in its place alone`() async {
+    @Test func `sealed content opens only with its key, for its purpose and with its associated data`() async {
         await forAll(zip(contents, zip(seeds, seeds)), count: 100) { content, seeds in
             let (key, other) = (Self.key(seeds.0), Self.key(seeds.1))
             let recipient = try RecoveryRecipient(publicKey: key.publicKey)
@@ -141,7 +141,7 @@ struct RecoveryKeyPairTests {
         }
     }
 
-    @Test func `a key is not told by its description or by a dump`() throws {
+    @Test func `a description or a dump does not reveal a key`() throws {
         let key = try RecoveryKeyPair(text: text)
         var dumped = ""
         dump(key, to: &dumped)

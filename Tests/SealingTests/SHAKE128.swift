@@ -1,4 +1,6 @@
-/// SHAKE128 (FIPS 202), plainly written: the published test of XAES-256-GCM draws its inputs from one and checks its outputs with another.
+/// SHAKE128 (FIPS 202), in a plain implementation.
+///
+/// The published test of XAES-256-GCM draws its inputs from one instance, and hashes its outputs with another.
 struct SHAKE128 {
     private static let rate = 168
     private var lanes = [UInt64](repeating: 0, count: 25)
@@ -30,7 +32,7 @@ struct SHAKE128 {
 
     private mutating func mix(_ byte: UInt8, at position: Int) { lanes[position / 8] ^= UInt64(byte) << UInt64(position % 8 * 8) }
 
-    /// Keccak-f[1600]: rotations and round constants come from their definitions, not from tables.
+    /// Applies Keccak-f[1600]. The rotations and round constants are computed from their definitions, not from tables.
     private mutating func permute() {
         position = 0
         lanes.withUnsafeMutableBufferPointer { a in

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sealing
 
-/// Sealed files, in memory.
+/// Tests of the format of sealed files, in memory.
 struct SealedStreamTests {
     private let cheap = PassphraseCost(logN: 1, blockSize: 1, parallelism: 1)
     private let random = Runtime.live.randomBytes
@@ -36,7 +36,7 @@ struct SealedStreamTests {
         }
     }
 
-    @Test func `what was sealed opens with each recipient, at every length around a chunk`() throws {
+    @Test func `sealed content opens with each recipient, at every length around a chunk`() throws {
         let recovery = RecoveryKeyPair(random)
         for length in [
             0, 1, SealedStream.chunkLength - 1, SealedStream.chunkLength, SealedStream.chunkLength + 1, 2 * SealedStream.chunkLength,
@@ -55,7 +55,7 @@ struct SealedStreamTests {
         #expect(throws: BackendError.self) { try StreamPassphrase("") }
     }
 
-    @Test func `a file that was made from the public half alone is refused`() throws {
+    @Test func `a file that was made with only the public half of a recovery key is refused`() throws {
         let (victim, attacker) = (RecoveryKeyPair(random), RecoveryKeyPair(random))
         let genuine = try StreamHeader(.backup, for: [.recovery(victim)], random).bytes.dropLast(32).suffix(32)
         let purpose = "LocalData stream 1 recovery"
@@ -83,7 +83,7 @@ struct SealedStreamTests {
             }
             #expect(error?.code == .corrupted)
         }
-        // With the tag of who has the key it is a file like any other.
+        // With a tag by the recovery key, the same file is valid.
         #expect(try StreamHeader(header(victim.tag(of: tagged)), opening: .recovery(victim), for: .backup).id == id)
     }
 
@@ -105,7 +105,7 @@ struct SealedStreamTests {
         }
     }
 
-    @Test func `a passphrase that costs more than the limit is refused before anything is derived`() throws {
+    @Test func `a passphrase that costs more than the limit is refused before any derivation`() throws {
         let header = try StreamHeader(.backup, for: [.passphrase(StreamPassphrase("secret"), cheap)], random)
         var bytes = header.bytes
         bytes[27] = 40

@@ -5,14 +5,14 @@ import Testing
 
 @testable import Sealing
 
-/// Laws of sealing: what was sealed opens where it belongs and as it was, and nothing else opens.
+/// Property-based tests of sealing. Sealed content opens only unchanged, under its key and in its context.
 @Suite(.inTurn, .tags(.campaign)) struct SealingLawTests {
     private let contents = Arbitrary<[UInt8]>.bytes()
     private let keys = Arbitrary<[UInt8]>.bytes(32...32).map { SealingKey(key: SymmetricKey(data: $0)) }
     private let names = Arbitrary<String>.text(.letter, 0...4)
     private var contexts: Arbitrary<(Envelope.Purpose, [String])> { zip(.one(of: Envelope.Purpose.allCases), names.list(3...6)) }
 
-    /// A context of a purpose, the three names of a store, and further names.
+    /// Makes a context from a purpose, the three names of a store, and further names.
     private static func context(_ purpose: Envelope.Purpose, _ names: [String]) -> Envelope.Context {
         var context = Envelope.Context(purpose, in: StoreContext(application: names[0], kind: names[1], scope: names[2]))
         for name in names[3...] { context.add(name) }
@@ -29,7 +29,7 @@ import Testing
         try? Envelope.open(sealed, with: key, for: context)
     }
 
-    @Test func `what is sealed opens as it was, under its key and in its context alone`() async {
+    @Test func `sealed content opens only under its key and in its context, and is unchanged`() async {
         await forAll(zip(contents, zip(keys, keys), zip(contexts, contexts), seeds), count: 300) { content, keys, contexts, seed in
             let context = Self.context(contexts.0.0, contexts.0.1)
             let sealed = try Envelope.seal(content, with: keys.0, for: context, Self.random(seed))
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `a sealed value with a changed byte, or cut off, or with a byte too many does not open`() async {
+    @Test func `a sealed value with a changed, missing or extra byte does not open`() async {
         await forAll(zip(contents.limited(to: 16), keys, Arbitrary<UInt8>.number(in: 1...255), seeds), count: 25) {
             content, key, change, seed in
             let context = Self.context(.value, ["application", "kind", "scope", "name"])
@@ -63,8 +63,8 @@ import Testing
         }
     }
 
-    @Test func `two contexts, and two lists of fields, have the same bytes only if they are the same`() async {
-        // Few short texts: what an encoding without lengths would confuse is frequent.
+    @Test func `two contexts, or two lists of fields, have the same bytes only if they are equal`() async {
+        // Few short texts, because an encoding without lengths would often confuse them.
         let names = Arbitrary<String>.text(.one(of: ["a", "\u{0}"]), 0...2)
         let lists = zip(names, names.list(3...6))
         await forAll(zip(lists, lists), count: 1_500) { left, right in
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `a key's text is read as the key, and no text with a changed character as another key`() async {
+    @Test func `the text of a key is read as that key, and a changed character never gives another key`() async {
         await forAll(zip(keys, Arbitrary<UInt8>.number(in: 1...127)), count: 40) { key, change in
             let read = try SealingKey(text: key.text + "\n")
             try same(read.id, key.id, "the id")
@@ -92,7 +92,7 @@ import Testing
                 var changed = text
                 changed[index] ^= change
                 guard let other = try? SealingKey(textBytes: changed) else { continue }
-                // Capital digits are read too; a space may be another white space.
+                // Capital hexadecimal digits are accepted too. A space may be any other white space.
                 try hold(other.id == key.id && other.key == key.key, "character \(index) makes another key")
             }
         }
@@ -100,7 +100,7 @@ import Testing
 
     // MARK: Keysets
 
-    @Test func `a keyset opens under its key, for its database, and not with any byte of an entry changed`() async {
+    @Test func `a keyset opens only under its key, for its database and unchanged`() async {
         let databases = Arbitrary<[UInt8]>.bytes(16...16)
         await forAll(zip(zip(keys, keys), zip(databases, databases), Arbitrary<UInt8>.number(in: 1...255), seeds), count: 20) {
             keys, databases, change, seed in
@@ -122,7 +122,7 @@ import Testing
                 for index in tables.wraps[0][keyPath: part].indices {
                     var wrap = tables.wraps[0]
                     wrap[keyPath: part][index] ^= change
-                    // Where the id of the data key is changed, so is the row that says what may be done with it.
+                    // If the id of the data key is changed, the row with the state of that key must have the same id.
                     let row = KeyTables.Key(id: wrap.key, state: .active)
                     let changed = try KeyTables(keys: [row], wraps: [wrap])
                     try hold(!opens(changed, databases.0, keys.0), "byte \(index) of \(part)")
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test func `a keyset opens for each of its recipients, and tables that lack one wrap are damaged`() throws {
+    @Test func `a keyset opens for each of its recipients, and tables without one of the wraps are damaged`() throws {
         let random = Self.random(7)
         let database = random(16)
         let recipients = [SealingKey.random(random), SealingKey.random(random)]
@@ -163,7 +163,7 @@ import Testing
         #expect(throws: BackendError.self) { try KeyTables(keys: [keys[0], keys[1]], wraps: wraps + [wraps[0]]) }
     }
 
-    @Test func `the tag of a header is that of exactly these entries, in any order`() async {
+    @Test func `the tag of a header is valid for exactly its entries, in any order`() async {
         let texts = Arbitrary<String>.text(.one(of: ["a", "b"]), 0...2)
         let values = Arbitrary<[UInt8]>.bytes(0...2)
         let headers = zip(texts, values).list(0...3).map { Dictionary($0, uniquingKeysWith: { first, _ in first }) }

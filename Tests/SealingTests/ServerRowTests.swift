@@ -6,17 +6,17 @@ import Sealing
 import TestSupport
 import Testing
 
-/// Rows of a store on a server that all machines share, and what a server that lies can do with them.
+/// Tests of rows on a server that several machines share, and of attacks by that server.
 struct ServerRowTests {
     private static let context = StoreContext(application: "com.example.app", kind: "postgreSQL", scope: "main")
     private let random = Runtime.live.randomBytes
     private let keys = [SymmetricKey(size: .bits256), SymmetricKey(size: .bits256)]
 
-    /// A table with the slot as primary key, and nothing else: what the server has.
+    /// The data of the server: a table whose primary key is the slot.
     private struct Server {
         var rows: [[UInt8]: ServerRow] = [:]
 
-        /// What it says of a name: the row of the first slot that it has.
+        /// Returns the row of the first slot that exists.
         func row(_ slots: [[UInt8]]) -> ServerRow? { slots.lazy.compactMap { rows[$0] }.first }
 
         mutating func put(_ row: ServerRow) { rows[row.slot] = row }
@@ -31,7 +31,7 @@ struct ServerRowTests {
             StorageAddress(name, in: namespace), .value, StorageMetadata(typeTag: "T", attributes: ["a": "b"]), payload: Array(text.utf8))
     }
 
-    /// What a machine reads: nil for what the server says is not there.
+    /// Reads a value as a machine does. Returns nil if the server has no row.
     private func read(_ name: String, _ server: Server, _ codec: ServerRowCodec, in namespace: StorageNamespace = .values) throws -> String?
     {
         let address = StorageAddress(name, in: namespace)
@@ -46,7 +46,7 @@ struct ServerRowTests {
         } catch { return (error as? BackendError)?.code == .corrupted }
     }
 
-    @Test func `a row is read under its name as it was written, with a revision of its own`() throws {
+    @Test func `a row is read back under its name and has a unique revision`() throws {
         let codec = try codec()
         var server = Server()
         server.put(try codec.seal(content("name", "one"), random))
@@ -60,11 +60,11 @@ struct ServerRowTests {
         #expect(opened.metadata == content("name", "one").metadata && revision.bytes == Array(row.sealed[9..<33]))
         #expect(try codec.open(try #require(server.row(codec.slots(of: StorageAddress("gone"))))).0.kind == .tombstone)
         #expect(try codec.seal(content("name", "one"), random) != codec.seal(content("name", "one"), random))
-        // Sizes are those of a class, and names do not show.
+        // Both rows have the length of their size class, so the length reveals no name.
         #expect(try codec.seal(content("a", ""), random).sealed.count == codec.seal(content("another", "word"), random).sealed.count)
     }
 
-    @Test func `rows that change places, applications, tenants, kinds or scopes do not open`() throws {
+    @Test func `rows that are moved to another name, application, kind or scope do not open`() throws {
         let mine = try codec()
         var server = Server()
         for name in ["one", "other"] { server.put(try mine.seal(content(name, name), random)) }
@@ -72,7 +72,7 @@ struct ServerRowTests {
         var swapped = server
         for (slot, from) in [(slots[0], slots[1]), (slots[1], slots[0])] {
             swapped.rows[slot] = server.rows[from]
-            // With its own slot beside it, or with that of the place: the server says whichever it likes.
+            // The server can return the row with its original slot, or with the slot of the other name.
             #expect(isRefused { try mine.open(try #require(server.rows[from]), at: StorageAddress(slot == slots[0] ? "one" : "other")) })
             swapped.rows[slot]?.slot = slot
         }
@@ -95,7 +95,7 @@ struct ServerRowTests {
         #expect(isRefused { try codec(active: 1).open(try #require(server.rows[slots[0]])) })
     }
 
-    @Test func `every changed byte, every length and every other key id is refused`() throws {
+    @Test func `every changed byte, every wrong length and every other key id is refused`() throws {
         let codec = try codec(decryptOnly: [1])
         let row = try codec.seal(content("name", "value"), random)
         let address = StorageAddress("name")
@@ -120,28 +120,29 @@ struct ServerRowTests {
             #expect(isRefused { try codec.open(long) })
         }
         #expect(refused == 16 + 8 + row.sealed.count)
-        // The other key of the store, in the column and in the row.
+        // The id of the other key of the store, in the column and in the row.
         var claimed = row
         claimed.key = try self.codec(active: 1).seal(content("name", "value"), random).key
         claimed.sealed.replaceSubrange(1..<9, with: claimed.key)
         #expect(isRefused { try codec.open(claimed) })
     }
 
-    @Test func `an older row, and a row that is hidden, are not found out`() throws {
+    @Test func `as documented, an older or a hidden row is not detected`() throws {
         let codec = try codec()
         var server = Server()
         let older = try codec.seal(content("name", "older"), random)
         server.put(older)
         server.put(try codec.seal(content("name", "latest"), random))
         #expect(try read("name", server, codec) == "latest")
-        // No promise of freshness, completeness or proven absence: nothing counts the rows of a store that many machines write at once.
+        // Freshness, completeness and proven absence are not guaranteed.
+        // Several machines write at the same time, so no state counts the rows.
         server.put(older)
         #expect(try read("name", server, codec) == "older")
         server.rows = [:]
         #expect(try read("name", server, codec) == nil)
     }
 
-    @Test func `rows of an older data key are read, and sealed again under their revisions`() throws {
+    @Test func `rows of an older data key are read, and keep their revisions when they are sealed again`() throws {
         let (before, during, after) = (try codec(), try codec(active: 1, decryptOnly: [0]), try codec(active: 1))
         var server = Server()
         for name in ["one", "two"] { server.put(try before.seal(content(name, name), random)) }
@@ -176,7 +177,7 @@ struct ServerRowTests {
 
     private func hex(_ text: String) throws -> [UInt8] { try #require(bytes(ofHexadecimal: text)) }
 
-    @Test func `rows of a server are those that the independent reader made`() throws {
+    @Test func `rows of a server match the vectors of the independent reader`() throws {
         let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         let folder = tests.appending(path: "Fixtures/sealed-sqlite")
         let vectors = try JSONDecoder().decode(Vectors.self, from: Data(contentsOf: folder.appending(path: "vectors.json"))).server

@@ -9,7 +9,7 @@ import Testing
 
 @testable import Sealing
 
-/// Sources with several keys, and what replaces them.
+/// Tests of key sources with several keys, and of replacing these keys.
 @Suite struct SourceKeysTests {
     private let bench: KeySourceBench
     private let keys: [SealingKey]
@@ -19,7 +19,7 @@ import Testing
         keys = (0..<9).map { _ in SealingKey.random(Runtime.live.randomBytes) }
     }
 
-    /// A source of each kind that a program can change.
+    /// Makes a source of each kind whose keys a program can change.
     private func sources() -> [any KeySource] {
         let cost = PassphraseCost.tooCheapForAnythingButTests(logN: 1, blockSize: 1, parallelism: 1)
         return [
@@ -29,7 +29,7 @@ import Testing
         ]
     }
 
-    @Test func `the lines of a source are its keys, the first of which seals`() throws {
+    @Test func `each line of a source is a key, and the first key seals`() throws {
         let held = try SourceKeys(keys[0], others: Array(keys[1..<8]))
         let text = String(decoding: held.textBytes(ending: "\n"), as: UTF8.self)
         #expect(text == keys.prefix(8).map { $0.text + "\n" }.joined())
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `keys are replaced in one step, and only those that are there`() async throws {
+    @Test func `keys are replaced in one step, and only if the source still has them`() async throws {
         for source in sources() {
             let first = SourceKeys(only: keys[0])
             #expect(try await source.create(first).holdsSame(as: first))
@@ -56,12 +56,12 @@ import Testing
             #expect(try await source.load()?.holdsSame(as: second) == true)
             try await source.replace(second, with: second.withoutOthers)
             #expect(try await source.load()?.holdsSame(as: SourceKeys(only: keys[1])) == true)
-            // Whoever makes a first key finds all that are there.
+            // Creating a first key returns the existing keys.
             #expect(try await source.create(SourceKeys(only: keys[3])).current.id == keys[1].id)
         }
     }
 
-    @Test func `another passphrase keeps every key of the file`() async throws {
+    @Test func `a change of the passphrase keeps every key of the file`() async throws {
         let path = bench.folder.file("keys.passphrase")
         let cost = PassphraseCost.tooCheapForAnythingButTests(logN: 1, blockSize: 1, parallelism: 1)
         func source(_ passphrase: String) -> PassphraseSource {
@@ -72,7 +72,7 @@ import Testing
         #expect(FileManager.default.contents(atPath: path)?.count == PassphraseFile.length + 2 * SealingKey.keyLength)
         try await source("old").changePassphrase(to: "new")
         #expect(try await source("new").load()?.holdsSame(as: held) == true)
-        // No key can be cut off, and none added.
+        // Without the passphrase no key can be removed or added.
         let bytes = Array(try #require(FileManager.default.contents(atPath: path)))
         for changed in [Array(bytes.dropLast(8 + 32)), Array(bytes.dropLast(8)) + [UInt8](repeating: 1, count: 32)] {
             let sealed = changed + SHA256.hash(data: changed).prefix(8)
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `a key is in use for as long as a process holds its lock`() async throws {
+    @Test func `a key is in use while a process holds its lock`() async throws {
         let folder = bench.folder.file("uses")
         func uses() -> KeyUseFiles { KeyUseFiles(directory: folder, deadline: bench.deadline, runtime: .live) }
         #expect(try await !uses().isUsed(keys[0].id))
@@ -92,13 +92,13 @@ import Testing
         #expect(try await !uses().isUsed(keys[1].id))
         use = nil
         #expect(try await !uses().isUsed(keys[0].id))
-        // What a killed process left is nobody's, and goes.
+        // A file of a killed process does not count as a use, and is removed.
         try writeFile("", to: "\(folder)/\(hexadecimalText(of: keys[0].id))-0102030405060708")
         #expect(try await !uses().isUsed(keys[0].id))
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
     }
 
-    @Test func `what killed processes left goes with the next use`() async throws {
+    @Test func `files of killed processes are removed with the next use`() async throws {
         let folder = bench.folder.file("uses")
         let id = hexadecimalText(of: keys[0].id)
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -110,7 +110,7 @@ import Testing
         withExtendedLifetime(use) {}
     }
 
-    @Test func `a use whose file another process removed before it was locked is begun again`() async throws {
+    @Test func `a use whose file another process removes before it is locked is started again`() async throws {
         let folder = bench.folder.file("uses")
         let removals = Mutex(3)
         let files = HookedFiles { operation, path in

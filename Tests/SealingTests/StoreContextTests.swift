@@ -4,21 +4,21 @@ import Testing
 
 @testable import Sealing
 
-/// Where something sealed belongs, as bytes and as words.
+/// Tests of the context of sealed data, as bytes and in error texts.
 @Suite(.inTurn) struct StoreContextTests {
     private let texts = Arbitrary<String>.text(.letter, 0...4)
     private var contexts: Arbitrary<StoreContext> {
         zip(texts, texts, texts).map { StoreContext(application: $0, kind: $1, scope: $2) }
     }
 
-    @Test func `a context is read back as it was written, and two contexts never have the same bytes`() async {
+    @Test func `a context is read back unchanged, and two contexts never have the same bytes`() async {
         await forAll(zip(contexts, contexts), count: 300) { one, other in
             try same(StoreContext(bytes: one.bytes), one, "read back")
             try same(one.bytes == other.bytes, one == other, "the bytes")
         }
     }
 
-    @Test func `bytes that are cut off, too long or of another purpose are no context`() throws {
+    @Test func `bytes that are truncated, too long or for another purpose are no context`() throws {
         let bytes = StoreContext(application: "com.example", kind: "sqlite", scope: "bank").bytes
         for length in bytes.indices { #expect(throws: RecordDamage.self) { try StoreContext(bytes: Array(bytes[..<length])) } }
         #expect(throws: RecordDamage.self) { try StoreContext(bytes: bytes + [0]) }

@@ -5,7 +5,7 @@ import Sealing
 import TestSupport
 import Testing
 
-/// The cipher of sealed rows, against the vectors that C2SP publishes (c2sp.org/XAES-256-GCM), and against whoever changes something.
+/// Tests of the cipher of sealed rows, with the vectors of C2SP (c2sp.org/XAES-256-GCM) and with changed inputs.
 @Suite(.slow("goes through real files many times"), .inTurn) struct XAES256GCMTests {
     private let cipher: XAES256GCM
     private let nonce = Array("ABCDEFGHIJKLMNOPQRSTUVWX".utf8)
@@ -18,11 +18,12 @@ import Testing
     }
 
     @Test(arguments: [
-        // In the first the top bit of AES(0) is 0, in the second 1: both ways to the subkey.
+        // The top bit of AES(0) is 0 for the first key and 1 for the second.
+        // Together they cover both branches of the subkey derivation.
         (UInt8(1), "", "ce546ef63c9cc60765923609b33a9a1974e96e52daf2fcf7075e2271"),
         (UInt8(3), "c2sp.org/XAES-256-GCM", "986ec1832593df5443a179437fd083bf3fdb41abd740a21f71eb769d"),
     ])
-    func `the published vectors come out, and open`(byte: UInt8, associatedData: String, expected: String) throws {
+    func `sealing gives the published vectors, and they open`(byte: UInt8, associatedData: String, expected: String) throws {
         let cipher = try Self.cipher(repeating: byte)
         let sealed = try cipher.seal(Array("XAES-256-GCM".utf8), nonce: nonce, authenticating: Array(associatedData.utf8))
         #expect(hexadecimalText(of: sealed) == expected)
@@ -51,12 +52,12 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 15, 16, 17, 200, 5_000])
-    func `content of any length comes back, from memory that is not an array's too`(length: Int) throws {
+    func `content of any length is opened, even from memory that is not an array`(length: Int) throws {
         let content = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 7) }
         let sealed = try cipher.seal(content, nonce: nonce, authenticating: place)
         #expect(sealed.count == length + XAES256GCM.tagLength)
         #expect(try cipher.open(sealed, nonce: nonce, authenticating: place) == content)
-        // A row as it lies in a database: something before it, so that nothing is aligned.
+        // A row as in a database: one byte precedes it, so that the content is not aligned.
         let row = [9] + nonce + sealed
         let opened = try row.withUnsafeBytes {
             try cipher.open(nonceAndSealed: UnsafeRawBufferPointer(rebasing: $0[1...]), authenticating: place)
@@ -64,13 +65,13 @@ import Testing
         #expect(opened == content)
     }
 
-    @Test func `an empty content without any memory is sealed and opened`() throws {
+    @Test func `empty content without memory is sealed and opened`() throws {
         let sealed = try cipher.seal(UnsafeRawBufferPointer(start: nil, count: 0), nonce: nonce, authenticating: [])
         #expect(sealed.count == XAES256GCM.tagLength)
         #expect(try cipher.open(sealed, nonce: nonce, authenticating: []).isEmpty)
     }
 
-    @Test func `a changed byte anywhere, or other associated data, does not open`() throws {
+    @Test func `a changed byte or other associated data does not open`() throws {
         let sealed = try cipher.seal(Array("content".utf8), nonce: nonce, authenticating: place)
         for index in sealed.indices {
             var changed = sealed
@@ -87,7 +88,7 @@ import Testing
         refuses(sealed + [0], nonce, place)
     }
 
-    @Test func `what is cut off does not open`() throws {
+    @Test func `truncated content does not open`() throws {
         let sealed = try cipher.seal(Array("content".utf8), nonce: nonce, authenticating: place)
         for length in 0..<sealed.count { refuses(Array(sealed[..<length]), nonce, place) }
         for length in 0..<24 { refuses(sealed, Array(nonce[..<length]), place) }
@@ -109,7 +110,7 @@ import Testing
         #expect(throws: BackendError.self) { try cipher.seal([1], nonce: [UInt8](repeating: 1, count: length), authenticating: []) }
     }
 
-    @Test func `nothing that is printed shows the key or what follows from it`() throws {
+    @Test func `printed texts show neither the key nor derived keys`() throws {
         var text = ""
         dump(cipher, to: &text)
         text += "\(cipher)\(String(reflecting: cipher))"

@@ -2,9 +2,10 @@
     import CSQLite
     package import Foundation
 
-    /// A connection of SQLite's own, without anything of the library: it checks nothing, and may do what an attacker would.
+    /// A plain SQLite connection without the code of the library.
+    /// It checks nothing, and can change what an attacker can change.
     ///
-    /// `@unchecked Sendable`: SQLite's mutex is on, so any thread may call; a transaction is one test's at a time.
+    /// `@unchecked Sendable`: SQLite's mutex is on, so any thread may call. A test runs one transaction at a time.
     package final class PlainDatabase: @unchecked Sendable {
         private let handle: OpaquePointer
 
@@ -21,10 +22,10 @@
 
         deinit { sqlite3_close_v2(handle) }
 
-        /// Runs statements, the first of them with arguments.
+        /// Executes statements. The arguments belong to the first statement.
         package func execute(_ sql: String, _ arguments: [any PlainArgument] = []) throws { _ = try rows(sql, arguments) }
 
-        /// The rows of statements.
+        /// Executes statements, and returns their rows.
         package func rows(_ sql: String, _ arguments: [any PlainArgument] = []) throws -> [[PlainValue]] {
             var rows: [[PlainValue]] = []
             try sql.withCString { start in
@@ -47,12 +48,12 @@
             return rows
         }
 
-        /// The first column of the first row; nil where there is no row.
+        /// Returns the first column of the first row, or nil if there is no row.
         package func value(_ sql: String, _ arguments: [any PlainArgument] = []) throws -> PlainValue? {
             try rows(sql, arguments).first?.first
         }
 
-        /// Works in one transaction, and commits it.
+        /// Runs work in one transaction and commits it. An error rolls the transaction back.
         package func transaction<R>(_ body: (PlainDatabase) throws -> R) throws -> R {
             try execute("BEGIN")
             do {
@@ -70,7 +71,7 @@
         }
     }
 
-    /// What SQLite said where a test needed something else.
+    /// An error of SQLite that a test does not expect.
     package struct PlainFailure: Error, CustomStringConvertible {
         package let description: String
     }
@@ -109,19 +110,19 @@
             }
         }
 
-        /// The number; nil where it is something else.
+        /// The integer, or nil for another type.
         package var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
 
-        /// The text; nil where it is something else.
+        /// The text, or nil for another type.
         package var text: String? { if case .text(let text) = self { text } else { nil } }
 
-        /// The bytes; nil where it is something else.
+        /// The bytes, or nil for another type.
         package var blob: Data? { if case .blob(let bytes) = self { bytes } else { nil } }
     }
 
-    /// What can be the argument of a statement.
+    /// A type whose values can be arguments of a statement.
     package protocol PlainArgument: Sendable {
-        /// The value in a column.
+        /// The argument as the value of a column.
         var plainValue: PlainValue { get }
     }
 

@@ -41,11 +41,12 @@ extension BackendError {
     var text: String { "\(code) \(outcome.rawValue)" }
 }
 
-/// Adds one to the number in a slot, again and again. Each write has the condition that the slot is unchanged since it was read.
+/// Increments the number in a slot repeatedly. Each write requires that the slot is unchanged since it was read.
 /// - Parameters:
-///   - rounds: The number of writes that have to succeed.
+///   - rounds: The number of writes that must succeed.
 ///   - payload: Encodes a number.
-/// - Returns: The number of writes that succeeded and that met a conflict, as in `won=3 lost=1`, then the answer that ended the count early, if any.
+/// - Returns: The number of successful writes and of conflicts, as in `won=3 lost=1`.
+///   If another answer ended the count early, it follows.
 func countUp(
     _ address: StorageAddress, in store: some StorageBackend, rounds: Int, as payload: (Int) -> StoragePayload
 ) async -> String {
@@ -68,7 +69,7 @@ func countUp(
 }
 
 extension StorageProbe {
-    /// The number that the slot holds, as text or as a native integer.
+    /// The number in the slot, stored as text or as a native integer.
     fileprivate var number: Int? {
         if case .native(.integer(let number))? = record?.payload { Int(number) } else { Int(text) }
     }

@@ -2,7 +2,8 @@ import Foundation
 
 /// The program that tests start to act on a store from another process.
 ///
-/// The first argument is the subject: `defaults`, `keyring`, `database` or `migration`. The later arguments belong to the subject.
+/// The first argument is the subject: `defaults`, `keyring`, `database` or `migration`.
+/// The later arguments belong to the subject.
 @main
 struct TestWorker {
     static func main() async throws {
@@ -27,10 +28,11 @@ func exitWithUsageError(_ reason: String) -> Never {
     exit(64)
 }
 
-/// Writes a line past all buffers, so that a line that was written before a kill is never lost.
+/// Writes a line without a buffer, so that a line that was written before a kill is never lost.
 func writeLine(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
 
-/// Stops with SIGTRAP, so that a debugger can save the memory, and keeps the text `control-` followed by a control text in it.
+/// Stops with SIGTRAP, so that a debugger can save the memory.
+/// The memory then has the text `control-` followed by a control text.
 func stopForMemoryDump(control: String) {
     // The arguments contain the control text too, but without the prefix.
     let text = Array("control-\(control)".utf8)

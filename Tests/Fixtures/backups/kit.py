@@ -192,7 +192,7 @@ def open_backup(path, secret):
                 raise damaged("The keys of a source have another length.")
             held = [Kek(held[start : start + 32]) for start in range(0, len(held), 32)]
             keys += held
-            # The first one seals; the others only open.
+            # The first key seals. The others only open.
             result["keys"].append({"form": form, "service": service, "name": name, "id": held[0].id.hex()})
         elif kind == STORE and parts is None:
             cursor = Cursor(data)
@@ -215,7 +215,7 @@ def open_backup(path, secret):
             if problem is not None:
                 store["problem"] = problem
             elif state == 1:
-                # A damaged database: its file as it is, after the parts that say how it is opened.
+                # A damaged database: the unchanged file follows the parts that describe how to open it.
                 store["file"] = base64.b64encode(b"".join(part[4:] for part in parts if part[:4] == b"\xff" * 4)).decode()
             elif name[0] in ("encryptedSQLite", "vault"):
                 store["database"] = database_content(parts, keys)

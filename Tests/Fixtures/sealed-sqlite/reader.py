@@ -49,7 +49,7 @@ STATES = {1: "active", 2: "decrypt-only", 3: "destroyed"}
 STATE_NUMBERS = {name: number for number, name in STATES.items()}
 KINDS = {1: "value", 3: "tombstone"}
 KIND_NUMBERS = {name: number for number, name in KINDS.items()}
-# What a feature demands of who does not know it.
+# The demands of a feature on a program that does not know it.
 NEEDS = {1: "must know to read", 2: "must know to write", 3: "neither"}
 KNOWN_FEATURES = {"labels": (2, [LABELS, COUNTS])}
 ROW_OVERHEAD = 1 + 8 + 24 + 16
@@ -282,7 +282,7 @@ def decode_metadata(cursor):
 # Content of a record
 
 
-# In the byte of the kind: the revision of the row follows, which was sealed again without a change.
+# A flag in the byte of the kind: the row was sealed again without a change, and its kept revision follows.
 KEEPS = 0x80
 
 
@@ -600,7 +600,7 @@ def open_read_only(path):
         raise broken("The file is not in WAL mode.")
     uri = "file:%s?mode=ro" % urllib.parse.quote(os.path.abspath(path))
     if not os.path.exists(path + "-wal"):
-        # Nobody has it open. Without this SQLite would make a -wal and a -shm, and leave them there.
+        # No program has the file open. Without this option SQLite would create a -wal and a -shm, and leave them there.
         uri += "&immutable=1"
     connection = sqlite3.connect(uri, uri=True, isolation_level=None)
     connection.text_factory = bytes
@@ -837,7 +837,7 @@ def check_labels(entries, counts, records, keys):
     if expected - found:
         raise broken("%d labels are missing." % len(expected - found))
     for label, slot in found - expected:
-        # A day stays in use when its values are gone, and so do the days of a namespace that is empty.
+        # The entry of a day stays after its values are gone, even if the whole namespace is empty.
         slots = {bytes.fromhex(record["slot"]) for record in records}
         if slot in slots:
             raise broken("A row stands under a label that is not its own.")
@@ -921,7 +921,7 @@ def dump(path, key_path):
     except sqlite3.Error as error:
         raise broken("SQLite cannot read the file: %s." % error)
     except UnicodeDecodeError:
-        # SQLite's own sentence quotes what it stumbled over.
+        # SQLite's error text may quote content of the file, so it is not repeated.
         raise broken("SQLite cannot read the file: its schema is damaged.")
     records, names = [], {}
     for row in rows:
@@ -980,7 +980,7 @@ def read_or_make_key(path, random, label):
 def make_keys(states, database, random):
     if states.count("active") != 1 or any(state not in STATE_NUMBERS for state in states):
         raise SystemExit("--keys takes active, decrypt-only and destroyed, with exactly one active.")
-    # A key that will be destroyed is whole here, so that rows can be sealed with it; only its row leaves it out.
+    # A key that will be destroyed is complete here, so that rows can be sealed with it. Only its row omits it.
     data = [random.take("data key %d" % index, 32) for index in range(len(states))]
     return [DataKey(database, key_id(key), STATE_NUMBERS[state], key) for key, state in zip(data, states)]
 
@@ -1064,7 +1064,7 @@ def make_header(database, context, features, keys, wraps):
 def make_labels(rows, keys, random):
     """The entries of the tables of labels and of counts for some rows."""
     by_id = {key.id: key for key in keys}
-    # A key that will be destroyed is whole here, and its rows have no labels all the same.
+    # A key that will be destroyed is complete here, but its rows have no labels.
     living = {key.id: key if STATES[key.state] != "destroyed" else DataKey(key.database, key.id, key.state, None) for key in keys}
     records = [read_record(row, living, [1])[0] for row in rows]
     entries, days, owners = labels_of(records, living)

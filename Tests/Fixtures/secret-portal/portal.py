@@ -68,7 +68,7 @@ class Portal:
             return invocation.return_value(None)
         self.requests += 1
         handle, options = arguments
-        # Taken, not copied: the end of the secret is seen once nobody has the descriptor any more.
+        # Take the descriptor instead of copying it: a reader sees the end of the secret once all copies are closed.
         descriptor = invocation.get_message().get_unix_fd_list().steal_fds()[handle]
         if self.way == "refused":
             os.close(descriptor)
@@ -97,7 +97,7 @@ class Portal:
         elif self.way != "hangs":
             if self.way == "forged":
                 respond(1, connect())
-            # In a thread: what nobody reads is not written to its end.
+            # Write in a thread, because a write blocks until the secret is read.
             threading.Thread(target=write, args=(descriptor, secret), daemon=True).start()
             respond(0)
 

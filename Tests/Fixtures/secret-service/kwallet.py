@@ -24,7 +24,7 @@ def main():
         server.listen(1)
         client = socket.socket(socket.AF_UNIX)
         client.connect(folder + "/environment")
-        # The environment is this program's own: there is nothing to send.
+        # kwalletd inherits the environment of this program, so none is sent.
         client.close()
     for end in [keyEnd, server.fileno()]:
         os.set_inheritable(end, True)

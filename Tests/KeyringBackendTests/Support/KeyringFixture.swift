@@ -6,14 +6,15 @@
     import TestSupport
     import Testing
 
-    /// A store of a test's own, under a service that nobody else uses, in the keyring that this process shares.
+    /// Makes stores for one test in the keyring that all tests of this process share.
+    /// A random service name keeps the test's items apart from those of other tests.
     struct KeyringFixture {
         let keyring: PrivateKeyring
         let service = "test-\(UInt64.random(in: .min ... .max))"
 
         init() throws { keyring = try .shared() }
 
-        /// A store over the fixture's service; two of them share nothing but the keyring.
+        /// Makes a store for the fixture's service. Two stores share only the keyring.
         func store(_ style: KeyringStyle = .localData, service: String? = nil) -> SecretServiceStore {
             SecretServiceStore(
                 service: service ?? self.service, style: style, lockFile: keyring.file("locks/\(self.service).lock"),
@@ -21,23 +22,23 @@
                 keyringsDirectory: keyring.keyringsDirectory)
         }
 
-        /// The attributes of a house item.
+        /// Returns the attributes of an item in the LocalData format.
         func attributes(_ name: String, namespace: String = "values") -> [String: String] {
             ["application": "LocalData", "service": service, "namespace": namespace, "account": name]
         }
 
-        /// Runs secret-tool on the shared keyring.
+        /// Runs `secret-tool` on the shared keyring.
         func secretTool(_ arguments: [String], input: String = "") async throws -> ProgramResult {
             try await run("secret-tool", arguments, environment: keyring.environment, input: input)
         }
     }
 
     extension [String: String] {
-        /// The arguments of secret-tool that name these attributes.
+        /// These attributes as arguments of `secret-tool`.
         var arguments: [String] { flatMap { [$0.key, $0.value] } }
     }
 
-    /// A keyring of a test's own with a program that uses it, for tests that break it.
+    /// A private keyring with a worker process that uses it, for tests that break the keyring.
     struct ProbeFixture {
         let keyring: PrivateKeyring
         let service = "probe"
@@ -46,7 +47,7 @@
             keyring = try await offPool { try PrivateKeyring(beginning, isActivated: isActivated) }
         }
 
-        /// Starts the program.
+        /// Starts the worker process.
         func probe(changing environment: [String: String?] = [:]) throws -> RunningProgram {
             var all = keyring.environment
             for (name, value) in environment { all[name] = value }
@@ -56,7 +57,7 @@
     }
 
     extension RunningProgram {
-        /// Gives the probe a command, and expects an answer, whatever time it took.
+        /// Sends a command to the worker and expects this answer, regardless of the time that it took.
         func expect(_ command: String, _ outcome: String, from location: SourceLocation = #_sourceLocation) async throws {
             let found = try await ask(command).outcome
             #expect(found == outcome, "\(command)", sourceLocation: location)
@@ -64,10 +65,10 @@
     }
 
     extension String {
-        /// The answer of the probe without the time it took.
+        /// The answer of the worker without its elapsed time.
         var outcome: String { split(separator: " ").filter { !$0.hasPrefix("ms=") }.joined(separator: " ") }
 
-        /// A number of the probe's answer.
+        /// Returns a named number from the answer of the worker, such as `ms=5`.
         func number(_ name: String) -> Int? {
             split(separator: " ").first { $0.hasPrefix("\(name)=") }.flatMap { Int($0.dropFirst(name.count + 1)) }
         }

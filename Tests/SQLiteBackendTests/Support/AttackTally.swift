@@ -5,17 +5,17 @@
     import TestSupport
     import Testing
 
-    /// What a look found, measured against what stood there before the attack.
+    /// The result of a read after an attack, compared with the content before the attack.
     enum Verdict: Hashable {
-        /// What was written, or absence where nothing ever was.
+        /// The content from before the attack, or absence for a name that was never written.
         case right
-        /// Corrupt, unavailable or locked: the reader is told that it cannot be told.
+        /// Corrupt, unavailable or locked: the caller gets an error instead of a wrong answer.
         case refused
-        /// Absent, though something had been written.
+        /// Absent, although the name was written.
         case hidden
-        /// An older state of this very name, whole: a replay.
+        /// A complete older state of the same name: a replay.
         case older
-        /// Anything else that is claimed to be right.
+        /// Any other state that is reported as valid.
         case wrong
 
         init(_ probe: StorageProbe, expected: StorageProbe, older: [StorageProbe] = []) {
@@ -28,20 +28,20 @@
         }
     }
 
-    /// Counts what became of the looks of one attack: one line of the table.
+    /// Counts the results of the reads after one attack, for a table of all attacks.
     struct AttackTally {
         let name: String
         private(set) var attacks = 0
-        /// Looks at the names that the attack was aimed at.
+        /// The verdicts of reads of the names that the attack aimed at.
         private(set) var aimed: [Verdict: Int] = [:]
-        /// Of all looks that were refused, those that say that the slot's own bytes are corrupt; the rest are errors.
+        /// The number of refused reads that report a corrupt slot. The other refused reads report an error.
         private(set) var corruptSlots = 0
-        /// Looks at all other names.
+        /// The verdicts of reads of all other names.
         private(set) var others: [Verdict: Int] = [:]
-        /// Changes tried on names whose look was refused: refused too, or made.
+        /// The number of refused changes to names whose read was refused. `madeChanges` counts the applied ones.
         private(set) var refusedChanges = 0
         private(set) var madeChanges = 0
-        /// Lists: whole, refused, too short, or with something that does not belong there.
+        /// The verdicts of lists: complete, refused, incomplete, older, or with a name that does not belong there.
         private(set) var lists: [Verdict: Int] = [:]
 
         init(_ name: String) { self.name = name }
@@ -53,7 +53,7 @@
         mutating func countChange(isMade: Bool) { if isMade { madeChanges += 1 } else { refusedChanges += 1 } }
         mutating func countList(_ verdict: Verdict) { lists[verdict, default: 0] += 1 }
 
-        /// Looks at every name, and at the list.
+        /// Reads every name, and the list of names.
         mutating func look(
             _ store: SQLiteStore, _ expected: [(address: StorageAddress, probe: StorageProbe)], aimedAt: Set<StorageAddress>,
             older: [StorageAddress: [StorageProbe]] = [:], listing: Bool = true
@@ -86,7 +86,7 @@
             return probes
         }
 
-        /// Tries to remove and to replace what could not be read, without having seen it.
+        /// Tries to remove and to replace the values that could not be read, without their revisions.
         mutating func change(
             _ store: SQLiteStore, _ probes: [StorageProbe], _ expected: [(address: StorageAddress, probe: StorageProbe)]
         ) async throws {
@@ -108,14 +108,14 @@
         /// Adds the counts to the table that is printed after the last attack.
         func note() { AttackTable.add(self) }
 
-        /// All looks that came to a verdict.
+        /// Returns the number of reads with a verdict.
         func looks(_ verdict: Verdict) -> Int { (aimed[verdict] ?? 0) + (others[verdict] ?? 0) }
     }
 
-    /// The attacks: each counts what became of it, and the counts are printed as one table.
+    /// The attacks. Each one counts its results, which are printed as one table.
     @Suite(.inTurn, .attackTable, .slow("flips every bit"), .tags(.campaign)) enum Attacks {}
 
-    /// Prints the table when all attacks have been made.
+    /// Prints the table after all attacks of the suite.
     struct AttackTable: SuiteTrait, TestScoping {
         private static let tallies = Mutex<[AttackTally]>([])
 
@@ -140,7 +140,7 @@
 
         private static func print() {
             let all = tallies.withLock(\.self)
-            // One line for all that are named alike before a colon.
+            // Attacks with the same name before a colon share one line.
             let groups = Dictionary(grouping: all) { String($0.name.prefix { $0 != ":" }) }.sorted { $0.key < $1.key } + [("all", all)]
             var lines: [[String]] = [["attack"] + columns.map(\.title)]
             lines += groups.map { name, tallies in [name] + columns.map { column in String(tallies.reduce(0) { $0 + column.count($1) }) } }
@@ -153,6 +153,7 @@
         static var attackTable: Self { AttackTable() }
     }
 
-    /// One bit, or in the long form every bit, of a byte that is not the others' turn.
+    /// Returns the bit masks for the byte at a position.
+    /// A long run checks every bit, other runs check one bit that the position selects.
     func masks(at position: Int) -> [UInt8] { isLong ? (0..<8).map { 1 << $0 } : [1 << (position % 8)] }
 #endif

@@ -8,28 +8,28 @@
     import TestSupport
     import Testing
 
-    /// Whether a long search asks for every bit and every length.
+    /// Whether the tests check every bit and every length instead of a sample.
     let isLong = LawSettings().isLong
 
-    /// A database with a few records, its key, and what every look at it has to find: the thing that is attacked.
+    /// A database with a few records and its key, as the target of attacks.
     final class AttackTarget: Sendable {
         let folder: TemporaryDirectory
         let path: String
         let keyFile: String
         let key: SealingKey
-        /// What a look at each name finds in the untouched database; the last name was never written.
+        /// The probe of each name in the untouched database. The last name was never written.
         let expected: [(address: StorageAddress, probe: StorageProbe)]
-        /// Every row of the three tables, as it stands.
+        /// The rows of `records` in the untouched database. The next properties have the rows of the other tables.
         let rows: [RawRecord]
         let header: [RawHeader]
         let keys: [RawKey]
         let wraps: [RawWrap]
-        /// A connection that checks nothing and hurries.
+        /// A connection that checks nothing and does not flush.
         let attacker: PlainDatabase
 
         static let key = SealingKey(key: SymmetricKey(data: [UInt8](repeating: 0xA7, count: 32)))
 
-        /// Makes the database.
+        /// Creates the database and writes the records.
         init(_ name: String = "store", key: SealingKey = AttackTarget.key, in folder: TemporaryDirectory? = nil) async throws {
             let folder = try folder ?? TemporaryDirectory()
             self.folder = folder
@@ -53,7 +53,7 @@
             (header, keys, wraps, rows) = (contents.header, contents.keys, contents.wraps, contents.rows)
         }
 
-        /// Every row of a database.
+        /// The rows of the four tables of a database.
         struct Contents: Equatable {
             let header: [RawHeader]
             let keys: [RawKey]
@@ -70,7 +70,7 @@
                 rows: try RawRecord.all(database))
         }
 
-        /// The same target, once it is known what a look has to find by now.
+        /// Returns the same target with other expected probes.
         func expecting(_ probes: [StorageProbe]) -> AttackTarget { AttackTarget(self, Array(zip(expected.map(\.address), probes))) }
 
         private init(_ other: AttackTarget, _ expected: [(address: StorageAddress, probe: StorageProbe)]) {
@@ -90,18 +90,18 @@
             ]
         }
 
-        /// A store over the database: with a key file of its own if one is given.
+        /// Makes a store on the database, or on another path or key file if one is given.
         func store(at other: String? = nil, keyFile otherKeyFile: String? = nil) -> SQLiteStore {
             sqliteStore(at: other ?? path, keyFile: otherKeyFile ?? keyFile)
         }
 
-        /// The row of a name.
+        /// Returns the row of a name in the untouched database.
         func row(_ address: StorageAddress) throws -> RawRecord {
             let slot = try SealedDatabase(path: path, key: key).slot(address)
             return try #require(rows.first { $0.slot == Data(slot) })
         }
 
-        /// Puts the rows of `records` back to what they were.
+        /// Restores the original rows of `records`.
         func restore() throws {
             try attacking { database in
                 try database.execute("DELETE FROM records")
@@ -109,7 +109,7 @@
             }
         }
 
-        /// Puts header and keys back to what they were.
+        /// Restores the original header and keys.
         func restoreHeader() throws {
             try attacking { database in
                 try database.execute("DELETE FROM header; DELETE FROM keys; DELETE FROM wraps")
@@ -117,17 +117,17 @@
             }
         }
 
-        /// Writes header and keys as they were into empty tables.
+        /// Inserts the original header and keys into empty tables.
         func insertHeader(_ database: PlainDatabase) throws {
             for row in header { try row.insert(database) }
             for row in keys { try row.insert(database) }
             for row in wraps { try row.insert(database) }
         }
 
-        /// Does one thing to the database, committed by itself.
+        /// Executes one statement and commits it.
         func attack(_ sql: String, _ arguments: [any PlainArgument] = []) throws { try attacker.execute(sql, arguments) }
 
-        /// Works on the database as an attacker would, in one transaction.
+        /// Changes the database as an attacker would, in one transaction.
         func attacking<R>(_ body: (PlainDatabase) throws -> R) throws -> R { try attacker.transaction(body) }
 
         func rowsNow() throws -> [RawRecord] { try RawRecord.all(attacker) }
@@ -142,7 +142,7 @@
 
         static func all(_ database: PlainDatabase) throws -> [RawRecord] {
             try database.rows("SELECT id, slot, version, sealed FROM records ORDER BY id").compactMap { row in
-                // What an attack made of another kind is not a row that is put back.
+                // Skip rows whose columns an attack changed to another type. They cannot be restored.
                 guard let id = row[0].integer, let slot = row[1].blob, let version = row[2].integer, let sealed = row[3].blob else {
                     return nil
                 }
@@ -209,11 +209,11 @@
     }
 
     extension SQLiteStore {
-        /// Looks at several names.
+        /// Reads several names.
         func probes(_ addresses: [StorageAddress]) async throws(BackendError) -> [StorageProbe] { try await read(addresses, .validated) }
     }
 
-    /// A store whose lock lies beside the database.
+    /// Makes a store whose lock file is next to the database.
     func sqliteStore(
         at path: String, context: StoreContext = .test, source: any KeySource, otherSources: [any KeySource] = [],
         deadline: Duration = .seconds(60), runtime: Runtime = .live
@@ -228,7 +228,7 @@
             at: path, source: KeyFileSource(path: keyFile, deadline: deadline, runtime: runtime), deadline: deadline, runtime: runtime)
     }
 
-    /// The code of the error that a probe carries.
+    /// Returns the code of the error in a probe.
     func code(of probe: StorageProbe) -> BackendError.Code? {
         if case .unavailable(let error) = probe { error.code } else { nil }
     }

@@ -7,7 +7,7 @@
     import TestSupport
     import Testing
 
-    /// The files of one database in a folder of a test's own, laid out as the test worker expects them.
+    /// The files of one database in a temporary folder, in the layout that the test worker expects.
     final class Place: Sendable {
         let folder: String
         private let temporary: TemporaryDirectory?
@@ -18,7 +18,7 @@
             folder = temporary.path
         }
 
-        /// A folder that somebody else keeps.
+        /// Uses a folder that the caller creates and removes.
         init(folder: String) {
             self.folder = folder
             temporary = nil
@@ -33,8 +33,8 @@
             KeyFileSource(path: "\(folder)/keys/\(name)", deadline: .seconds(60), runtime: .live)
         }
 
-        /// A store that shares nothing with any other one, as in a new process.
-        /// - Parameter lockPath: The lock file, where not the one of the other stores.
+        /// Makes a store that shares nothing with other stores, as in a new process.
+        /// - Parameter lockPath: The lock file, if it is not the one of the other stores.
         func store(
             lockPath: String? = nil, source: (any KeySource)? = nil, keys: SealingKeys? = nil, deadline: Duration = .seconds(60),
             runtime: Runtime = .live,
@@ -53,8 +53,8 @@
             return try RunningProgram(words[0], Array(words.dropFirst()))
         }
 
-        /// Every folder and file with the digest of what it holds, looked at from another process. The index that SQLite's processes share is left out, and an
-        /// empty log: reading makes them.
+        /// Returns every folder and file with the digest of its content. Another process computes the digests.
+        /// SQLite's shared index and an empty log are left out, because reading creates them.
         func contents() async throws -> [String] {
             let script =
                 "cd \"$0\" && find . \\( -name '*-shm' -o -name '*-wal' -empty \\) -o -type f -exec sha256sum {} + -o -printf '%y %p\\n' | sort"
@@ -65,11 +65,11 @@
 
         var exists: Bool { FileManager.default.fileExists(atPath: path) }
 
-        /// The log's length in bytes; 0 where there is none.
+        /// The length of the log in bytes; 0 if there is no log.
         var logLength: Int { (try? FileManager.default.attributesOfItem(atPath: logPath)[.size] as? Int) ?? 0 }
 
-        /// Asks SQLite's own tool and the independent reader whether the database is whole. Nobody may have it open.
-        /// - Returns: How many rows the reader found.
+        /// Checks the database with SQLite's integrity check and the independent reader. No process may have it open.
+        /// - Returns: The number of rows that the reader found.
         @discardableResult
         func check(_ comment: String = "", at location: SourceLocation = #_sourceLocation) async throws -> Int {
             let script = """
@@ -87,11 +87,11 @@
     }
 
     extension StoreContext {
-        /// Where the databases of these tests belong.
+        /// The context of the databases in these tests.
         static let test = StoreContext(application: "test", kind: "sqlite", scope: "store")
     }
 
-    /// A file of `Tests/Fixtures/sealed-sqlite`.
+    /// Returns the path of a file in `Tests/Fixtures/sealed-sqlite`.
     func fixture(_ name: String) -> String { testsFolder.appending(path: "Fixtures/sealed-sqlite/\(name)").path }
 
     extension StorageMutation {
@@ -101,7 +101,7 @@
     }
 
     extension StorageProbe {
-        /// The text that the slot holds.
+        /// The text in the slot, if the slot has bytes.
         var text: String? {
             if case .bytes(let bytes)? = record?.payload { String(decoding: bytes, as: UTF8.self) } else { nil }
         }
@@ -110,14 +110,14 @@
     extension SQLiteStore {
         func text(_ name: String) async throws(BackendError) -> String? { try await read(StorageAddress(name)).text }
 
-        /// Stores a text, and expects that it is stored.
+        /// Stores a text, and expects that it is applied.
         func put(_ text: String, at name: String, from location: SourceLocation = #_sourceLocation) async throws {
             let result = try await apply(.text(text, at: name))
             #expect(result.isApplied, "\(result)", sourceLocation: location)
         }
     }
 
-    /// The error that some work throws.
+    /// Returns the error that some work throws, or `nil`.
     func failure(_ work: () async throws(BackendError) -> some Any) async -> BackendError? {
         do throws(BackendError) {
             _ = try await work()

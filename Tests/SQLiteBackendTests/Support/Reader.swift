@@ -7,12 +7,12 @@
     import TestSupport
     import Testing
 
-    /// The independent reader of the format, and its golden files.
+    /// Runs the independent reader of the format, and finds its golden files.
     enum Reader {
-        /// `Tests/Fixtures/sealed-sqlite`.
+        /// The folder `Tests/Fixtures/sealed-sqlite`.
         static let folder = testsFolder.appending(path: "Fixtures/sealed-sqlite").path
 
-        /// Runs the reader; a machine without what it needs fails with the line that installs it.
+        /// Runs the reader. If a Python package is missing, the error has the command that installs it.
         static func run(_ arguments: [String], input: String = "") async throws -> String {
             let needs = try await TestSupport.run("/usr/bin/python3", ["-c", "import cryptography, sqlite3"])
             guard needs.status == 0 else {
@@ -24,12 +24,12 @@
             return result.stdout
         }
 
-        /// What the reader finds in a database.
+        /// Returns the content of a database as the reader prints it.
         static func dump(_ path: String, _ keyFile: String) async throws -> Dump {
             try JSONDecoder().decode(Dump.self, from: Data(try await run(["dump", path, keyFile]).utf8))
         }
 
-        /// A golden file, copied to where it may be opened.
+        /// Copies a golden file to a path where a test may open it.
         static func copy(_ name: String, to path: String) throws {
             try writeFile(try Data(contentsOf: URL(filePath: "\(folder)/\(name)")), to: path)
         }
@@ -39,7 +39,7 @@
         }
     }
 
-    /// What `reader.py dump` prints.
+    /// The output of `reader.py dump`.
     struct Dump: Codable, Hashable {
         struct Key: Codable, Hashable {
             var id: String
@@ -66,7 +66,7 @@
         var state: State
         var records: [DumpedRecord]
 
-        /// What is said of a name, as a look finds it.
+        /// The probe that a store must find for every name.
         var probes: [StorageAddress: StorageProbe] {
             get throws {
                 var probes: [StorageAddress: StorageProbe] = [:]
@@ -79,7 +79,8 @@
         }
     }
 
-    /// A record as the reader prints it, or takes it to make a database; of a row under a destroyed key there is no content.
+    /// A record in the output of the reader, or in its input for a new database.
+    /// A row under a destroyed key has no content.
     struct DumpedRecord: Codable, Hashable {
         var id: Int64?
         var pushedUp: Int64?
@@ -101,7 +102,7 @@
 
         var bytes: [UInt8] { get throws { Array(try #require(Data(base64Encoded: payload ?? ""))) } }
 
-        /// The probe of the record. The revision is the nonce, unless another one was kept.
+        /// The probe of the record. Its revision is the nonce, unless the row keeps an older revision.
         var probe: StorageProbe {
             get throws {
                 guard let unique = BackendContract.bytes(ofHexadecimal: revision ?? nonce ?? "") else {
@@ -118,7 +119,7 @@
         }
     }
 
-    /// Metadata as the reader prints it.
+    /// Metadata in the output of the reader.
     struct DumpedMetadata: Codable, Hashable {
         var serializer: String?
         var typeTag: String?
@@ -154,7 +155,7 @@
         }
     }
 
-    /// The key in a file, under a name that is written in a database made elsewhere.
+    /// A key file with a chosen pin: the name of the source in a database that was made elsewhere.
     struct PinnedKeyFile: KeySource {
         let file: KeyFileSource
         let pin: String

@@ -4,7 +4,7 @@
     import Synchronization
     import TestSupport
 
-    /// A source that answers when its gate is open.
+    /// A key source that answers once its gate is open.
     struct GatedSource: KeySource {
         let inner: any KeySource
         let gate = Gate()
@@ -21,7 +21,7 @@
         func create(_ keys: SourceKeys) async throws(BackendError) -> SourceKeys { try await inner.create(keys) }
     }
 
-    /// A source that is locked until it is unlocked.
+    /// A key source that is locked until `unlock` is called.
     final class LockedSource: KeySource {
         private let inner: any KeySource
         private let isLocked = Mutex(true)

@@ -3,21 +3,22 @@
     import TestSupport
     import Testing
 
-    /// The system calls of the test worker, as `strace -f -y` wrote them down.
+    /// The system calls of the test worker, read from the output of `strace -f -y`.
     struct Trace {
         struct Call: CustomStringConvertible {
             let name: String
-            /// The file that the first argument stands for, where it is one.
+            /// The file of the first argument, or of a mark; empty if the call has neither.
             let file: String
             let succeeded: Bool
             let description: String
 
             var isFlush: Bool { name == "fsync" || name == "fdatasync" }
-            /// Whether it changes what a file holds.
+            /// Whether the call changes the content of a file.
             var isChange: Bool { ["pwrite64", "write", "ftruncate", "pwritev"].contains(name) }
         }
 
-        /// In the order in which the calls began; what was interrupted by another thread is taken where it ended.
+        /// The calls in the order of the output.
+        /// strace prints an interrupted call in two parts, which are joined at its end.
         let calls: [Call]
 
         init(_ path: String) throws {
@@ -57,14 +58,14 @@
 
         private static let mark = "/localdata-mark/"
 
-        /// The calls between a mark and the next one.
+        /// Returns the calls between a mark and the next one.
         func calls(in phase: String) -> ArraySlice<Call> {
             guard let begin = calls.firstIndex(where: { $0.file == Self.mark + phase }) else { return [] }
             let after = calls[calls.index(after: begin)...]
             return after.prefix { !$0.file.hasPrefix(Self.mark) }
         }
 
-        /// A run of the command `trace`.
+        /// Runs the worker command `trace` under strace, and returns its system calls.
         static func record(_ place: Place) async throws -> Trace {
             let record = place.folder + "/trace"
             let probe = try place.probe(

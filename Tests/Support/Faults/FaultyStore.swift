@@ -1,9 +1,9 @@
 package import BackendContract
 package import MemoryBackend
 
-/// A store in memory with one thing wrong with it: what laws and callers must notice.
+/// A store in memory with one fault, which laws and callers must notice.
 package struct FaultyStore: SalvageableBackend, ImmediateBackend {
-    /// What is wrong: each closure stands in for one call of the contract.
+    /// A fault. Each closure replaces one call of the contract.
     package struct Fault: Sendable {
         package typealias Read = @Sendable (InMemoryStore, [StorageAddress], ReadFreshness) async throws(BackendError) -> [StorageProbe]
         package typealias Apply = @Sendable (InMemoryStore, [StorageMutation]) async throws(BackendError) -> [MutationResult]
@@ -27,12 +27,12 @@ package struct FaultyStore: SalvageableBackend, ImmediateBackend {
         package var deleteDamage: DeleteDamage
         package var status: @Sendable (InMemoryStore) async -> BackendStatus
         package var identity: @Sendable (InMemoryStore) -> BackendIdentity
-        /// What is told at once: nothing, by itself.
+        /// The result of an immediate read. The default is nil: no immediate result.
         package var immediate: @Sendable (InMemoryStore, StorageAddress) -> StorageProbe? = { _, _ in nil }
-        /// Whether a store that is opened again finds an empty medium.
+        /// Whether a reopened store finds an empty medium.
         package var forgetsWhenReopened = false
 
-        /// Creates a fault; calls that are not named do what they should.
+        /// Creates a fault. Calls without a closure work correctly.
         package init(
             read: @escaping Read = { store, addresses, freshness async throws(BackendError) in try await store.read(addresses, freshness) },
             apply: @escaping Apply = { store, mutations async throws(BackendError) in try await store.apply(mutations) },
@@ -62,7 +62,7 @@ package struct FaultyStore: SalvageableBackend, ImmediateBackend {
             )
         }
 
-        /// A fault that changes every mutation before it is made.
+        /// A fault that changes every mutation before it is applied.
         package static func mutations(_ change: @escaping @Sendable (StorageMutation) -> StorageMutation) -> Fault {
             Fault(apply: { store, mutations async throws(BackendError) in try await store.apply(mutations.map(change)) })
         }
@@ -72,7 +72,7 @@ package struct FaultyStore: SalvageableBackend, ImmediateBackend {
             Fault(apply: { store, mutations async throws(BackendError) in zip(mutations, try await store.apply(mutations)).map(change) })
         }
 
-        /// A fault that takes one name for another.
+        /// A fault that replaces each address with another one.
         package static func names(_ change: @escaping @Sendable (StorageAddress) -> StorageAddress) -> Fault {
             Fault(
                 read: { store, addresses, freshness async throws(BackendError) in try await store.read(addresses.map(change), freshness) },

@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// Holds callers back until a test opens it, and tells the test how many have come.
+/// Holds callers until a test opens the gate, and counts the callers that have arrived.
 package final class Gate: Sendable {
     private struct State {
         var isOpen: Bool
@@ -12,13 +12,13 @@ package final class Gate: Sendable {
 
     private let state: Mutex<State>
 
-    /// Creates a gate; one that is open from the beginning only counts.
+    /// Creates a gate. A gate that starts open only counts.
     package init(isOpen: Bool = false) { state = Mutex(State(isOpen: isOpen)) }
 
     /// Waits until the gate is open.
     package func pass() async { await withCheckedContinuation { continuation in arrive { continuation.resume() } } }
 
-    /// Waits on this thread until the gate is open: for work on a lane, which may block.
+    /// Blocks this thread until the gate is open. For work on a lane, which may block.
     package func block() {
         let opened = DispatchSemaphore(value: 0)
         arrive { opened.signal() }
@@ -38,10 +38,10 @@ package final class Gate: Sendable {
         for waiter in ready { waiter.continuation.resume() }
     }
 
-    /// How many have come.
+    /// The number of callers that have arrived.
     package var arrivals: Int { state.withLock(\.arrivals) }
 
-    /// Returns once a number of callers have come.
+    /// Waits until a number of callers have arrived.
     package func arrived(_ count: Int = 1) async {
         await withCheckedContinuation { continuation in
             let isReady = state.withLock { state in
@@ -53,7 +53,7 @@ package final class Gate: Sendable {
         }
     }
 
-    /// Lets everybody through.
+    /// Opens the gate, and releases every caller that waits.
     package func open() {
         let held = state.withLock { state in
             state.isOpen = true

@@ -2,17 +2,20 @@ package import BackendRuntime
 import Foundation
 import Synchronization
 
-/// The machine's files with a hook before each operation. They count, fail or stop at a chosen operation, and let the times of a file stand still.
+/// The real file system with a hook before each operation.
+///
+/// It counts the operations that change something. A chosen operation can fail or stop.
+/// The times of one file can be frozen.
 package final class HookedFiles: FileSystem {
-    /// What happens at the chosen operation.
+    /// The fault of the chosen operation.
     package enum Fault: Hashable, Sendable {
-        /// It fails with this error number, and later ones work.
+        /// The operation fails with this error number. Later operations work.
         case fails(Int32)
-        /// It is done and fails all the same with this error number, and later ones work.
+        /// The operation is performed, but fails with this error number. Later operations work.
         case failsAfter(Int32)
-        /// It and all later ones fail, as if the process had been killed before it.
+        /// The operation and all later ones fail, as if the process had been killed before it.
         case stops
-        /// It is done and all later ones fail, as if the process had been killed after it.
+        /// The operation is performed and all later ones fail, as if the process had been killed after it.
         case stopsAfter
     }
 
@@ -30,32 +33,32 @@ package final class HookedFiles: FileSystem {
     private let largest: Int
     private let before: @Sendable (_ operation: String, _ path: String) -> Void
 
-    /// Creates the files.
+    /// Creates a file system with a hook.
     /// - Parameters:
-    ///   - frozen: A file whose times stand still, as they do within a tick of the file system's clock.
-    ///   - largest: The most bytes that a new file may have; there is no room for more.
-    ///   - before: What happens just before an operation: what another program does then, for example.
+    ///   - frozen: A file whose times do not change, as within one tick of the file system's clock.
+    ///   - largest: The maximum size of a new file in bytes. A larger one fails for lack of space.
+    ///   - before: Called just before each operation, for example to act as another program.
     package init(
         frozen: String? = nil, largest: Int = .max, before: @escaping @Sendable (_ operation: String, _ path: String) -> Void = { _, _ in }
     ) { (self.frozen, self.largest, self.before) = (frozen, largest, before) }
 
-    /// The operations that change something, in order.
+    /// The names of the operations that change something, in order.
     package var operations: [String] { state.withLock { $0.operations.map(\.name) } }
 
-    /// How often something was done to paths that contain a text.
+    /// Returns how often an operation was applied to paths that contain a text.
     package func count(_ operation: String, _ part: String = "") -> Int {
         state.withLock { $0.operations.count { $0.name == operation && (part.isEmpty || $0.path.contains(part)) } }
     }
 
-    /// How often locks were taken whose paths contain a text.
+    /// Returns how often locks were taken whose paths contain a text.
     package func locks(_ part: String) -> Int { state.withLock { $0.locks.count { $0.contains(part) } } }
 
-    /// Starts counting from 1 again and sets what happens at an operation.
+    /// Restarts the count of operations at 1, and sets the fault of one operation.
     package func arm(_ fault: Fault?, at number: Int = 1) {
         state.withLock { $0 = State(fault: fault.map { (number, $0) }, failing: $0.failing) }
     }
 
-    /// Makes every operation of a name fail; with nil no more.
+    /// Makes every operation with a name fail. A nil error ends that.
     package func fail(_ operation: String, with error: Int32? = EIO) { state.withLock { $0.failing[operation] = error } }
 
     private func change<Result>(

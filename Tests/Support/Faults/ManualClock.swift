@@ -1,15 +1,16 @@
 package import BackendRuntime
 import Synchronization
 
-/// A clock that a test moves by hand. Actions that become due run inside ``advance(to:)``.
+/// A clock that a test advances. Due actions run inside ``advance(to:)``.
 ///
-/// Its dates begin in 1970; ``LocalDataTesting/TestClock`` moves the date alone.
+/// Its dates begin in 1970. ``LocalDataTesting/TestClock`` changes only the date.
 package final class ManualClock: RuntimeClock {
     /// When scheduled actions run.
     package enum Timers: Sendable {
-        /// When the test moves the clock past them.
+        /// When the test advances the clock past them.
         case byHand
-        /// After as much real time, whatever the test does: a deadline ends a test that would hang. Dates are the machine's.
+        /// After as much real time, independent of the test, so that a deadline ends a test that hangs.
+        /// Dates are those of the machine.
         case inRealTime
     }
 
@@ -25,7 +26,7 @@ package final class ManualClock: RuntimeClock {
     private let onPause: @Sendable (Duration) -> Void
 
     /// Creates a clock.
-    /// - Parameter onPause: What happens elsewhere while somebody lets time pass; the clock has moved on by then.
+    /// - Parameter onPause: Called when code under test pauses, after the clock has advanced.
     package init(_ timers: Timers = .byHand, onPause: @escaping @Sendable (Duration) -> Void = { _ in }) {
         state = Mutex(State(now: timers == .byHand ? MonotonicInstant(nanoseconds: 0) : SystemClock().now))
         (self.timers, self.onPause) = (timers, onPause)
@@ -35,10 +36,10 @@ package final class ManualClock: RuntimeClock {
     package var wallSeconds: Double { timers == .byHand ? Double(now.nanoseconds) / 1e9 : SystemClock().wallSeconds }
     package var sinceBoot: Duration { .nanoseconds(now.nanoseconds) }
 
-    /// How many actions are waiting for their instant.
+    /// The number of actions that wait for their instant.
     package var pending: Int { state.withLock { $0.actions.count } }
 
-    /// How many actions were scheduled since the clock was made.
+    /// The number of actions that were scheduled since the clock was created.
     package var scheduled: Int { state.withLock { $0.scheduledEver } }
 
     package func schedule(at instant: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
@@ -56,16 +57,16 @@ package final class ManualClock: RuntimeClock {
         return ScheduledAction { [weak self] in self?.state.withLock { $0.actions[number] = nil } }
     }
 
-    /// Moves the clock instead of waiting.
+    /// Advances the clock instead of waiting.
     package func pause(_ duration: Duration) {
         advance(by: duration)
         onPause(duration)
     }
 
-    /// Moves the clock on.
+    /// Advances the clock by a duration.
     package func advance(by duration: Duration) { advance(to: now.advanced(by: duration)) }
 
-    /// Moves the clock, running what becomes due in the order of its instants.
+    /// Advances the clock, and runs the due actions in the order of their instants.
     package func advance(to instant: MonotonicInstant) {
         let due = state.withLock { state in
             state.now = max(state.now, instant)
@@ -76,7 +77,7 @@ package final class ManualClock: RuntimeClock {
         for action in due { action() }
     }
 
-    /// Lets time pass, second by second, while some work goes on.
+    /// Advances the clock second by second while some work runs.
     package func passing<R: Sendable>(during work: @escaping @Sendable () async throws -> R) async throws -> R {
         let isOver = Shared(false)
         return try await withThrowingTaskGroup(of: R?.self) { group in
@@ -98,7 +99,7 @@ package final class ManualClock: RuntimeClock {
         }
     }
 
-    /// Returns once a number of actions were scheduled since the clock was made.
+    /// Waits until a number of actions have been scheduled since the clock was created.
     package func untilScheduled(_ count: Int) async {
         await withCheckedContinuation { continuation in
             let isReady = state.withLock { state in

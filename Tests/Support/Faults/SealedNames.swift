@@ -1,7 +1,8 @@
 package import BackendContract
 package import MemoryBackend
 
-/// A store in memory as one that keeps names sealed would answer, where it claims to: a damaged slot has lost its name.
+/// Makes a store in memory answer like a store that seals names, if its capabilities claim that.
+/// In such a store a damaged slot has no name.
 extension InMemoryStore {
     /// The namespaces that the laws of such stores use.
     private static let namespaces = [StorageNamespace.values, StorageNamespace("shelf")]
@@ -24,7 +25,7 @@ extension InMemoryStore {
             [UInt8(address.name.utf8.count)] + Array("\(address.name)\(address.namespace.name)".utf8) + [0] + (revision?.bytes ?? []))
     }
 
-    /// The slot that a handle was made of.
+    /// Returns the address that a handle was made from.
     package static func address(of handle: DamageHandle) -> StorageAddress? {
         guard let count = handle.bytes.first.map(Int.init), let end = handle.bytes.dropFirst().firstIndex(of: 0), end > count else {
             return nil

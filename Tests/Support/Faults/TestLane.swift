@@ -1,7 +1,7 @@
 package import BackendRuntime
 import Synchronization
 
-/// Lanes that a test counts, holds and steps. What is not held runs on a queue of its own for each lane, in order.
+/// Lanes that a test counts, holds and steps. Work that is not held runs in order, on a separate queue for each lane.
 package final class TestLane: Lane {
     private struct State {
         var count = 0
@@ -14,18 +14,18 @@ package final class TestLane: Lane {
     private let lane = DispatchLane(label: "test")
 
     /// Creates lanes.
-    /// - Parameter isHeld: Whether work waits from the beginning.
+    /// - Parameter isHeld: Whether work is held from the beginning.
     package init(isHeld: Bool = false) { state = Mutex(State(isHeld: isHeld)) }
 
-    /// How many pieces of work were handed over.
+    /// The number of pieces of work that were enqueued.
     package var count: Int { state.withLock(\.count) }
 
-    /// How many pieces of work are held back.
+    /// The number of pieces of work that are held.
     package var held: Int { state.withLock(\.held.count) }
 
     package func enqueue(_ work: @escaping @Sendable () -> Void) { enqueue(work, on: lane) }
 
-    /// Another lane, held and counted together with this one.
+    /// Makes another lane that is held and counted together with this one.
     package func named(_ label: String) -> any Lane { Named(owner: self, lane: DispatchLane(label: label)) }
 
     private struct Named: Lane {
@@ -37,7 +37,7 @@ package final class TestLane: Lane {
     private func enqueue(_ work: @escaping @Sendable () -> Void, on lane: DispatchLane) {
         let ready = state.withLock { state -> [CheckedContinuation<Void, Never>] in
             state.count += 1
-            // Handed on under the lock: what was released before stays before it.
+            // Enqueue under the lock, so that work that was released earlier stays first.
             guard state.isHeld else {
                 lane.enqueue(work)
                 return []
@@ -50,10 +50,10 @@ package final class TestLane: Lane {
         for continuation in ready { continuation.resume() }
     }
 
-    /// From now on holds work back.
+    /// Holds all work that is enqueued from now on.
     package func hold() { state.withLock { $0.isHeld = true } }
 
-    /// Lets go of what is held, and of what comes later.
+    /// Releases the held work, and stops holding work.
     package func release() {
         state.withLock { state in
             state.isHeld = false
@@ -62,7 +62,7 @@ package final class TestLane: Lane {
         }
     }
 
-    /// Returns once a number of pieces of work are held back.
+    /// Waits until a number of pieces of work are held.
     package func untilHeld(_ count: Int) async {
         await withCheckedContinuation { continuation in
             let isReady = state.withLock { state in
@@ -74,7 +74,7 @@ package final class TestLane: Lane {
         }
     }
 
-    /// Runs the next held piece of work on this thread; false when there is none.
+    /// Runs the next held piece of work on this thread. Returns false if there is none.
     @discardableResult
     package func runNext() -> Bool {
         guard let next = state.withLock({ $0.held.isEmpty ? nil : $0.held.removeFirst().work }) else { return false }
@@ -82,12 +82,12 @@ package final class TestLane: Lane {
         return true
     }
 
-    /// Runs all held work on this thread, also what it brings about.
+    /// Runs all held work on this thread, including the work that it enqueues.
     package func runAll() { while runNext() {} }
 }
 
 extension Runtime {
-    /// The real machine with some parts exchanged.
+    /// The live runtime with some parts replaced.
     package static func live(
         files: (any FileSystem)? = nil, clock: (any RuntimeClock)? = nil, lane: TestLane? = nil
     ) -> Runtime {

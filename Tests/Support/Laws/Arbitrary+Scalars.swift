@@ -1,10 +1,10 @@
 extension Arbitrary where Value == Bool {
-    /// Truth values; false is the smaller one.
+    /// Booleans. False is the smaller one.
     package static var flag: Arbitrary { .one(of: [false, true]) }
 }
 
 extension Arbitrary where Value: FixedWidthInteger {
-    /// Every number, the ones at the edges often; smaller ones are nearer to zero.
+    /// All numbers, with frequent edge cases. A number nearer to zero is smaller.
     package static var number: Arbitrary {
         let edges: [Value] = [0, 1, .max, .min, .max - 1, .max / 2 + 1, 10, 127, 128, 255 & .max]
         return Arbitrary { generator, _ in
@@ -14,15 +14,15 @@ extension Arbitrary where Value: FixedWidthInteger {
         }
     }
 
-    /// Numbers of a range; smaller ones are nearer to its lower end.
+    /// Numbers of a range. A number nearer to the lower end is smaller.
     package static func number(in range: ClosedRange<Value>) -> Arbitrary {
         Arbitrary { generator, _ in towards(range.lowerBound, from: .random(in: range, using: &generator)) }
     }
 
-    /// The number itself and, below it, the target and what halving the distance leads to.
+    /// Returns a number that shrinks towards a target by halving the distance.
     private static func towards(_ target: Value, from value: Value) -> Shrinkable<Value> {
         Shrinkable(value) {
-            // The distance may be larger than the type holds: half of each is not.
+            // The distance may exceed the type. The difference of the halves does not.
             var distance = value / 2 - target / 2
             var candidates: [Value] = value == target ? [] : [target]
             while distance != 0 {
@@ -37,7 +37,8 @@ extension Arbitrary where Value: FixedWidthInteger {
 }
 
 extension Arbitrary where Value == Double {
-    /// Every double, the ones that hurt often: both zeros, the infinities, NaN with payloads, the largest, the smallest, halves and large whole numbers.
+    /// All doubles, with frequent edge cases: both zeros, the infinities, NaN with payloads, the largest, the smallest,
+    /// halves and large whole numbers.
     package static var number: Arbitrary {
         let edges: [Double] = [
             0, 1, -0.0, 0.5, -1, 0.1, 1e15, 9_007_199_254_740_992, 1.7976931348623157e308, .leastNonzeroMagnitude, 2.2250738585072014e-308,
@@ -51,8 +52,9 @@ extension Arbitrary where Value == Double {
 }
 
 extension Arbitrary where Value == Unicode.Scalar {
-    /// Scalars that are easily mishandled, and plain letters: markup, control characters, non-characters, combining marks, what is not in form C, what is outside of
-    /// the first plane.
+    /// Scalars that are easily mishandled, and plain letters.
+    /// They include markup, control characters, non-characters, combining marks, text that is not in Unicode's form C,
+    /// and scalars outside the first plane.
     package static var hostile: Arbitrary {
         .one(
             of: Array(
@@ -60,7 +62,7 @@ extension Arbitrary where Value == Unicode.Scalar {
                     .unicodeScalars))
     }
 
-    /// Scalars that every XML document may hold, and that its writers and readers treat in a special way.
+    /// Scalars that any XML document may contain, and that XML readers and writers treat specially.
     package static var markup: Arbitrary { .one(of: Array("ab<>&\"' ]\r\n\té\u{301}\u{2028}😀".unicodeScalars)) }
 
     /// Printable ASCII letters and digits.
@@ -68,7 +70,7 @@ extension Arbitrary where Value == Unicode.Scalar {
 }
 
 extension Arbitrary where Value == String {
-    /// Texts of such scalars; the empty one is the smallest.
+    /// Texts of the given scalars. The empty text is the smallest.
     package static func text(
         _ scalars: Arbitrary<Unicode.Scalar> = .hostile, _ lengths: ClosedRange<Int> = 0...20
     ) -> Arbitrary {
@@ -81,6 +83,6 @@ extension Arbitrary where Value == String {
 }
 
 extension Arbitrary where Value == [UInt8] {
-    /// Runs of bytes, the ones at the edges often.
+    /// Arrays of bytes, with frequent edge cases.
     package static func bytes(_ lengths: ClosedRange<Int> = 0...64) -> Arbitrary { Arbitrary<UInt8>.number.list(lengths) }
 }

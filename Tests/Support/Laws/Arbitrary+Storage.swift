@@ -1,7 +1,7 @@
 package import BackendContract
 
 extension Arbitrary where Value == NativeValue {
-    /// Scalars of a property list, with the texts and numbers that hurt.
+    /// Scalar values of a property list, with frequent edge cases.
     package static var scalar: Arbitrary {
         .any(of: [
             Arbitrary<String>.text().map(NativeValue.string), Arbitrary<Int64>.number.map(NativeValue.integer),
@@ -11,8 +11,8 @@ extension Arbitrary where Value == NativeValue {
         ])
     }
 
-    /// Values of every kind, in each other a few levels deep.
-    /// - Parameter levels: How many levels of lists and dictionaries there may be.
+    /// Values of every kind, nested a few levels deep.
+    /// - Parameter levels: The maximum number of nested lists and dictionaries.
     package static func native(_ scalars: Arbitrary = .scalar, names: Arbitrary<String> = .text(), levels: Int = 3) -> Arbitrary {
         if levels == 0 { return scalars }
         let inner = native(scalars, names: names, levels: levels - 1).limited(to: 4)
@@ -22,7 +22,7 @@ extension Arbitrary where Value == NativeValue {
         ])
     }
 
-    /// A value inside of so many lists and dictionaries.
+    /// A value inside this number of nested lists and dictionaries.
     package static func nested(_ depth: ClosedRange<Int>) -> Arbitrary {
         zip(scalar, Arbitrary<Int>.number(in: depth), Arbitrary<Bool>.flag).map { value, depth, isList in
             (0..<depth).reduce(value) { value, level in
@@ -51,7 +51,7 @@ extension Arbitrary where Value == StorageMetadata {
 }
 
 extension Arbitrary where Value == StoragePayload {
-    /// Bytes, or a native value.
+    /// Bytes or a native value.
     package static var payload: Arbitrary {
         .any(of: [
             Arbitrary<[UInt8]>.bytes().map(StoragePayload.bytes),
@@ -70,6 +70,6 @@ extension Arbitrary where Value == StorageRecord {
 }
 
 extension StorageRecord {
-    /// Everything in the record: its own description hides what a log must not show.
+    /// The whole content of the record. The standard description redacts it.
     package var spelledOut: String { "payload \(payload.canonicalBytes), \(metadata), revision \(revision.bytes)" }
 }

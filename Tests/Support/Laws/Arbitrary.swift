@@ -1,34 +1,34 @@
-/// Makes values of a kind from a seed, each with the smaller ones that may stand in its place.
+/// Generates random values of a type from a seed. Each value has smaller values, which are used for shrinking.
 ///
 /// ```swift
 /// let addresses = zip(Arbitrary<String>.text(), .bytes()).map { Address(name: $0, content: $1) }
 /// ```
 package struct Arbitrary<Value: Sendable>: Sendable {
-    /// How much a value may grow: lengths follow it.
+    /// The size of a value, which limits the lengths of its lists and texts.
     package typealias Size = Int
 
     private let draw: @Sendable (inout SeededGenerator, Size) -> Shrinkable<Value>
 
-    /// Makes values by a function of the generator alone.
+    /// Creates a generator from a function of random numbers and a size.
     package init(_ draw: @escaping @Sendable (inout SeededGenerator, Size) -> Shrinkable<Value>) { self.draw = draw }
 
     /// The largest size.
     package static var largest: Size { 40 }
 
-    /// A value with its tree.
+    /// Generates a value together with its smaller values.
     package func tree(_ generator: inout SeededGenerator, _ size: Size) -> Shrinkable<Value> { draw(&generator, size) }
 
-    /// The value that follows from a seed, its size included: one number says everything.
+    /// Generates the value of a seed. The seed also determines the size, so it reproduces the value.
     package func tree(seed: UInt64) -> Shrinkable<Value> {
         var generator = SeededGenerator(seed)
         let size = Int.random(in: 0...Self.largest, using: &generator)
         return draw(&generator, size)
     }
 
-    /// Always the same.
+    /// Always generates the same value.
     package static func always(_ value: Value) -> Arbitrary { Arbitrary { _, _ in Shrinkable(value) } }
 
-    /// One of some values; the first is the smallest.
+    /// One of the given values. The first is the smallest.
     package static func one(of values: [Value]) -> Arbitrary {
         Arbitrary { generator, _ in choice(values, Int.random(in: values.indices, using: &generator)) }
     }
@@ -37,7 +37,7 @@ package struct Arbitrary<Value: Sendable>: Sendable {
         Shrinkable(values[index]) { (0..<index).map { choice(values, $0) } }
     }
 
-    /// A value of one of several kinds, which are equally likely; the first kind is the smallest.
+    /// A value of one of several generators, which are equally likely. The first generator is the smallest.
     package static func any(of kinds: [Arbitrary]) -> Arbitrary {
         Arbitrary { generator, size in
             let index = Int.random(in: kinds.indices, using: &generator)
@@ -50,12 +50,12 @@ package struct Arbitrary<Value: Sendable>: Sendable {
         return kinds[index].draw(&generator, size).trying { (0..<index).map { choice(kinds, $0, seed: seed, size) } }
     }
 
-    /// Other values that follow from these, and shrink as these do.
+    /// Transforms the values. The results shrink as the values do.
     package func map<Other: Sendable>(_ transform: @escaping @Sendable (Value) -> Other) -> Arbitrary<Other> {
         Arbitrary<Other> { generator, size in draw(&generator, size).map(transform) }
     }
 
-    /// Values of a kind that follows from these: what it follows from is made smaller first.
+    /// Values that depend on a first value. The first value is shrunk first.
     package func flatMap<Other: Sendable>(_ next: @escaping @Sendable (Value) -> Arbitrary<Other>) -> Arbitrary<Other> {
         Arbitrary<Other> { generator, size in
             let outer = draw(&generator, size)
@@ -70,10 +70,10 @@ package struct Arbitrary<Value: Sendable>: Sendable {
         return next(outer.value).draw(&generator, size).trying { outer.smaller.map { flatten($0, seed: seed, size, next) } }
     }
 
-    /// Nothing, or such a value.
+    /// Nil or a value.
     package var optional: Arbitrary<Value?> { .any(of: [.always(nil), map(Optional.some)]) }
 
-    /// Lists of such values, within some lengths and no longer than the size allows.
+    /// Lists of values. Their length is within a range and not above the size, but at least the lower bound.
     package func list(_ lengths: ClosedRange<Int> = 0...Int.max) -> Arbitrary<[Value]> {
         Arbitrary<[Value]> { generator, size in
             let most = max(lengths.lowerBound, min(lengths.upperBound, size))
@@ -82,11 +82,11 @@ package struct Arbitrary<Value: Sendable>: Sendable {
         }
     }
 
-    /// Such values, no larger than a size.
+    /// Values that are no larger than a size.
     package func limited(to limit: Size) -> Arbitrary { Arbitrary { generator, size in draw(&generator, min(size, limit)) } }
 }
 
-/// Pairs.
+/// Pairs of values.
 package func zip<A, B>(_ a: Arbitrary<A>, _ b: Arbitrary<B>) -> Arbitrary<(A, B)> {
     Arbitrary<(A, B)> { generator, size in
         let left = a.tree(&generator, size)
@@ -94,12 +94,12 @@ package func zip<A, B>(_ a: Arbitrary<A>, _ b: Arbitrary<B>) -> Arbitrary<(A, B)
     }
 }
 
-/// Triples.
+/// Triples of values.
 package func zip<A, B, C>(_ a: Arbitrary<A>, _ b: Arbitrary<B>, _ c: Arbitrary<C>) -> Arbitrary<(A, B, C)> {
     zip(zip(a, b), c).map { ($0.0, $0.1, $1) }
 }
 
-/// Quadruples.
+/// Quadruples of values.
 package func zip<A, B, C, D>(_ a: Arbitrary<A>, _ b: Arbitrary<B>, _ c: Arbitrary<C>, _ d: Arbitrary<D>) -> Arbitrary<(A, B, C, D)> {
     zip(zip(a, b), zip(c, d)).map { ($0.0, $0.1, $1.0, $1.1) }
 }

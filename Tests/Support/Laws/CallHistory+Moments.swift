@@ -1,24 +1,27 @@
 extension CallHistory where Model.Action: Hashable {
-    /// One way in which the calls so far can have taken effect.
+    /// One way in which the calls up to a moment can have taken effect.
     private struct Way: Hashable {
         var state: Model
         /// Calls that have begun, have an end, and have not taken effect yet.
         var open: Set<Int> = []
-        /// What calls without an end may still do, and how many of them there are.
+        /// Actions of calls without an end that may still take effect, with their counts.
         var loose: [Action: Int] = [:]
     }
 
-    /// The first call that no order of the calls explains; nil where one order explains all.
+    /// Returns the first call that no order of the calls explains, or nil if one order explains all calls.
     ///
-    /// The answer is that of ``isLinearizable(from:)``, for any number of calls: it goes from moment to moment, and keeps every way in which the calls can have taken effect
-    /// by then (Lowe: Testing for linearizability). A call takes effect no earlier than needed, which is when a call that comes after it ends.
+    /// The result agrees with ``isLinearizable(from:)``, but the number of calls is not limited.
+    /// The search goes from moment to moment, and keeps every way in which the calls can have taken effect so far.
+    /// Source: Lowe, Testing for linearizability.
+    /// Calls take effect as late as possible.
+    /// When a call ends, it takes effect together with any open calls that are ordered before it.
     package func firstUnexplained(from start: Model) -> Call? {
         var moments: [(time: Int, isEnd: Bool, call: Int)] = []
         for (index, call) in calls.enumerated() {
             moments.append((call.begin, false, index))
             if call.end != .max { moments.append((call.end, true, index)) }
         }
-        // Where one call ends as another begins, they overlap.
+        // Calls overlap if one ends at the moment at which the other begins.
         moments.sort { ($0.time, $0.isEnd ? 1 : 0, $0.call) < ($1.time, $1.isEnd ? 1 : 0, $1.call) }
         var ways: Set<Way> = [Way(state: start)]
         for moment in moments {
@@ -38,7 +41,7 @@ extension CallHistory where Model.Action: Hashable {
         return way
     }
 
-    /// The ways in which a call has taken effect, or may leave it at that.
+    /// Returns the ways in which a call has taken effect, or never does if it is optional.
     private func after(_ call: Int, _ ways: Set<Way>) -> Set<Way> {
         var results: Set<Way> = []
         var seen = ways
@@ -53,7 +56,7 @@ extension CallHistory where Model.Action: Hashable {
             for open in way.open {
                 for state in way.state.after(calls[open].action) { add(without(open, way, state)) }
             }
-            // What changes nothing can as well come later.
+            // A call without an end that does not change the state can also take effect later.
             for (action, count) in way.loose {
                 for state in way.state.after(action) where state != way.state {
                     var next = way

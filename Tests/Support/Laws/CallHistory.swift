@@ -1,12 +1,15 @@
-/// What a value is, as far as its callers can tell.
+/// The state of a value, as far as its callers can observe it.
 package protocol SequentialModel: Hashable, Sendable {
     associatedtype Action: Sendable
 
-    /// The states in which an action may leave it; none where what its caller saw cannot have been.
+    /// Returns the possible states after an action. There is none if the result that the caller saw is impossible.
     func after(_ action: Action) -> [Self]
 }
 
-/// What several callers did to one value, and whether one order of the calls, each at one moment between its begin and its end, explains what they saw.
+/// The calls of several callers on one value.
+///
+/// A history is linearizable if one order of the calls explains all results.
+/// Each call takes effect at one moment between its begin and its end.
 package struct CallHistory<Model: SequentialModel>: Sendable {
     package typealias Action = Model.Action
 
@@ -15,7 +18,7 @@ package struct CallHistory<Model: SequentialModel>: Sendable {
         package let begin: Int
         /// `Int.max` for a call that may take effect at any later time, or never.
         package let end: Int
-        /// Whether it may not have taken effect at all.
+        /// Whether the call may have had no effect.
         package let isOptional: Bool
     }
 
@@ -23,7 +26,8 @@ package struct CallHistory<Model: SequentialModel>: Sendable {
 
     package init() {}
 
-    /// - Parameter isOptional: Whether it may not have taken effect at all; so it is where it has no end.
+    /// Adds a call.
+    /// - Parameter isOptional: Whether the call may have had no effect. A call without an end is always optional.
     package mutating func add(_ action: Action, _ begin: Int, _ end: Int, isOptional: Bool = false) {
         calls.append(Call(action: action, begin: begin, end: end, isOptional: isOptional || end == .max))
     }
@@ -33,7 +37,9 @@ package struct CallHistory<Model: SequentialModel>: Sendable {
         let state: Model
     }
 
-    /// A search for such an order (Wing and Gong), remembering the states that were found to lead nowhere (Lowe). At most 64 calls.
+    /// Returns whether the history is linearizable. It may have at most 64 calls.
+    ///
+    /// The search tries orders of the calls (Wing and Gong), and remembers states that lead to no solution (Lowe).
     package func isLinearizable(from start: Model) -> Bool {
         precondition(calls.count <= 64)
         let certain = calls.indices.reduce(UInt64(0)) { calls[$1].isOptional ? $0 : $0 | 1 << UInt64($1) }
@@ -41,7 +47,7 @@ package struct CallHistory<Model: SequentialModel>: Sendable {
         func search(_ position: Position) -> Bool {
             if position.done & certain == certain { return true }
             if !dead.insert(position).inserted { return false }
-            // Nothing that began after an open call had ended can come before that call.
+            // A call that began after an open call had ended cannot precede that call.
             var (horizon, latest) = (Int.max, Int.min)
             for index in calls.indices {
                 if position.done & 1 << UInt64(index) != 0 {
@@ -62,12 +68,12 @@ package struct CallHistory<Model: SequentialModel>: Sendable {
     }
 }
 
-/// A value that calls read, write and swap, with nothing behind it.
+/// A value that calls read, write and swap, as a model without a store.
 package struct Register: SequentialModel {
     package enum Action: Hashable, Sendable {
         case read(String?)
         case write(String?)
-        /// Saw the first, left the second.
+        /// The call saw the first value and stored the second one.
         case swap(String?, String?)
     }
 

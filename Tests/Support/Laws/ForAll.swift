@@ -1,39 +1,39 @@
 import Foundation
 package import Testing
 
-/// Why a law does not hold for a value.
+/// The reason why a property does not hold for a value.
 package struct Broken: Error, CustomStringConvertible {
     package let description: String
     package init(_ description: String) { self.description = description }
 }
 
-/// Fails a law unless something holds. (`#expect` would report every value on the way to the smallest.)
+/// Fails a property unless a condition holds. `#expect` would report every value that is tried while shrinking.
 package func hold(_ isTrue: Bool, _ otherwise: @autoclosure () -> String) throws {
     if !isTrue { throw Broken(otherwise()) }
 }
 
-/// Fails a law unless two things are the same.
+/// Fails a property unless two values are equal.
 package func same<Part: Equatable>(_ found: Part, _ expected: Part, _ what: @autoclosure () -> String) throws {
     if found != expected { throw Broken("\(what()): found \(found), expected \(expected)") }
 }
 
-/// The smallest value that was found for which a law does not hold.
+/// The smallest value that was found for which a property does not hold.
 package struct Counterexample<Value: Sendable>: Sendable {
     package let value: Value
-    /// The seed of the value that it was shrunk from: ``LOCALDATA_SEED`` replays it.
+    /// The seed of the value from which it was shrunk. The environment variable `LOCALDATA_SEED` replays it.
     package let seed: UInt64
-    /// How many steps down the tree led to it.
+    /// The number of shrinking steps.
     package let shrinks: Int
-    /// How often the law was asked on the way.
+    /// The number of checks while shrinking.
     package let trials: Int
     package let reason: String
 }
 
-/// How many values a law is tried with, and which: from the environment.
+/// The number of values for each property, and their seeds, from the environment.
 package struct LawSettings: Sendable {
-    /// `LOCALDATA_LAWS`: the factor by which the counts are multiplied.
+    /// `LOCALDATA_LAWS`: the factor for the number of values.
     package var factor = 1.0
-    /// Whether a long search asks for every case.
+    /// Whether a long search checks every case.
     package var isLong: Bool { factor >= 100 }
     /// `LOCALDATA_SEED`: the only seed to try.
     package var seed: UInt64?
@@ -43,21 +43,21 @@ package struct LawSettings: Sendable {
         seed = environment["LOCALDATA_SEED"].flatMap { UInt64($0) }
     }
 
-    /// The seeds of a law.
+    /// Returns the seeds of the values for a property.
     package func seeds(count: Int, from first: UInt64) -> [UInt64] {
         if let seed { return [seed] }
         return (0..<UInt64(max(1, Double(count) * factor))).map { first &+ $0 }
     }
 }
 
-/// Some of many cases, evenly spread: so many in a test, more with `LOCALDATA_LAWS`, and all in a long search.
+/// Returns some cases, evenly spread. `LOCALDATA_LAWS` raises their number up to all cases.
 package func sample<Cases: RandomAccessCollection>(_ cases: Cases, _ count: Int) -> [Cases.Element] {
     let wanted = min(cases.count, Int(Double(count) * max(1, LawSettings().factor)))
     return (0..<wanted).map { cases[cases.index(cases.startIndex, offsetBy: $0 * cases.count / wanted)] }
 }
 
-/// Looks for a value that breaks a law, and then for the smallest one below it.
-/// - Parameter limit: How often the law is asked at most while shrinking.
+/// Searches for a value that breaks a property, and then for the smallest such value.
+/// - Parameter limit: The maximum number of checks while shrinking.
 package func counterexample<Value>(
     _ values: Arbitrary<Value>, seeds: some Sequence<UInt64>, limit: Int = 5_000, _ law: (Value) async throws -> Void
 ) async -> Counterexample<Value>? {
@@ -87,12 +87,13 @@ package func counterexample<Value>(
     return nil
 }
 
-/// States a law of all values of a kind: the closure throws where it does not hold. A violation is reported once, with the smallest value that was found and the seed
-/// that replays it.
+/// Checks a property for random values. The closure throws if the property does not hold.
+///
+/// A violation is reported once, with the smallest value that was found and the seed that replays it.
 /// - Parameters:
-///   - count: How many values are tried; `LOCALDATA_LAWS` multiplies it.
-///   - seed: The first seed; each value has the next one.
-///   - spelling: How the smallest value is shown.
+///   - count: The number of values. `LOCALDATA_LAWS` multiplies it.
+///   - seed: The first seed. Each further value has the next seed.
+///   - spelling: Describes the smallest value in the report.
 package func forAll<Value>(
     _ values: Arbitrary<Value>, count: Int, seed: UInt64 = 0, location: SourceLocation = #_sourceLocation,
     spelling: (Value) -> String = { String(reflecting: $0) }, _ law: (Value) async throws -> Void

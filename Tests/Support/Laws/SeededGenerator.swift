@@ -1,8 +1,8 @@
-/// A generator whose numbers follow from its seed: SplitMix64 (Steele, Lea and Flood, 2014).
+/// A generator whose numbers depend only on its seed: SplitMix64 (Steele, Lea and Flood, 2014).
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    /// Creates a generator; the same seed gives the same numbers.
+    /// Creates a generator. The same seed gives the same numbers.
     package init(_ seed: UInt64) { state = seed }
 
     package mutating func next() -> UInt64 {

@@ -1,29 +1,30 @@
-/// A value, and lazily the smaller values that may stand in its place when somebody looks for the smallest that fails: a tree in which every step down is
-/// smaller, so that every way down ends.
+/// A value with its smaller values, for finding the smallest value that breaks a property.
+///
+/// The smaller values form a tree, which is computed lazily. Every step down is smaller, so every path ends.
 package struct Shrinkable<Value: Sendable>: Sendable {
     package let value: Value
     private let below: @Sendable () -> [Shrinkable<Value>]
 
-    /// A value and what is smaller than it, the smallest first.
+    /// Creates a value with its smaller values, the smallest first.
     package init(_ value: Value, _ below: @escaping @Sendable () -> [Shrinkable<Value>] = { [] }) {
         self.value = value
         self.below = below
     }
 
-    /// The next smaller values; made when they are asked for.
+    /// The next smaller values. They are computed on access.
     package var smaller: [Shrinkable<Value>] { below() }
 
-    /// The same tree of other values.
+    /// Returns the same tree with transformed values.
     package func map<Other: Sendable>(_ transform: @escaping @Sendable (Value) -> Other) -> Shrinkable<Other> {
         Shrinkable<Other>(transform(value)) { below().map { $0.map(transform) } }
     }
 
-    /// The same tree, with some of the smaller values first tried before its own.
+    /// Returns the same tree with additional smaller values, which are tried first.
     func trying(_ first: @escaping @Sendable () -> [Shrinkable<Value>]) -> Shrinkable<Value> {
         Shrinkable(value) { first() + below() }
     }
 
-    /// Two values: the left one is made smaller first.
+    /// A pair. The left value is shrunk first.
     static func pair<Left, Right>(_ left: Shrinkable<Left>, _ right: Shrinkable<Right>) -> Shrinkable<(Left, Right)>
     where Value == (Left, Right) {
         Shrinkable<(Left, Right)>((left.value, right.value)) {
@@ -31,7 +32,7 @@ package struct Shrinkable<Value: Sendable>: Sendable {
         }
     }
 
-    /// A list: shorter ones first, then ones with a smaller element.
+    /// A list. It shrinks to shorter lists first, then to lists with a smaller element.
     static func list<Element>(_ elements: [Shrinkable<Element>], atLeast least: Int) -> Shrinkable<[Element]> where Value == [Element] {
         Shrinkable<[Element]>(elements.map(\.value)) {
             var smaller: [Shrinkable<[Element]>] = []

@@ -1,13 +1,13 @@
 #if os(Linux)
     import Foundation
 
-    /// The memory of a program that was stopped, as a debugger wrote it (ELF, 64 bits).
+    /// The memory of a stopped program, as a debugger wrote it to a core file (ELF, 64 bits).
     package struct CoreDump {
-        /// A place where something was found.
+        /// A location where bytes were found.
         package struct Hit: Sendable, CustomStringConvertible {
-            /// Its address in the program.
+            /// The address in the program.
             package let address: UInt64
-            /// The part of memory that it is in: from, to, and whether it can be written and executed.
+            /// The segment of memory that has the location: its range, and whether it can be written and executed.
             package let segment: String
             package var description: String { "0x\(String(address, radix: 16)) in \(segment)" }
         }
@@ -22,7 +22,7 @@
         private let data: Data
         private let segments: [Segment]
 
-        /// Opens a file that a debugger wrote.
+        /// Opens a core file.
         package init(path: String) throws {
             let data = try Data(contentsOf: URL(filePath: path), options: .alwaysMapped)
             func number<Number: FixedWidthInteger>(_ offset: Int, _ type: Number.Type) -> Number {
@@ -41,7 +41,7 @@
             self.data = data
         }
 
-        /// Every place of some bytes.
+        /// Returns every location of some bytes.
         package func hits(_ needle: some Collection<UInt8>) -> [Hit] {
             let needle = Array(needle)
             return data.withUnsafeBytes { all in
@@ -68,9 +68,10 @@
         }
     }
 
-    /// Runs a program under gdb until it stops itself with SIGTRAP, and writes its memory into a file. Memory that the program has given back is in it, as it was then.
+    /// Runs a program under gdb until it stops itself with SIGTRAP, and writes its memory to a file.
+    /// The file also has the memory that the program freed, with its last content.
     ///
-    /// gdb starts the program, so that no setting of the kernel keeps it from looking into it.
+    /// gdb starts the program, because a setting of the kernel may forbid gdb to attach to a running program.
     package func dumpMemory(
         of command: [String], environment: [String: String]? = nil, to core: String
     ) async throws -> ProgramResult {
@@ -89,7 +90,8 @@
             ] + command, environment: environment, limit: 240)
     }
 
-    /// An allocator that takes nothing back. With an ordinary one, a copy of a secret that was not overwritten is seen or not, as the memory is given out again.
+    /// An allocator that never reuses freed memory.
+    /// An ordinary allocator may reuse the memory of a secret, which hides that the secret was not overwritten.
     private let keepingAllocator = """
         #include <malloc.h>
         #include <string.h>

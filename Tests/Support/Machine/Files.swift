@@ -14,10 +14,10 @@ package func writeFile(_ bytes: some Sequence<UInt8>, to path: String, permissio
 /// Writes a text as a file that only its owner may read.
 package func writeFile(_ text: String, to path: String) throws { try writeFile(text.utf8, to: path) }
 
-/// The content of a file.
+/// Returns the content of a file.
 package func fileBytes(_ path: String) throws -> [UInt8] { try Array(Data(contentsOf: URL(filePath: path))) }
 
-/// The permissions of a file or folder.
+/// Returns the permissions of a file or folder.
 package func filePermissions(_ path: String) throws -> Int? {
     try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
 }

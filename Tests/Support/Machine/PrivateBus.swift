@@ -1,7 +1,7 @@
 #if Keyring && os(Linux)
     import CLibSecret
 
-    /// A connection to a bus for the few requests that tests need, closed with the object.
+    /// A connection to a bus for the requests that tests need. It is closed with the object.
     final class PrivateBus {
         private let connection: OpaquePointer
 
@@ -47,7 +47,7 @@
             try call("org.freedesktop.DBus.RequestName", on: "/org/freedesktop/DBus", of: "org.freedesktop.DBus", "('\(name)', uint32 0)")
         }
 
-        /// From now on leaves every request that somebody sends here without an answer.
+        /// Leaves every later request to this connection without an answer.
         func ignoreRequests() {
             let drop: GDBusMessageFilterFunction = { _, message, incoming, _ in
                 guard incoming != 0, g_dbus_message_get_message_type(message) == G_DBUS_MESSAGE_TYPE_METHOD_CALL else { return message }
@@ -57,7 +57,7 @@
             g_dbus_connection_add_filter(connection, drop, nil, nil)
         }
 
-        /// A session without coding; the text of a secret in it.
+        /// Opens a session without encryption. Returns a secret in that session, as GVariant text.
         func plainSecret(_ secret: String) throws -> String {
             let reply = try call("org.freedesktop.Secret.Service.OpenSession", "('plain', <''>)")
             guard let session = Self.paths(reply).first else { throw ProgramFailure("no session in \(reply)") }
@@ -65,7 +65,7 @@
             return "(objectpath '\(session)', @ay [], @ay [\(bytes)], 'text/plain')"
         }
 
-        /// The object paths in a printed reply.
+        /// Returns the object paths in a printed reply.
         static func paths(_ reply: String) -> [String] {
             reply.split(separator: "'").map(String.init).filter { $0.hasPrefix("/") }
         }

@@ -2,14 +2,15 @@
     import Foundation
     import Synchronization
 
-    /// A session bus and a gnome-keyring daemon of a test's own, with a home of their own; they end with the object, and with the tests.
+    /// A private session bus and gnome-keyring daemon, with a separate home folder.
+    /// They end with the object, and with the test process.
     package final class PrivateKeyring: Sendable {
         /// The password of the collection.
         package static let password = "correct horse"
 
-        /// What the daemon begins with.
+        /// The initial state of the daemon.
         package enum Beginning: Sendable {
-            /// A collection named `login`, unlocked: the default.
+            /// An unlocked collection named `login`. This is the default.
             case unlocked
             /// A daemon without any collection.
             case empty
@@ -26,12 +27,13 @@
         private let state = Mutex(State())
 
         /// Starts a bus, and a daemon on it.
-        /// - Throws: ``MissingProgram`` with the line that installs what is missing.
-        /// - Parameter isActivated: Whether the bus starts a daemon, which nobody unlocks, when it is needed and there is none.
+        /// - Throws: ``MissingProgram`` with the command that installs the program.
+        /// - Parameter isActivated: Whether the bus starts a daemon on demand. That daemon is locked.
         package init(_ beginning: Beginning = .unlocked, isActivated: Bool = false) throws {
             home = try TemporaryDirectory()
             if isActivated {
-                // Without pdeathsig, for its starter is a passing process of the bus; the daemon ends with its bus by itself.
+                // Without pdeathsig, because the starter is a short-lived process of the bus.
+                // The daemon ends when its bus ends.
                 let program = try Program.path("gnome-keyring-daemon")
                 try "[D-BUS Service]\nName=org.freedesktop.secrets\nExec=\(program) --start --foreground --components=secrets\n"
                     .write(toFile: home.folder("services") + "/secrets.service", atomically: false, encoding: .utf8)
@@ -59,7 +61,7 @@
         /// The address of the bus.
         package var address: String { "unix:path=\(home.file("bus"))" }
 
-        /// The folder of the collections' files.
+        /// The folder with the files of the collections.
         package var keyringsDirectory: String { home.file("data/keyrings") }
 
         /// The environment of a program that uses this bus and this home.
@@ -73,12 +75,13 @@
             return environment
         }
 
-        /// A path for a file beside the keyring.
+        /// Returns a path for a file next to the keyring.
         package func file(_ name: String) -> String { home.file(name) }
 
         // MARK: The one of this process
 
-        /// The keyring that this test process itself talks to; started at the first use, and named in the process's environment.
+        /// The keyring that this test process uses.
+        /// It starts on first use, and its address is set in the environment of the process.
         package static func shared() throws -> PrivateKeyring { try sharedResult.get() }
 
         private static let sharedResult: Result<PrivateKeyring, any Error> = Result {
@@ -111,8 +114,8 @@
                 "(objectpath '\(Self.collection)', \(try bus.plainSecret(password)))")
         }
 
-        /// Makes another collection, unlocked.
-        /// - Returns: Its object path.
+        /// Creates another collection, which is unlocked.
+        /// - Returns: The object path of the collection.
         package func createCollection(_ label: String, password: String = PrivateKeyring.password) throws -> String {
             let bus = try PrivateBus(address)
             let reply = try bus.call(
@@ -122,18 +125,18 @@
             return path
         }
 
-        /// Names the default collection; `/` for none.
+        /// Sets the default collection; `/` for none.
         package func setDefault(_ path: String) throws {
             try PrivateBus(address).call("org.freedesktop.Secret.Service.SetAlias", "('default', objectpath '\(path)')")
         }
 
-        /// The default collection; `/` for none.
+        /// Returns the default collection; `/` for none.
         package func defaultCollection() throws -> String {
             let reply = try PrivateBus(address).call("org.freedesktop.Secret.Service.ReadAlias", "('default',)")
             return PrivateBus.paths(reply).first ?? "/"
         }
 
-        /// The process that keeps the secrets, whichever program it is.
+        /// Returns the process id of the program that provides the Secret Service on this bus.
         package func keeperProcessID() throws -> Int32 {
             let reply = try PrivateBus(address).call(
                 "org.freedesktop.DBus.GetConnectionUnixProcessID", on: "/org/freedesktop/DBus", of: "org.freedesktop.DBus",
@@ -144,8 +147,8 @@
             return number
         }
 
-        /// Makes another collection, as the specification of the Secret Service has it, without a prompt.
-        /// - Returns: Its object path.
+        /// Creates another collection without a prompt, with the request of the Secret Service specification.
+        /// - Returns: The object path of the collection.
         package func createPlainCollection(_ label: String) throws -> String {
             let reply = try PrivateBus(address).call(
                 "org.freedesktop.Secret.Service.CreateCollection", "({'org.freedesktop.Secret.Collection.Label': <'\(label)'>}, '')")
@@ -158,7 +161,7 @@
             try PrivateBus(address).call("org.freedesktop.Secret.Service.Lock", "([objectpath '\(path)'],)")
         }
 
-        /// Makes an item, never replacing one.
+        /// Creates an item. It never replaces another item.
         package func createItem(_ secret: String, _ attributes: [String: String], in collection: String = PrivateKeyring.collection) throws
         {
             let bus = try PrivateBus(address)
@@ -169,18 +172,18 @@
                     + "\(try bus.plainSecret(secret)), false)")
         }
 
-        /// The object path of the collection that the daemon begins with.
+        /// The object path of the initial collection.
         package static let collection = "/org/freedesktop/secrets/collection/login"
 
         // MARK: Faults
 
-        /// Stops the daemon where it stands (SIGSTOP).
+        /// Stops the daemon (SIGSTOP).
         package func stopDaemon() { signalDaemon(SIGSTOP) }
 
-        /// Lets the daemon go on.
+        /// Lets the daemon continue (SIGCONT).
         package func continueDaemon() { signalDaemon(SIGCONT) }
 
-        /// The daemon's process; 0 when there is none.
+        /// The process id of the daemon; 0 if there is none.
         package var daemonProcessID: Int32 { state.withLock { $0.daemon?.processID ?? 0 } }
 
         /// Kills the daemon and waits until it is gone.
@@ -191,10 +194,10 @@
             }
         }
 
-        /// Stops the bus where it stands (SIGSTOP).
+        /// Stops the bus (SIGSTOP).
         package func stopBus() { signalBus(SIGSTOP) }
 
-        /// Lets the bus go on.
+        /// Lets the bus continue (SIGCONT).
         package func continueBus() { signalBus(SIGCONT) }
 
         /// Kills the bus, and with it the daemon.
@@ -216,7 +219,8 @@
         }
 
         /// Starts a daemon and waits until it answers.
-        /// - Parameter password: The password to unlock with; a wrong one leaves the collection locked. Nil: it is not unlocked, nor made.
+        /// - Parameter password: The password to unlock with. A wrong one leaves the collection locked.
+        ///   With nil the collection is neither unlocked nor created.
         package func startDaemon(password: String?) throws {
             let arguments = ["--foreground", "--components=secrets"] + (password == nil ? ["--start"] : ["--unlock"])
             let daemon = try ServiceProcess("gnome-keyring-daemon", arguments, environment, input: password ?? "")
@@ -263,14 +267,14 @@
         }
     }
 
-    /// Waits until somebody stopped a process.
+    /// Waits until a process is stopped.
     package func waitUntilStopped(_ process: Int32) throws {
         try waitUntil("the stop of process \(process)") {
             try String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8).contains(") T ")
         }
     }
 
-    /// Asks the machine again and again, where no program tells when it is ready.
+    /// Polls a condition, because these programs do not report when they are ready.
     private func waitUntil(_ what: String, _ isReady: () throws -> Bool) throws {
         for _ in 0..<1_000 {
             if try isReady() { return }
@@ -279,7 +283,7 @@
         throw ProgramFailure("\(what) did not come within ten seconds")
     }
 
-    /// A server that runs until it is ended.
+    /// A server process that runs until it is ended.
     private final class ServiceProcess: Sendable {
         private let process = Process()
 

@@ -4,27 +4,28 @@
     import Foundation
     package import Sealing
 
-    /// A database of sealed rows, opened with its key and SQLite's own tools: to see what a store wrote, and to do to its file what an attacker would.
+    /// An encrypted database, opened with its key and without the store.
+    /// Tests use it to inspect what a store wrote, and to change the file as an attacker would.
     package struct SealedDatabase {
-        /// The database.
+        /// The path of the database.
         package let path: String
         private let key: SealingKey
 
-        /// Names a database and its key.
+        /// Creates access to a database with its key.
         package init(path: String, key: SealingKey) {
             self.path = path
             self.key = key
         }
 
-        /// Names a database whose key is in a file.
+        /// Creates access to a database whose key is in a file.
         package init(path: String, keyFile: String) throws {
             self.init(path: path, key: try SealingKey(text: String(contentsOf: URL(filePath: keyFile), encoding: .utf8)))
         }
 
-        /// A connection that checks nothing.
+        /// Runs work on a connection that checks nothing.
         package func write<R>(_ body: (PlainDatabase) throws -> R) throws -> R { try body(PlainDatabase(path: path)) }
 
-        /// The database's id, and the tables of its data keys.
+        /// Returns the id of the database, and the tables of its data keys.
         package func tables() throws -> (database: [UInt8], keys: KeyTables) {
             try write { database in
                 let id = try database.value("SELECT value FROM header WHERE name = 'database'")?.blob ?? Data()
@@ -43,16 +44,16 @@
             }
         }
 
-        /// The keyset, opened.
+        /// Opens the keyset of the database.
         package func keyset() throws -> Keyset {
             let (database, keys) = try tables()
             return try Keyset.open(keys, database: database, formats: [1], kek: key)
         }
 
-        /// The blind index of a name.
+        /// Returns the slot of a name: its blind index under the active data key.
         package func slot(_ address: StorageAddress) throws -> [UInt8] { try keyset().active.slot(of: address, table: "records") }
 
-        /// Changes the sealed bytes of a name's row.
+        /// Changes the sealed bytes in the row of a name.
         package func tamper(_ address: StorageAddress, _ change: (inout [UInt8]) -> Void) throws {
             let slot = Data(try slot(address))
             try write { database in
@@ -64,6 +65,6 @@
         }
     }
 
-    /// There is no row of that name.
+    /// The error for a name without a row.
     package struct MissingRow: Error {}
 #endif

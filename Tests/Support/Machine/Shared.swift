@@ -1,6 +1,6 @@
 package import Synchronization
 
-/// A value that a test and the work that it starts both look at.
+/// A value that a test shares with the work that it starts.
 package final class Shared<Value: Sendable>: Sendable {
     package let value: Mutex<Value>
 
@@ -23,7 +23,7 @@ extension Shared<Int> {
 }
 
 extension Shared<[String]> {
-    /// What was noted, in order.
+    /// The texts that were noted, in order.
     package var all: [String] { value.withLock(\.self) }
 
     /// Appends a text.

@@ -2,9 +2,10 @@
     import Foundation
     import Synchronization
 
-    /// The small Secret Service of `Tests/Fixtures/secret-service` on a bus of its own, with the quirks of others than gnome-keyring.
+    /// Runs the simulated Secret Service of `Tests/Fixtures/secret-service` on a new bus.
+    /// It reproduces the behaviour of services other than gnome-keyring.
     package final class SmallSecretService: Sendable {
-        /// What it does otherwise than gnome-keyring; `service.py` describes each.
+        /// A difference from gnome-keyring. `service.py` describes each of them.
         package enum Quirk: String, Sendable {
             case plain, attributes, prompts, closes, dies, late, cut, asks
         }
@@ -20,7 +21,7 @@
             try await start()
         }
 
-        /// Starts the service, after its end too: what it kept is gone then.
+        /// Starts the service, also after it has ended. It then has no items.
         package func start() async throws {
             let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
             let script = tests.appending(path: "Fixtures/secret-service/service.py").path
@@ -30,34 +31,34 @@
             running.withLock { $0 = program }
         }
 
-        /// Lets it do what a command says.
+        /// Sends a command to the service, and returns its answer.
         @discardableResult
         package func tell(_ command: String) async throws -> String {
             guard let program = running.withLock(\.self) else { throw ProgramFailure("the service was not started") }
             return try await program.ask(command)
         }
 
-        /// An item as the service has it.
+        /// An item of the service.
         package struct Item: Decodable, Sendable {
             package let path: String
             package let attributes: [String: String]
             package let secret: String
         }
 
-        /// Every item, of every program.
+        /// Returns the items of all programs.
         package func items() async throws -> [Item] { try JSONDecoder().decode([Item].self, from: Data(try await tell("items").utf8)) }
 
-        /// Makes an item as another program does.
-        /// - Returns: Its object path.
+        /// Adds an item as another program does.
+        /// - Returns: The object path of the item.
         package func add(_ secret: String, _ attributes: [String: String], in collection: String = "main") async throws -> String {
             let told = try JSONSerialization.data(withJSONObject: ["attributes": attributes, "secret": secret] as [String: Any])
             return try await tell("add \(collection) \(String(decoding: told, as: UTF8.self))")
         }
 
-        /// How often a method was called.
+        /// Returns how often a method was called.
         package func calls(_ method: String) async throws -> Int { Int(try await tell("calls \(method)")) ?? 0 }
 
-        /// Starts a program that uses it.
+        /// Starts a worker process that uses the service.
         package func probe(_ more: [String] = []) throws -> RunningProgram {
             try RunningProgram(
                 worker: "keyring", ["probe", keyring.file("probe.lock"), ""] + more, environment: keyring.environment, keeping: keyring)

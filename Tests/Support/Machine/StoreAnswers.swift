@@ -1,7 +1,7 @@
 package import BackendContract
 
 extension StorageProbe {
-    /// Why the slot could not be looked at.
+    /// The error of a slot that could not be read.
     package var error: BackendError? { if case .unavailable(let error) = self { error } else { nil } }
 
     /// The damage in the slot.
@@ -9,17 +9,17 @@ extension StorageProbe {
 }
 
 extension MutationResult {
-    /// Why the mutation failed.
+    /// The error of a mutation that failed.
     package var error: BackendError? { if case .failed(let error) = self { error } else { nil } }
 
-    /// What was in the slot when the condition did not hold.
+    /// The state of the slot for which the precondition did not hold.
     package var conflict: StorageProbe? { if case .conflict(let probe) = self { probe } else { nil } }
 
-    /// The revision of what was stored.
+    /// The revision of the stored record.
     package var revision: StorageRevision? { if case .applied(let revision, _) = self { revision } else { nil } }
 }
 
 extension BackendStatus {
-    /// Why the store cannot be used.
+    /// The error of a store that cannot be used.
     package var error: BackendError? { if case .unavailable(let error) = self { error } else { nil } }
 }

@@ -1,12 +1,12 @@
 package import Foundation
 
-/// A folder of a test's own, removed with everything in it when the last reference goes.
+/// A temporary folder. It is removed with its content when the last reference is released.
 package final class TemporaryDirectory: Sendable {
-    /// The folder's path, short enough for sockets.
+    /// The path of the folder. It is short enough for sockets.
     package let path: String
 
-    /// Makes the folder.
-    /// - Parameter permissions: 0755 where a program of another user works in it, too.
+    /// Creates the folder.
+    /// - Parameter permissions: The permissions of the folder: 0755 if a program of another user works in it, too.
     package init(permissions: Int = 0o700) throws {
         path = Self.newPath()
         try FileManager.default.createDirectory(
@@ -17,21 +17,22 @@ package final class TemporaryDirectory: Sendable {
 
     private static func newPath() -> String { "/tmp/ld-\(UInt64.random(in: .min ... .max))" }
 
-    /// The path of something in the folder.
+    /// Returns a path in the folder.
     package func file(_ name: String) -> String { "\(path)/\(name)" }
 
-    /// Makes a folder in the folder.
+    /// Creates a folder in the folder, and returns its path.
     package func folder(_ name: String) throws -> String {
         try FileManager.default.createDirectory(
             atPath: file(name), withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         return file(name)
     }
 
-    /// A path alone in a folder of its own that is not made yet: for stores without an end. All are removed when the test process ends in order.
+    /// Returns the path of a file in a unique folder that is not created yet.
+    /// All such folders are removed when the test process exits normally.
     package static func unendingFile(_ name: String) -> URL { unending.appending(path: "\(UUID().uuidString)/\(name)") }
 
     private static let unending: URL = {
-        // Begun first, so that it is there when the process ends.
+        // The handler runs at exit, when this property has its value.
         atexit { try? FileManager.default.removeItem(at: TemporaryDirectory.unending) }
         return URL(filePath: newPath())
     }()

@@ -1,11 +1,13 @@
 import Synchronization
 package import Testing
 
-/// Lets a few suites run at a time. Swift Testing starts everything at once; on a small machine the calls of a test then wait for those of all others, longer than
-/// any deadline, and nothing that a test says of time holds.
+/// Limits how many suites run at the same time.
+///
+/// Swift Testing starts all tests at once. On a small machine the calls of one test then wait for those of all others,
+/// longer than any deadline, and no measured time is meaningful.
 package struct TurnTrait: SuiteTrait, TestScoping {
     package let isRecursive = false
-    /// How many of the places the suite takes.
+    /// The number of places that the suite takes.
     let places: Int
 
     @concurrent
@@ -19,14 +21,15 @@ package struct TurnTrait: SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == TurnTrait {
-    /// The suite waits for its turn; its tests run at the same time as each other.
+    /// Makes the suite wait for its turn. Its tests run concurrently.
     package static var inTurn: TurnTrait { TurnTrait(places: 1) }
 
-    /// The suite waits until no other runs: it uses every core and its time is told, or what it looks at is disturbed by others.
+    /// Makes the suite wait until no other one runs. For suites that use every core and measure time,
+    /// or that other tests would disturb.
     package static var alone: TurnTrait { TurnTrait(places: Turns.count) }
 }
 
-/// So many places, given in the order of asking.
+/// A limited number of places, which are given in the order of the requests.
 private final class Turns: Sendable {
     static let count = 3
     static let all = Turns()
@@ -35,7 +38,7 @@ private final class Turns: Sendable {
         var free = Turns.count
         var waiting: [(places: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
-        /// Who can go on now.
+        /// Returns the callers that can continue now.
         mutating func next() -> [CheckedContinuation<Void, Never>] {
             var next: [CheckedContinuation<Void, Never>] = []
             while let first = waiting.first, first.places <= free {

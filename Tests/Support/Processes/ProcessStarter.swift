@@ -1,7 +1,9 @@
 import Foundation
 import Synchronization
 
-/// Starts processes from one thread that never ends: with `setpriv --pdeathsig`, a child dies with the *thread* that started it.
+/// Starts processes from one thread that never ends.
+///
+/// With `setpriv --pdeathsig`, a child process is killed when the *thread* that started it ends.
 final class ProcessStarter: Sendable {
     static let shared = ProcessStarter()
 
@@ -10,7 +12,8 @@ final class ProcessStarter: Sendable {
 
     private init() {
         Thread.detachNewThread { [self] in
-            // A thread that a dispatch queue starts blocks most signals, and programs inherit that: gdb then waits for its child for ever.
+            // The threads of dispatch queues block most signals, and programs inherit that.
+            // gdb would then wait for its child for ever.
             var none = sigset_t()
             sigemptyset(&none)
             pthread_sigmask(SIG_SETMASK, &none, nil)

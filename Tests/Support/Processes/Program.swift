@@ -1,6 +1,6 @@
 import Foundation
 
-/// A program that a test needs and that is not installed.
+/// The error for a program that a test needs and that is not installed.
 package struct MissingProgram: Error, CustomStringConvertible {
     package let name: String
     package let package: String
@@ -8,7 +8,7 @@ package struct MissingProgram: Error, CustomStringConvertible {
     package var description: String { "\(name) is missing. Install it: apt-get install -y --no-install-recommends \(package)" }
 }
 
-/// Something that went wrong with a program that a test runs.
+/// An error of a program that a test runs.
 package struct ProgramFailure: Error, CustomStringConvertible {
     package let description: String
 
@@ -25,7 +25,7 @@ package struct ProgramResult: Sendable {
     package var lines: [String] { stdout.split(separator: "\n").map(String.init) }
 }
 
-/// Finds programs.
+/// Finds the programs that tests run.
 package enum Program {
     /// The Debian packages of the programs that tests use.
     private static let packages = [
@@ -34,7 +34,7 @@ package enum Program {
         "keepassxc": "keepassxc", "keepassxc-cli": "keepassxc", "gdbus": "libglib2.0-bin",
     ]
 
-    /// The path of a program on the search path.
+    /// Returns the path of a program on the search path.
     /// - Throws: ``MissingProgram``, with the command that installs it.
     package static func path(_ name: String) throws -> String {
         if name.contains("/") { return name }
@@ -44,7 +44,7 @@ package enum Program {
         throw MissingProgram(name: name, package: packages[name] ?? name)
     }
 
-    /// The path of an executable of this package, built beside the tests.
+    /// Returns the path of an executable of this package, which is built next to the tests.
     package static func built(_ name: String) throws -> String {
         let folders = [Bundle.main.bundlePath, CommandLine.arguments.first.map { ($0 as NSString).deletingLastPathComponent } ?? "."]
         for folder in folders + folders.map({ ($0 as NSString).deletingLastPathComponent }) {
@@ -54,19 +54,20 @@ package enum Program {
         throw ProgramFailure("\(name) is not built beside the tests. Build it: swift build --product \(name)")
     }
 
-    /// The words that run a program as the user `nobody`, whom permissions stop. A change of the user clears the signal at the parent's death: it is set again.
+    /// Returns the command that runs a program as the user `nobody`, to whom file permissions apply.
+    /// A change of the user clears the parent-death signal, so the command sets it again.
     package static func asNobody(_ program: String) throws -> [String] {
         if geteuid() != 0 { return [program] }
         return [try path("setpriv"), "--reuid=65534", "--regid=65534", "--clear-groups", "--pdeathsig", "KILL", program]
     }
 }
 
-/// Runs a program to its end.
+/// Runs a program until it exits.
 /// - Parameters:
 ///   - program: A name on the search path, or a path.
-///   - environment: All of the program's environment; nil for the test's own.
-///   - input: What it reads from its standard input.
-///   - limit: The seconds after which it is killed.
+///   - environment: The complete environment of the program; nil for that of the test.
+///   - input: The text for its standard input.
+///   - limit: The number of seconds after which it is killed.
 package func run(
     _ program: String, _ arguments: [String] = [], environment: [String: String]? = nil, input: String = "", limit: Double = 60
 ) async throws -> ProgramResult {
@@ -77,7 +78,7 @@ package func run(
     return await running.end(input: input)
 }
 
-/// Runs blocking work on a thread of its own, off the cooperative pool.
+/// Runs blocking work on a new thread, off the cooperative pool.
 package func offPool<Answer: Sendable>(_ work: @escaping @Sendable () throws -> Answer) async throws -> Answer {
     try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Result { try work() }) }

@@ -1,7 +1,9 @@
 import Foundation
 import Synchronization
 
-/// A program in a process of its own: lines go in, lines come out. It is killed when the last reference goes, and when the test process ends.
+/// A program in a separate process, which reads and writes lines.
+///
+/// It is killed when the last reference is released, and when the test process ends.
 package final class RunningProgram: Sendable {
     private let process = Process()
     private let input = Pipe()
@@ -11,8 +13,8 @@ package final class RunningProgram: Sendable {
     /// Starts a program.
     /// - Parameters:
     ///   - program: A name on the search path, or a path.
-    ///   - environment: All of the program's environment; nil for the test's own.
-    ///   - surroundings: What must outlive the program.
+    ///   - environment: The complete environment of the program; nil for that of the test.
+    ///   - surroundings: An object that must outlive the program.
     package init(
         _ program: String, _ arguments: [String] = [], environment: [String: String]? = nil, keeping surroundings: (any Sendable)? = nil
     ) throws {
@@ -34,7 +36,7 @@ package final class RunningProgram: Sendable {
 
     deinit { if process.isRunning { signal(SIGKILL) } }
 
-    /// The process's number.
+    /// The process id.
     package var processID: Int32 { process.processIdentifier }
 
     /// Sends a signal.
@@ -43,20 +45,20 @@ package final class RunningProgram: Sendable {
     /// Sends a line.
     package func send(_ line: String) throws { try input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8)) }
 
-    /// The next line that no other caller has taken.
+    /// Returns the next line that no other caller has taken.
     package func line() async throws -> String { try await output.line(output.takeNumber()) }
 
-    /// Sends a line and waits for the answer.
+    /// Sends a line, and returns the answer.
     package func ask(_ line: String) async throws -> String {
         let number = output.takeNumber()
         try await offPool { [self] in try send(line) }
         return try await output.line(number)
     }
 
-    /// Waits until the program has printed a number of lines, or ended.
+    /// Waits until the program has printed a number of lines, or has ended.
     package func wait(forLines count: Int) async { await output.wait { lines, hasEnded in lines >= count || hasEnded } }
 
-    /// Kills the program with SIGKILL and waits for its end.
+    /// Kills the program with SIGKILL, and waits until it has ended.
     /// - Returns: Every line that it printed.
     @discardableResult
     package func kill() async -> [String] {
@@ -64,10 +66,11 @@ package final class RunningProgram: Sendable {
         return await end().lines
     }
 
-    /// Waits for the program's end.
-    /// - Parameter input: What it reads before its standard input ends.
+    /// Waits until the program has ended.
+    /// - Parameter input: The text that the program reads before its standard input ends.
     package func end(input text: String = "") async -> ProgramResult {
-        // A program that ends before it has read its input breaks the pipe, which its result tells better.
+        // A program that ends before it has read its input breaks the pipe.
+        // The error is ignored, because the result of the program describes the cause better.
         _ = try? await offPool { [self] in
             if !text.isEmpty { try input.fileHandleForWriting.write(contentsOf: Data(text.utf8)) }
         }
@@ -77,7 +80,7 @@ package final class RunningProgram: Sendable {
     }
 }
 
-/// What a program prints, read on threads that do not keep the program's object alive.
+/// The output of a program, read on threads that do not keep the program's object alive.
 private final class ProgramOutput: Sendable {
     private struct State {
         var bytes = Data()
@@ -107,7 +110,7 @@ private final class ProgramOutput: Sendable {
 
     private let state = Mutex(State())
 
-    /// Reads until both pipes are at their end and the process is gone. Each pipe has a thread: reading waits for the other process.
+    /// Reads until both pipes have ended and the process is gone. Each pipe has a thread, because reading blocks.
     func read(_ output: FileHandle, errors: FileHandle, of process: Process) {
         let errorsAreRead = DispatchSemaphore(value: 0)
         Thread.detachNewThread { [self] in

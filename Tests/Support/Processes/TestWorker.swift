@@ -1,5 +1,5 @@
 extension Program {
-    /// The command that starts the program in `Tests/TestWorker`.
+    /// Returns the command that starts the program in `Tests/TestWorker`.
     /// - Parameter subject: `defaults`, `keyring`, `database` or `migration`.
     package static func worker(_ subject: String, _ arguments: [String] = []) throws -> [String] {
         [try built("TestWorker"), subject] + arguments
@@ -10,8 +10,8 @@ extension RunningProgram {
     /// Starts the program in `Tests/TestWorker`.
     /// - Parameters:
     ///   - subject: `defaults`, `keyring`, `database` or `migration`.
-    ///   - environment: All of the program's environment; nil for the test's own.
-    ///   - surroundings: What must outlive the program.
+    ///   - environment: The complete environment of the program; nil for that of the test.
+    ///   - surroundings: An object that must outlive the program.
     package convenience init(
         worker subject: String, _ arguments: [String] = [], environment: [String: String]? = nil,
         keeping surroundings: (any Sendable)? = nil

@@ -3,14 +3,14 @@
     import Foundation
     import CSQLite
 
-    /// Programs that hold something until standard input gives a line.
+    /// Commands that hold a lock or a transaction until a line arrives on standard input.
     extension DatabaseCommand {
-        /// A write transaction that does not take the store's lock.
+        /// Holds a write transaction, without the store's lock.
         static let holdTransaction: Run = { place, _ in
             try hold(place, begin: "BEGIN IMMEDIATE")
         }
 
-        /// A reader of the current state.
+        /// Holds a read transaction on the current state.
         static let holdReader: Run = { place, _ in
             try hold(place, begin: "BEGIN")
         }
@@ -35,14 +35,14 @@
             let again = try count()
             try execute("ROLLBACK")
             writeLine("released \(again)")
-            // The connection is not closed: the last one to close would write the log back.
+            // The connection stays open. The last connection to close would write the log back.
             _ = readLine()
         }
 
-        /// SQLite did not do what the probe needs.
+        /// The error if SQLite does not do what the command needs.
         private struct HoldingFailure: Error {}
 
-        /// The store's lock.
+        /// Holds the store's lock.
         static let holdLock: Run = { place, _ in
             let files = PosixFileSystem()
             try files.createDirectory(parentDirectory(of: place.lockPath))

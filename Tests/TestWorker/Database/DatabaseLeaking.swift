@@ -2,17 +2,17 @@
     import BackendContract
     import SQLiteBackend
 
-    /// A program that uses a database, lets go of it, and then lies open to whoever looks into its memory.
+    /// A command that uses a database and releases it, so that a test can search the memory of the process for secrets.
     extension DatabaseCommand {
-        /// Stores a value that is not there yet and reads it, or reads the one that is there; closes the store and drops it. With a control text it then stops,
-        /// with that text in memory, as if at a breakpoint.
+        /// Reads a value, and stores it first if it is absent. Closes and releases the store.
+        /// With a control text the process then stops with that text in memory, so that a debugger can save the memory.
         static let leak: Run = { place, arguments in
             weak var store: SQLiteStore?
             store = try await use(place)
             guard let control = arguments.first else { return }
-            // Threads of the store may be about to let go of what they worked with.
+            // Threads of the store may hold references for a moment longer.
             for _ in 0..<1_000 where store != nil { try await Task.sleep(for: .milliseconds(10)) }
-            // So may the threads of the source of keys, which nothing here refers to.
+            // The threads of the key source may hold references too. Nothing shows when they end.
             try await Task.sleep(for: .milliseconds(500))
             stopForMemoryDump(control: control)
         }

@@ -4,7 +4,7 @@
     import SQLiteBackend
     import Sealing
 
-    /// The files of one database, laid out as the tests lay them out.
+    /// The files of one database, in the same layout as in the tests.
     struct DatabasePlace: Sendable {
         let folder: String
 
@@ -26,7 +26,7 @@
         }
     }
 
-    /// The first result that is not `applied`, an error of the call, or else `applied`.
+    /// Applies mutations. Returns the first result that is not `applied`, the error of the call, or `applied`.
     func outcome(_ store: SQLiteStore, _ mutations: [StorageMutation]) async -> String {
         do throws(BackendError) {
             let results = try await store.apply(mutations)

@@ -3,7 +3,7 @@
     import SQLiteBackend
 
     extension DatabaseCommand {
-        /// Rotates the data key, with so many rows a part.
+        /// Rotates the data key, with the given number of rows in each batch. Starts after a line on standard input.
         static let rotate: Run = { place, arguments in
             let store = place.store()
             writeLine("ready")

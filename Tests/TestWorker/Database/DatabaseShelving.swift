@@ -3,7 +3,8 @@
     import SQLiteBackend
 
     extension DatabaseCommand {
-        /// As soon as standard input says so, stores one value after the other in a namespace of their own, and tells of each; until killed.
+        /// After a line on standard input, stores one value after the other in a separate namespace.
+        /// Prints each value once it is acknowledged, until the process is killed.
         static let shelve: Run = { place, _ in
             let store = place.store()
             _ = try await store.read(StorageAddress("plain 0"))

@@ -4,13 +4,14 @@
     import SQLiteBackend
 
     extension DatabaseCommand {
-        /// Callers that each store one number after the other, in two slots at once, and print it once it is acknowledged; until killed.
+        /// Runs callers that store one number after the other, in two slots at once.
+        /// Prints each number once it is acknowledged, until the process is killed.
         static let serve: Run = { place, arguments in
             let store = place.store()
             await withTaskGroup { group in
                 for writer in 0..<(Int(arguments[0]) ?? 1) {
                     group.addTask {
-                        // Of all sizes, so that a group is torn wherever a kill can tear it.
+                        // The values have different sizes, so that a kill can interrupt a group anywhere.
                         let filler = String(repeating: ".", count: 37 * writer * writer)
                         for number in 1... {
                             let text = "\(number) \(filler)"
@@ -23,7 +24,7 @@
             }
         }
 
-        /// Adds one to a number as many times as asked.
+        /// Increments a number a given number of times.
         static let count: Run = { place, arguments in
             let count = await countUp(StorageAddress(arguments[0]), in: place.store(), rounds: Int(arguments[1]) ?? 0) {
                 .bytes(Array("\($0)".utf8))
@@ -31,7 +32,7 @@
             writeLine(count)
         }
 
-        /// Writes all the time until standard input ends, and then tells how often.
+        /// Writes until standard input ends, and then prints the number of writes.
         static let churn: Run = { place, _ in
             let store = place.store()
             let callers = 4
@@ -57,7 +58,7 @@
             writeLine("wrote \(await writing.value)")
         }
 
-        /// Makes a database with one value, as soon as standard input says so.
+        /// Creates a database with one value, after a line on standard input.
         static let create: Run = { place, arguments in
             let store = place.store()
             writeLine("ready")
@@ -66,7 +67,8 @@
             await store.close()
         }
 
-        /// Stores values one after the other, in two slots each, tells what became of each, and then what stands there.
+        /// Stores values one after the other, in two slots each.
+        /// Prints the result of each change, and then the content of the slots.
         static let puts: Run = { place, arguments in
             let (prefix, count, size) = (arguments[0], Int(arguments[1]) ?? 0, Int(arguments[2]) ?? 0)
             let store = place.store()
@@ -83,7 +85,8 @@
             }
         }
 
-        /// Does what a trace of system calls is to show, with marks in it: looks at files that do not exist.
+        /// Runs the operations that a trace of system calls must show.
+        /// Marks the phases in the trace by checking for files that do not exist.
         static let trace: Run = { place, _ in
             let store = place.store()
             func mark(_ name: String) { _ = access("/localdata-mark/\(name)", F_OK) }

@@ -5,10 +5,11 @@
     import Synchronization
     import TestSupport
 
-    /// Executes commands on the keyring. Each line of the standard input is a command, and is answered by one line. Tests stop, kill or replace
-    /// the daemon or the bus while it runs.
+    /// Executes commands on the keyring. Each line of the standard input is a command, and is answered by one line.
+    /// Tests stop, kill or replace the daemon or the bus while it runs.
     ///
-    /// The arguments are the service, the lock file, the directory of keyrings or an empty text, and `--allow-plain` or nothing.
+    /// The arguments are the service, the lock file, the directory of keyrings or an empty text, and optionally
+    /// `--allow-plain`.
     struct KeyringSession {
         private var store: SecretServiceStore
         private let arguments: [String]
@@ -30,7 +31,7 @@
         private static func store(_ arguments: [String], milliseconds: Int, _ signal: PendingSignal) -> SecretServiceStore {
             var runtime = Runtime.live
             runtime.files = HookedFiles { operation, path in
-                // The look at the collection's file, between the look at a slot and the request that changes it.
+                // The store checks the collection's file after it has read a slot and before it changes the slot.
                 if operation == "status", path.hasSuffix(".keyring") { signal.send() }
             }
             return SecretServiceStore(
@@ -66,7 +67,7 @@
                     store = Self.store(arguments, milliseconds: Int(command.dropFirst().first ?? "") ?? 0, signal)
                     return "set"
                 case "arm":
-                    // arm <process> <signal>: sent just before the next change is requested.
+                    // arm <process> <signal>: the signal is sent just before the next change is requested.
                     signal.arm(command.dropFirst().compactMap { Int32($0) })
                     return "armed"
                 case "delete": return Self.text(try await store.apply(.delete(address)))
@@ -85,7 +86,7 @@
                     changes = store.foreignChanges().makeAsyncIterator()
                     return await changes?.next(isolation: #isolation) == nil ? "ended" : "watching"
                 case "change":
-                    // Waits for one.
+                    // Waits for the next change.
                     return await changes?.next(isolation: #isolation) == nil ? "ended" : "changed"
                 case "keyring":
                     let keyring = try await store.describeKeyring()
@@ -102,7 +103,7 @@
                 case "portal-reason":
                     do throws(BackendError) { return try await Self.portalSecret(["portal", "10000"]) } catch { return error.reason }
                 case "portal-leave":
-                    // Leaves after so many milliseconds.
+                    // Leaves after this number of milliseconds.
                     let task = Task {
                         await Self.outcome { () throws(BackendError) in _ = try await Self.portalSecret(["portal", "20000"]) }
                     }
@@ -121,7 +122,7 @@
             }
         }
 
-        /// The portal's secret in hexadecimal, within so many milliseconds.
+        /// Returns the portal's secret in hexadecimal, within a number of milliseconds.
         private static func portalSecret(_ command: [String]) async throws(BackendError) -> String {
             try await SecretPortal().withSecret(within: .milliseconds(Int(command.dropFirst().first ?? "") ?? 0)) {
                 hexadecimalText(of: Array($0))
@@ -140,7 +141,7 @@
             }
         }
 
-        /// Looks at a slot twenty times while a prompt is open; then waits for the end of the prompt.
+        /// Reads a slot twenty times while a prompt is open, and then waits until the prompt ends.
         private func lookDuringPrompt(_ address: StorageAddress) async throws(BackendError) -> String {
             let isOver = Shared(false)
             let prompt = Task { [store] in
@@ -158,7 +159,8 @@
             return "\(looks.sorted().joined(separator: ",")) prompt=\(state) \(await prompt.value)"
         }
 
-        /// Two calls that hang until their deadline, and the latency of tasks meanwhile, in microseconds.
+        /// Makes two calls that hang until their deadline, and measures the latency of other tasks during that time.
+        /// The latency is in microseconds.
         private func pingWhileHanging() async -> String {
             let (store, clock) = (store, clock)
             let idle = await Self.latencies(clock) { try? await Task.sleep(for: .milliseconds(300)) }
@@ -176,7 +178,8 @@
             return "pings=\(hanging.count) p99=\(p99(hanging)) max=\(hanging.last ?? .max) idle-p99=\(p99(idle)) \(ends)"
         }
 
-        /// The times that tasks took to start and end while something went on, in microseconds, ascending.
+        /// Returns the times that tasks took to start and end while the body ran.
+        /// They are in microseconds and in ascending order.
         private static func latencies(_ clock: SystemClock, while body: () async -> Void) async -> [Int64] {
             let done = Shared(false)
             let ping = Task { @concurrent in

@@ -2,14 +2,14 @@ import Foundation
 import LocalData
 import LocalDataBackup
 
-/// A program that makes, verifies and restores a backup, and says how much memory that took.
+/// A mode that makes, verifies and restores a backup, and prints how much memory that took.
 extension MigrationSession {
-    /// Backs up the stage to a file, verifies it, and restores it beside.
-    /// - Parameter key: The text of a recovery key: a passphrase costs memory of its own.
+    /// Backs up the stores of a configuration to a file, verifies the backup, and restores it next to the file.
+    /// - Parameter key: The text of a recovery key. A passphrase would need additional memory for its derivation.
     static func keep(_ configuration: StorageConfiguration, _ file: String, key: String) async {
         let kit = URL(fileURLWithPath: file)
         var configuration = configuration
-        // Its key lies beside the data, in a file.
+        // The key of the database is in a file next to the data.
         configuration.databaseKeySources = [:]
         var other = StorageConfiguration(root: URL(fileURLWithPath: file + ".root"), applicationID: configuration.applicationID)
         other.userDefaultsName = configuration.userDefaultsName
@@ -28,7 +28,7 @@ extension MigrationSession {
         } catch { writeLine("failed \(error)") }
     }
 
-    /// The most memory that the process has used so far, in KiB.
+    /// Returns the peak memory use of the process in KiB.
     private static func peak() -> Int {
         let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
         let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") } ?? ""

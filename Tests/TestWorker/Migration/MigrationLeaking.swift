@@ -1,12 +1,13 @@
 import LocalData
 
-/// A program that reads a value, shuts down, lets go of its router, and then lies open to whoever looks into its memory.
+/// A mode that reads a value and releases its router, so that a test can search the memory for secrets.
 extension MigrationSession {
-    /// Reads the value `a` of a place, and stops with a control text in memory, as if at a breakpoint.
+    /// Reads the value `a` of a domain, and stops with a control text in memory.
+    /// A debugger can then save the memory.
     static func leak(_ configuration: StorageConfiguration, _ service: String, place: String, control: String) async {
         weak var router: StorageRouter?
         router = await use(configuration, service, place)
-        // Threads of the stores may be about to let go of what they worked with.
+        // Threads of the stores may hold references for a moment longer.
         for _ in 0..<1_000 where router != nil { try? await Task.sleep(for: .milliseconds(10)) }
         writeLine(router == nil ? "released" : "kept")
         try? await Task.sleep(for: .milliseconds(500))

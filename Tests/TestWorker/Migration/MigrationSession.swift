@@ -2,11 +2,13 @@ import BackendRuntime
 import Foundation
 import LocalData
 
-/// Executes commands on a router. Each line of the standard input is a command, and is answered by one line after any number of lines that
-/// begin with `progress`. Tests run several of these processes at the same time, and kill them.
+/// Executes commands on a router. Each line of the standard input is a command, and is answered by one line.
+/// Any number of lines that begin with `progress` may precede the answer.
+/// Tests run several of these processes at the same time, and kill them.
 ///
-/// The arguments are the root folder, the application id, and the data home of the keyring's daemon or `-`. Two modes take further
-/// arguments and no commands: `leak` with a place and a control text, and `kit` with a file and a recovery key.
+/// The arguments are the root folder, the application id, and the data home of the keyring's daemon or `-`.
+/// Two modes take further arguments and no commands: `leak` with a domain and a control text,
+/// and `kit` with a file and a recovery key.
 struct MigrationSession {
     let router: StorageRouter
     let service: String
@@ -25,9 +27,9 @@ struct MigrationSession {
             "credential": .credential("store-key"), "passphrase": .passphrase(), "ringed": .keychain,
         ]
         configuration.passphrase = { _ in environment["WORKER_PASSPHRASE"] }
-        // A derivation takes seconds where nothing is optimised.
+        // A derivation takes seconds in a build without optimization.
         configuration.deadlines.files = .milliseconds(environment["WORKER_FILES_DEADLINE"].flatMap(Int.init) ?? 120_000)
-        // Only a program that says so has a vault in place of the keyring.
+        // A sealed vault replaces the keyring only if the environment selects one.
         switch environment["WORKER_VAULT"] {
         case nil: break
         case "credential": configuration.keychain = .sealedVault(.credential("store-key"))
@@ -56,7 +58,7 @@ struct MigrationSession {
                 try await router.set(words[1], for: legacyToken(words[0]))
                 return "done"
             case "foundation":
-                // An old program uses Foundation's own defaults, under XDG_CONFIG_HOME.
+                // An old program uses Foundation's `UserDefaults`, under XDG_CONFIG_HOME.
                 return UserDefaultsCommand.setDefault("standard", words[0], words[1]) ? "done" : "not synchronized"
             case "get": return "value \(try await router.get(modernToken))"
             case "set":
@@ -140,7 +142,8 @@ struct MigrationSession {
         }
     }
 
-    /// Writes the same text, with a number, into many values of one database, batch after batch; without a number of rounds it never ends by itself.
+    /// Writes the same numbered text into many values of one database, batch after batch.
+    /// Without a number of rounds it runs until the process is killed.
     private func batches(_ count: Int, tag: String, rounds: Int?) async throws -> String {
         for round in 1...(rounds ?? .max) {
             try await router.batch { batch in
@@ -160,13 +163,13 @@ struct MigrationSession {
     }
 }
 
-/// The token alone.
+/// A catalog that has only the token.
 struct OneToken: StorageKeyCatalog {
     let token: StorageKey<String>
     var allKeys: [AnyStorageKey] { [.key(token)] }
 }
 
-/// Many values that move out of one property list.
+/// A catalog of many values that move out of one property list.
 struct ManyKeys: StorageKeyCatalog {
     let count: Int
     /// Whether the last key comes first, so that two processes meet in the middle.

@@ -1,16 +1,17 @@
 import Synchronization
 
-/// Lines of progress, each of which whoever started the program acknowledges with an empty line.
+/// Prints lines of progress. The program that started this one acknowledges each line with an empty line.
 ///
-/// The program waits where it is too many lines ahead: so a kill that comes long before the last line comes in the middle of the work, however fast the machine is. It is
-/// far enough ahead to be in the middle of a write then.
+/// This program waits if too many lines are not acknowledged.
+/// A kill long before the last line therefore interrupts the work, however fast the machine is.
+/// The limit is high enough that the kill can also interrupt a write.
 final class Progress: Sendable {
     static let shared = Progress()
 
     private static let window = 500
     private let unread = Mutex(0)
 
-    /// Says a line, and waits for earlier ones to be read.
+    /// Prints a line, and waits if too many lines are not acknowledged.
     func say(_ text: String) {
         unread.withLock { unread in
             writeLine("progress \(text)")
@@ -19,6 +20,6 @@ final class Progress: Sendable {
         }
     }
 
-    /// Takes note of an acknowledgement that was read elsewhere.
+    /// Counts an acknowledgement that was read elsewhere.
     func wasRead() { unread.withLock { $0 -= 1 } }
 }

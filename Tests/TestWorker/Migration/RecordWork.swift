@@ -1,11 +1,11 @@
 import Foundation
 import LocalData
 
-/// What the worker does with many records of one collection in an encrypted database.
+/// Commands on many records of one collection in an encrypted database.
 struct RecordWork {
     let router: StorageRouter
 
-    /// A note as the latest program knows it.
+    /// A note in the latest version of the program.
     struct Note: Codable, Identifiable {
         var id: String
         var title: String
@@ -14,14 +14,14 @@ struct RecordWork {
         var identity: UUID
     }
 
-    /// The same under another name.
+    /// The note under another type name.
     struct Memo: Codable, Identifiable {
         var id: String
         var title: String
         var number: Int
         var steps: [Int]
 
-        // No code of a migration runs where only the type's name changes: reading says how far it is.
+        // No migration code runs if only the name of the type changes. Decoding therefore reports the progress.
         init(from decoder: any Decoder) throws {
             Progress.shared.say("")
             let container = try decoder.container(keyedBy: CodingKeys.self)
@@ -41,7 +41,7 @@ struct RecordWork {
     private static let stored = StorageCollection<StoredDocument>(
         "notes", domain: domain, owner: "Worker", description: "Notes", typeTag: "Note", id: { $0["id"]?.string ?? "" })
 
-    /// Three steps; each says so, and each leaves its number in the record.
+    /// Three migration steps. Each one reports progress, and adds its number to the record.
     private static let evolving: StorageCollection<Note> = collection("Note").evolving(
         Evolution.from(version: 1)
             .to { document in
@@ -100,7 +100,7 @@ struct RecordWork {
             else { return "wrong \(record)" }
             identities.insert(record.value.identity)
         }
-        // The bytes of every version are kept: one call brings any of them back.
+        // The bytes of every earlier version are kept. One call restores any of them.
         let backup = try await router.restoreBackup(for: Self.evolving.key("n0"))
         let restored = try await router.storedValue(for: Self.stored.key("n0"))
         guard backup == 1, restored?.value.names == ["id", "name", "number"] else { return "no backup" }

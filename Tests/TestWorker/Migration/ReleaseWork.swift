@@ -1,6 +1,6 @@
 import LocalData
 
-/// What two releases of one program do with a value in a release window.
+/// Commands of two releases of one program, on a value in a release window.
 struct ReleaseWork: Sendable {
     let router: StorageRouter
 
@@ -10,7 +10,7 @@ struct ReleaseWork: Sendable {
         name: "new", domain: .userDefaults(suite: "newer"), owner: "Worker", description: "The value, in release 2"
     ).moved(from: older, keeping: .untilReleased)
 
-    /// Does a command of one of the releases; nil for one that it does not know.
+    /// Executes a command of one of the releases. Returns nil for an unknown command.
     func answer(_ command: String, _ words: [String]) async throws -> String? {
         let key = command == "release1" ? Self.older : Self.newer
         guard command == "release1" || command == "release2", let verb = words.first else { return nil }
@@ -21,7 +21,7 @@ struct ReleaseWork: Sendable {
             try await router.endReleaseWindow(for: key)
             return "done"
         default:
-            // Numbers that rise: what was acknowledged last is the highest.
+            // The numbers rise, so the last acknowledged number is the highest one.
             for number in 1...(Int(words.dropFirst().first ?? "") ?? 1) {
                 try await router.set("\(verb)-\(number)", for: key)
                 Progress.shared.say("\(number)")

@@ -4,7 +4,7 @@ import DefaultsBackend
 import Foundation
 import Synchronization
 
-/// Uses Foundation's `UserDefaults`, or the property list store with other rights or at the same time.
+/// Uses Foundation's `UserDefaults`, or the property list store with other rights or from a second process.
 enum UserDefaultsCommand {
     static func run(_ arguments: [String]) async throws {
         switch (arguments.first, arguments.count) {
@@ -20,7 +20,7 @@ enum UserDefaultsCommand {
         }
     }
 
-    /// Writes a value of every kind that a property list has.
+    /// Writes a value of every type that a property list has.
     private static func writeDefaults(_ suite: String) {
         guard let defaults = UserDefaults(suiteName: suite) else { return writeLine("no suite") }
         defaults.set("Zürich <&> \"quoted\"\n2nd line", forKey: "text")
@@ -48,10 +48,11 @@ enum UserDefaultsCommand {
         return defaults?.synchronize() == true
     }
 
-    /// Whether the program was told to end.
+    /// Whether the command must end.
     private static let isOver = Atomic(false)
 
-    /// Sets one number after the other with Foundation's `UserDefaults` until it is told to end: a kill would leave half a list.
+    /// Sets one number after the other with Foundation's `UserDefaults`, until standard input gives a line or ends.
+    /// The process is not killed, because a kill would leave half a list.
     private static func hammerDefaults(_ suite: String, name: String) {
         guard let defaults = UserDefaults(suiteName: suite) else { return writeLine("no suite") }
         Thread.detachNewThread {
@@ -78,7 +79,8 @@ enum UserDefaultsCommand {
         writeLine(await countUp(StorageAddress(name), in: store(path), rounds: rounds) { .native(.integer(Int64($0))) })
     }
 
-    /// Stores one number after the other, in two slots at once, and prints each once it is acknowledged; until it is killed.
+    /// Stores one number after the other, in two slots at once.
+    /// Prints each number once it is acknowledged, until the process is killed.
     private static func serve(_ path: String, name: String) async throws {
         let store = store(path)
         for number in Int64(1)... {
@@ -90,7 +92,7 @@ enum UserDefaultsCommand {
         }
     }
 
-    /// Prints the state of a slot, and the result of a change of it.
+    /// Prints the state of a slot, and the result of changing it.
     private static func look(_ path: String, _ name: String) async throws {
         let store = store(path)
         writeLine("probe=\(try await store.read(StorageAddress(name)).state)")

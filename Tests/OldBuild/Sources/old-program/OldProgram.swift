@@ -1,10 +1,12 @@
 import Foundation
 import LocalData
 
-/// Version 1 of a program, linked against an earlier build of this library. It knows nothing of later versions, and writes as that build did.
+/// Version 1 of a program, linked against an earlier build of this library.
+/// It has no code for later formats, and writes as that build did.
 ///
-/// Arguments: the folder of its stores. Commands: a line each, `set NAME JSON`, `get NAME`, `remove NAME`; one line answers. A name
-/// with a slash is a record's, in a collection; `get people` answers with all of that collection's records.
+/// The argument is the folder of its stores. Each line of standard input is a command, and is answered by one line:
+/// `set NAME JSON`, `get NAME`, `remove NAME`. A name with a slash is that of a record in a collection.
+/// `get people` answers with all records of that collection.
 @main
 struct OldProgram {
     struct Note: Codable, Sendable { var title: String }
@@ -51,7 +53,7 @@ struct OldProgram {
     private static func all(_ name: String, _ router: StorageRouter) async throws -> String {
         var found: [String] = []
         for try await entry in router.records(in: collection(name)) {
-            // One of the builds gives records, and the other one entries with a record in each.
+            // One of the builds returns records. The other one returns entries with a record in each.
             let person = (entry as Any) as? Person ?? Mirror(reflecting: entry).children.first?.value as? Person
             if let person { found.append("\(person.id) is \(person.name)") }
         }
