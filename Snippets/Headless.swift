@@ -13,7 +13,7 @@ var configuration = StorageConfiguration.service(applicationID: "com.example.ser
 
 // Without systemd: everything in one folder …
 configuration = StorageConfiguration(root: URL(filePath: "/var/lib/example"), applicationID: "com.example.service")
-// … and the key in another place, so that it can be backed up separately.
+// … and the key in another folder, so that it can be backed up separately.
 configuration.keySource = .keyFile("/etc/example/sealing-key")
 // snippet.hide
 

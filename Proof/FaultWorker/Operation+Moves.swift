@@ -7,7 +7,7 @@ extension Operation {
         lazy("list to database", from: Keys.list, to: Keys.database),
         lazy("database to database", from: Keys.database, to: Keys.other),
         lazy("list to sealed list", from: Keys.list, to: .userDefaults(suite: "modern"), .encrypted),
-        sweep, changeOfAMovingValue, conflict, discard, openWindow, endOfWindow,
+        sweep, changeOfAMovingValue, conflict, purge, openWindow, endOfWindow,
     ]
 
     static func lazy(
@@ -61,7 +61,7 @@ extension Operation {
             return try await Keys.read([destination])(stage) + ["theirs is kept=\(kept > 0 || waiting != nil)"]
         }, keys: [.key(moving)], older: [pending])
 
-    private static let discard = Operation(
+    private static let purge = Operation(
         name: "purge quarantined values",
         prepare: { stage in
             try await conflictBegins(stage)

@@ -9,7 +9,7 @@
 //                                   `once`, `on` (and every later one of them), or `lifted` (until the program calls `fault_lift`)
 //                 short N           the Nth call, or the first write or read after it, transfers half
 //                 record N          writes down every change with its bytes; SIGKILL before the Nth change, unless it is 0
-//   FAULT_LOG     where it writes: for `count` a line for each call; else one line when the fault has come to pass; for `record` every change
+//   FAULT_LOG     where it writes: for `count` a line for each call; else one line when the fault has happened; for `record` every change
 //   FAULT_SOCKETS if it is set, messages to other processes are counted as well, as changes
 //   FAULT_IGNORE  for `record`: `directories` or `logs`, whose flushes are made but not written down: two planted mistakes
 //
@@ -93,7 +93,7 @@ __attribute__((format(printf, 1, 2))) static void note(const char *format, ...) 
     note_bytes(line, length);
 }
 
-// What the program calls when the fault is over, and to write a word between the changes.
+// The program calls these functions when the fault is over, and to write a word between the changes.
 void fault_lift(void) { __atomic_store_n(&is_lifted, 1, __ATOMIC_SEQ_CST); }
 
 void fault_mark(const char *word) {
@@ -152,7 +152,7 @@ static void die(void) {
 
 enum verdict { GO_ON, FAILS, HALF, HALF_THEN_KILL };
 
-// What becomes of a call.
+// Decides the result of a call.
 static enum verdict enter(enum kind kind, const char *path) {
     if (plan == NOTHING || !is_ours(path)) return GO_ON;
     enum verdict verdict = GO_ON;

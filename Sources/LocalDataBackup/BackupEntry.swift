@@ -69,7 +69,7 @@ struct BackupStoreEnd: Equatable {
         let state = try reader.byte()
         isDamaged = state == 1
         if state == 2 { problem = try reader.text() }
-        guard state <= 2, reader.isAtEnd else { throw RecordDamage("says what nobody knows") }
+        guard state <= 2, reader.isAtEnd else { throw RecordDamage("has an unknown state") }
     }
 }
 

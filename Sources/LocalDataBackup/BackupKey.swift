@@ -4,7 +4,7 @@ package import Sealing
 
 /// A passphrase or a recovery key that opens a backup or an export.
 /// ```swift
-/// try await router.backup(to: file, openedBy: [.recoveryKey(key), .passphrase("correct horse battery staple")])
+/// try await storage.backup(to: file, openedBy: [.recoveryKey(key), .passphrase("correct horse battery staple")])
 /// ```
 public struct BackupKey: Sendable, CustomStringConvertible, CustomReflectable {
     private enum Form {

@@ -198,7 +198,7 @@ struct BackupRun {
         while var part = try await nextPart(taken, &problem) {
             defer { wipe(&part) }
             if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was written.") }
-            if router.isAnyLocked { throw BackendError(.locked, "The program has locked its storage meanwhile. Nothing was written.") }
+            if router.isAnyLocked { throw BackendError(.locked, "The program locked its storage during the backup. Nothing was written.") }
             if case .items = taken.store.form, try isKey(part, taken.store.scope) { continue }
             digest.take(part)
             try await file.write(.part, part)

@@ -4,7 +4,7 @@ import Sealing
 
 /// A key that opens encrypted databases after their source's key was lost. Keep it outside the machine, on paper or in a safe.
 /// ```swift
-/// let key = try await router.addRecoveryKey(to: .encryptedSQLite(database: "main"))
+/// let key = try await storage.addRecoveryKey(to: .encryptedSQLite(database: "main"))
 /// show(key.text)   // once: nothing on this machine keeps it
 /// ```
 ///

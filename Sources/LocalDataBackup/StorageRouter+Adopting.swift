@@ -22,7 +22,7 @@ extension StorageRouter {
     @concurrent
     public nonisolated func adopt(_ domain: StorageDomain, from original: StorageDomain? = nil, application: String? = nil) async throws {
         try await Self.cancellable("\(domain)") {
-            let movable: any MovableStore = try store(of: domain, otherwise: "Only an encrypted database is bound to its place as a whole.")
+            let movable: any MovableStore = try store(of: domain, otherwise: "Only an encrypted database can be adopted.")
             let context = configuration.databaseContext(of: original ?? domain, application: application)
             try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await movable.adopt(from: context) }
         }

@@ -10,7 +10,7 @@ extension StorageRouter {
     /// The backup contains the property lists, databases and vaults in the program's folders. It also contains the property lists and
     /// keyring services that the program's keys name, now or in an earlier release.
     /// It adds the ledger, the quarantine, the passphrase files, and the encryption keys of these stores. The file has permissions 0600
-    /// and is durable when this returns. `Docs/Design.md` describes the format.
+    /// and is durable when this returns. `Docs/Formats.md` describes the format.
     ///
     /// All stores are copied at one moment: the backup holds the locks of all stores while it copies their states, until a deadline at
     /// most. It releases the locks before it writes the file. ``BackupReport/Store/isForeign`` marks stores that a program changed
@@ -94,7 +94,7 @@ extension StorageRouter {
         try await Self.cancellable("storage", isStepwise: true) {
             guard try configuration.directories != nil else {
                 throw StorageError(
-                    StorageError.unsupported, key: "restore", "Nothing of this configuration is on a disk. Nothing was restored.")
+                    StorageError.unsupported, key: "restore", "This configuration stores nothing on a disk. Nothing was restored.")
             }
             let opener = try await translatingErrors(key: "restore") { () throws(BackendError) in try key.opener() }
             let host = configuration.restoreHost

@@ -54,7 +54,7 @@ extension StorageRouter {
             guard recipient.isRecoveryKey else {
                 throw StorageError(
                     StorageError.unsupported, key: "\(domain)",
-                    "\(recipient.source) is not a recovery key. Another source takes its place with changeKeySource(of:from:). Nothing was changed."
+                    "\(recipient.source) is not a recovery key. Use changeKeySource(of:from:) to replace a key source. Nothing was changed."
                 )
             }
             try await translatingErrors(key: "\(domain)") { () throws(BackendError) in
@@ -106,7 +106,7 @@ extension StorageRouter {
     }
 
     private nonisolated func recipientStore(_ domain: StorageDomain) throws -> any RecipientStore {
-        try store(of: domain, otherwise: "Only an encrypted database has data keys of its own.")
+        try store(of: domain, otherwise: "Only an encrypted database has data keys.")
     }
 }
 

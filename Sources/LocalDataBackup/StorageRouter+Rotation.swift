@@ -25,7 +25,7 @@ extension StorageRouter {
         of domain: StorageDomain, progress: @Sendable (KeyRotationProgress) -> Void = { _ in }
     ) async throws -> Int {
         try await Self.cancellable("\(domain)", isStepwise: true) {
-            let store: any RotatingStore = try store(of: domain, otherwise: "Only an encrypted database has a data key of its own.")
+            let store: any RotatingStore = try store(of: domain, otherwise: "Only an encrypted database has a data key.")
             return try await translatingErrors(key: "\(domain)") { () throws(BackendError) in
                 try await store.rotateDataKey(batch: 256) { progress(KeyRotationProgress(done: $0, total: $1)) }
             }

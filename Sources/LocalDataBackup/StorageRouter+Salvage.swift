@@ -5,7 +5,7 @@ public import LocalData
 /// Recovery of records that cannot be read. With `DamagePolicy.report`, lists of records and names contain the damaged records.
 extension StorageRouter {
     /// The stored bytes of a damaged record: the output of its serializer, or any other content of its slot. A row of an encrypted
-    /// database that cannot be decrypted is returned in its encrypted form; `Docs/Design.md` describes the format.
+    /// database that cannot be decrypted is returned in its encrypted form; `Docs/Formats.md` describes the format.
     /// - Throws: ``StorageError``: `notFound` when the record was changed or removed since it was listed.
     @concurrent
     public nonisolated func damagedData(_ record: DamagedRecord) async throws -> Data {

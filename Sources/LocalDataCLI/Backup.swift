@@ -6,7 +6,7 @@ import LocalDataBackup
 /// The options for the secret that opens a sealed file. The secret is never an argument, because other users can see arguments.
 struct SecretOptions: ParsableArguments {
     @Flag(
-        help: "What is typed is a recovery key, not a passphrase. The tool asks for it on the terminal, or reads a line of standard input.")
+        help: "The typed text is a recovery key, not a passphrase. The tool asks for it on the terminal, or reads a line of standard input.")
     var recoveryKey = false
 
     /// Reads the secret from the terminal, or from standard input if that is not a terminal.
@@ -14,7 +14,7 @@ struct SecretOptions: ParsableArguments {
     func ask(isNew: Bool = false) async throws -> BackupKey {
         let text: String?
         if isatty(STDIN_FILENO) != 1 {
-            text = readLine()
+            text = try Terminal.lineOfStandardInput()
         } else if recoveryKey {
             text = await Terminal.askSecret("Recovery key: ")
         } else {
@@ -181,14 +181,14 @@ extension BackupReport {
             var notes: [String] = []
             if store.isForeign { notes.append("changed by another program while it was copied") }
             if store.isOlder { notes.append("changed since") }
-            if store.isDamaged { notes.append("damaged: its file as it is") }
+            if store.isDamaged { notes.append("damaged: its file unchanged") }
             if let problem = store.problem { notes.append("NOT IN THE BACKUP: \(problem)") }
             if let damaged = store.damagedRows, damaged > 0 { notes.append("\(damaged) damaged rows") }
             if store.hasProvenRows == false, !store.isDamaged { notes.append("rows are not those that were written") }
             Output.line("\(store.name): \(store.bytes) bytes" + (notes.isEmpty ? "" : " (\(notes.joined(separator: ", ")))"))
         }
         for name in keys { Output.line("key: \(name)") }
-        for name in omitted { Failure.write("not in the backup: \(name), which a backend of the program's own serves") }
+        for name in omitted { Failure.write("not in the backup: \(name), which a custom backend serves") }
         for name in notFound { Failure.write("not found: \(name); nothing was ever written to it, or it is lost") }
     }
 }

@@ -38,13 +38,13 @@ struct Damaged: AsyncParsableCommand {
             }
             if place.json { return try Output.json(damage) }
             for record in damage { Output.line("\(record.handle)  \(record.name ?? "-")  \(record.reason)") }
-            if damage.isEmpty { Failure.write("Nothing is damaged among \(names.count) names.") }
+            if damage.isEmpty { Failure.write("There is no damage among \(names.count) names.") }
         }
     }
 
     struct Export: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Writes the bytes of a damaged record to standard output, as they are stored.")
+            abstract: "Writes the bytes of a damaged record to standard output, in their stored form.")
 
         @OptionGroup var record: RecordOptions
 

@@ -58,7 +58,7 @@ struct Export: AsyncParsableCommand {
 /// `localdata import`: stores the values of an export.
 struct Import: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Stores the values of an export, and says what became of each.",
+        abstract: "Stores the values of an export, and reports the result for each.",
         discussion: """
             A value that is there stays, unless --replace. Without --from, plain lines are read from standard input. Names that the export has and \
             the command does not name are not stored.

@@ -24,10 +24,11 @@ enum Output {
     /// Prints a value as one line of JSON with sorted property names.
     static func json(_ value: some Encodable) throws { write(try jsonText(value) + "\n") }
 
-    /// Encodes a value as JSON. All control characters are escaped.
+    /// Encodes a value as JSON, with dates in seconds since 1970. All control characters are escaped.
     static func jsonText(_ value: some Encodable) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        encoder.dateEncodingStrategy = .secondsSince1970
         return String(decoding: try encoder.encode(value), as: UTF8.self).escapingControlsInJSON()
     }
 

@@ -6,7 +6,7 @@ import LocalData
 struct Quarantine: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows and purges values that a migration displaced and that no user has reviewed.",
-        subcommands: [ListEntries.self, Show.self, Discard.self], defaultSubcommand: ListEntries.self)
+        subcommands: [ListEntries.self, Show.self, Purge.self], defaultSubcommand: ListEntries.self)
 
     /// The options that identify the owner of the quarantine. They are required, because a default owner would have an empty quarantine.
     struct Owner: ParsableArguments {
@@ -63,7 +63,7 @@ struct Quarantine: AsyncParsableCommand {
                 if owner.place.json { return try Output.json(Shown(entry: value, base64: data)) }
                 if let data { return Output.bytes(data) }
                 Output.line("key     \(value.key.isEmpty ? "-" : value.key)")
-                Output.line("stood   \(value.place.isEmpty ? "-" : value.place)")
+                Output.line("place   \(value.place.isEmpty ? "-" : value.place)")
                 Output.line("reason  \(value.reason)")
                 Output.line("since   \(value.since?.ISO8601Format() ?? "-")")
                 Output.line("sealed  \(value.isSealed ? "yes" : "no")")
@@ -71,7 +71,7 @@ struct Quarantine: AsyncParsableCommand {
         }
     }
 
-    struct Discard: AsyncParsableCommand {
+    struct Purge: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Purges an entry for good. There is no other copy.")
 
         @Argument(help: "The entry's id.") var id: String

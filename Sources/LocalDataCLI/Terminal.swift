@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 
 /// The user's terminal. It works even if standard input and output are redirected.
@@ -79,6 +80,19 @@ enum Terminal {
             typed.append(byte)
         }
         return nil
+    }
+
+    /// Reads one line of standard input.
+    /// - Throws: `ValidationError` for input that is not text. Decoding would replace invalid bytes, so that different inputs could
+    ///   result in the same secret.
+    static func lineOfStandardInput() throws -> String {
+        var line: [UInt8] = []
+        line.reserveCapacity(8_192)
+        defer { line.withUnsafeMutableBytes { bytes in bytes.baseAddress.map { explicit_bzero($0, bytes.count) } } }
+        var byte: UInt8 = 0
+        while read(STDIN_FILENO, &byte, 1) == 1, byte != UInt8(ascii: "\n") { line.append(byte) }
+        guard let text = String(validating: line, as: UTF8.self) else { throw ValidationError("Standard input is not text (UTF-8).") }
+        return text
     }
 
     private static func show(_ text: String, _ terminal: Int32) {

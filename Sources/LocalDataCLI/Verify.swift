@@ -15,7 +15,7 @@ struct Verify: AsyncParsableCommand {
     @Argument(help: DomainArgument.help) var domain: DomainArgument
     @Flag(help: "Take what is there for what was written, when damage was repaired or is accepted. Earlier losses are no longer found.")
     var acceptContents = false
-    @Option(help: ArgumentHelp("Where the program's freshness anchor is: the path of a file, or keyring.", valueName: "place"))
+    @Option(help: ArgumentHelp("The location of the program's freshness anchor: the path of a file, or keyring.", valueName: "place"))
     var anchor: String?
     @Flag(
         help: """
@@ -89,7 +89,7 @@ struct Verify: AsyncParsableCommand {
         case (false, let expected?):
             Output.line(
                 "The rows are not those that were written last: \(expected) were. Some were replaced by older ones, removed or added.")
-        case (false, nil): Output.line("The sealed state is missing or damaged, so rows that were removed or replaced cannot be told.")
+        case (false, nil): Output.line("The sealed state is missing or damaged, so removed or replaced rows cannot be detected.")
         }
         if report.damagedRows > 0 { Output.line("\(report.damagedRows) rows are damaged. To list them: localdata damaged list DOMAIN.") }
         if report.damagedLabels > 0 { Output.line("\(report.damagedLabels) labels are damaged.") }

@@ -30,7 +30,7 @@
             case .markOnComputed(let name): "'\(name)' is not stored: it is static, lazy or computed"
             case .keysTwice:
                 "@Transient and @Attribute(name:) make @StorageModel write CodingKeys, but CodingKeys are declared already: use only one of them"
-            case .conditional: "@StorageModel cannot tell which branch of an #if is compiled: declare stored properties outside of it"
+            case .conditional: "@StorageModel cannot determine which branch of an #if is compiled: declare stored properties outside of it"
             }
         }
 

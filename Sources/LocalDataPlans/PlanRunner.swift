@@ -144,7 +144,7 @@ struct PlanRunner: Sendable {
         guard var properties = document.root.object else {
             throw StorageError(
                 StorageError.migrationFailed, key: context.record,
-                "The record \(context.record) of \(context.entity) has no attributes. It is left as it is.")
+                "The record \(context.record) of \(context.entity) has no attributes. It was not changed.")
         }
         for attribute in shape where properties[attribute.name] == nil || properties[attribute.name] == .null {
             if let old = attribute.originalName.flatMap({ properties.removeValue(forKey: $0) }) { properties[attribute.name] = old }
@@ -154,7 +154,7 @@ struct PlanRunner: Sendable {
             } else if !attribute.isOptional {
                 throw StorageError(
                     StorageError.migrationFailed, key: context.record,
-                    "The attribute \(attribute.name) of the record \(context.record) of \(context.entity) is missing, and nothing says what it is. The record is left as it is."
+                    "The attribute \(attribute.name) of the record \(context.record) of \(context.entity) is missing, and nothing says what it is. The record was not changed."
                 )
             }
         }

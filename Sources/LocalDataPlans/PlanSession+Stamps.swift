@@ -32,7 +32,7 @@ struct StoredStamps: Sendable {
             guard let index = scene.versions.firstIndex(of: version) else {
                 throw StorageError(
                     StorageError.incompatibleSchema, key: catalog,
-                    "What is stored of \(catalog) has the version \(version), and no plan of this program begins there: it is unknown, or a later one. It was left as it is."
+                    "The stored data of \(catalog) has the version \(version), and no plan of this program begins there: it is unknown, or a later one. It was not changed."
                 )
             }
             positions[entity] = index
@@ -53,13 +53,13 @@ struct StoredStamps: Sendable {
             if let later = versions.first(where: { !scene.versions.contains($0) }), stamp.earlier?.contains(current) == true {
                 throw StorageError(
                     StorageError.incompatibleSchema, key: catalog,
-                    "What is stored of \(catalog) has the version \(later), which is later than \(current), this program's. Update the program; it was left as it is."
+                    "The stored data of \(catalog) has the version \(later), which is later than \(current), this program's. Update the program; it was not changed."
                 )
             }
             if let begun = stamp.progress?.step, !steps.contains(begun) {
                 throw StorageError(
                     StorageError.incompatibleSchema, key: catalog,
-                    "What is stored of \(catalog) is in the midst of the step \(begun), which this program's plan does not have. Run the program that began it again, or give the plan that step; it was left as it is."
+                    "The stored data of \(catalog) is in the midst of the step \(begun), which this program's plan does not have. Run the program that began it again, or give the plan that step; it was not changed."
                 )
             }
         }

@@ -123,7 +123,7 @@ struct PlanSession: Sendable {
         guard let schema else {
             throw StorageError(
                 StorageError.invalidEvolution, key: catalog,
-                "A policy of one's own needs the catalog's declared schema. Nothing was changed.")
+                "A custom policy needs the catalog's declared schema. Nothing was changed.")
         }
         let scene = try scene([], versions: [schema.version])
         var stored = try await read(scene)
@@ -140,7 +140,7 @@ struct PlanSession: Sendable {
         if case .custom = policy.form {
             throw StorageError(
                 StorageError.invalidEvolution, key: catalog,
-                "A policy of one's own has to choose one of the others: it chose one of one's own again. Nothing was changed.")
+                "A custom policy must choose one of the built-in policies, but it chose a custom one again. Nothing was changed.")
         }
         policy.options.lightWeightBackup = policy.options.lightWeightBackup || description.lightWeightBackup
         policy.options.keepsRemovedEntities = description.keepsRemovedEntities
@@ -226,7 +226,7 @@ struct PlanSession: Sendable {
     }
 
     func incompatible(_ message: String) -> StorageError {
-        StorageError(StorageError.incompatibleSchema, key: catalog, "\(message) What is stored was left as it is.")
+        StorageError(StorageError.incompatibleSchema, key: catalog, "\(message) The stored data was not changed.")
     }
 
     /// Runs a closure of the program. Errors other than `StorageError` and `CancellationError` become `migrationFailed`.

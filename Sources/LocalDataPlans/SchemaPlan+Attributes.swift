@@ -154,7 +154,7 @@ extension [SchemaPlan.AttributeChange] {
         guard document.root.object != nil else {
             throw StorageError(
                 StorageError.migrationFailed, key: context.record,
-                "The record \(context.record) of \(context.entity) is \(document.root.kindName), and has no attributes to change. It is left as it is."
+                "The record \(context.record) of \(context.entity) is \(document.root.kindName), and has no attributes to change. It was not changed."
             )
         }
         let old = document
@@ -213,7 +213,7 @@ extension SchemaPlan.AttributeChange {
     private func failure(_ what: String, _ context: EvolutionContext, _ error: (any Error)? = nil) -> StorageError {
         StorageError(
             StorageError.migrationFailed, key: context.record,
-            "The attribute \(name) of the record \(context.record) of \(context.entity) \(what). The record is left as it is.",
+            "The attribute \(name) of the record \(context.record) of \(context.entity) \(what). The record was not changed.",
             underlying: error)
     }
 }

@@ -68,8 +68,8 @@ struct SchemaDifferences {
             if let before = recorded[way] {
                 if before.type != property.type {
                     broken.append("\(place(way)) was \(before.type) and is \(property.type)")
-                } else if before.isOptional, !property.mayBeMissing {
-                    broken.append("\(place(way)) was optional and is required")
+                } else if before.mayBeMissing, !property.mayBeMissing {
+                    broken.append("\(place(way)) \(before.isOptional ? "was optional" : "had a default") and is required")
                 } else if before != property {
                     news.append("\(place(way)) was “\(before)” and is “\(property)”")
                 }

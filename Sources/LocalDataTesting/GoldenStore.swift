@@ -5,8 +5,8 @@ public import LocalData
 ///
 /// ```swift
 /// // Once, when 1.0 is released:
-/// try await GoldenStore.record("1.0", of: AppKeys(), in: "Fixtures/Releases") { router in
-///     try await router.set("abc", for: .token)
+/// try await GoldenStore.record("1.0", of: AppKeys(), in: "Fixtures/Releases") { storage in
+///     try await storage.set("abc", for: .token)
 /// }
 ///
 /// // In every later release:

@@ -7,7 +7,7 @@ import Synchronization
 /// ```swift
 /// let clock = TestClock()
 /// let machine = TestMachine { $0.use(clock) }
-/// try await router.set(code, for: .code, lifetime: .seconds(60))
+/// try await storage.set(code, for: .code, lifetime: .seconds(60))
 /// clock.advance(by: .seconds(61))
 /// ```
 public final class TestClock: Sendable {
@@ -26,9 +26,9 @@ public final class TestClock: Sendable {
     /// A sweep purges an expired value one day after an earlier sweep found it expired:
     ///
     /// ```swift
-    /// await router.sweep()
+    /// await storage.sweep()
     /// clock.pass(.seconds(86_400))
-    /// await router.sweep()
+    /// await storage.sweep()
     /// ```
     /// - Parameter duration: The duration to add.
     public func pass(_ duration: Duration) { shifted.pass(duration) }

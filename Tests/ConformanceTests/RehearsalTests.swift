@@ -64,7 +64,7 @@ private final class Watched: StorageBackend {
         #expect(try await rehearsal.read(address).record?.payload == .bytes([2]))
         #expect(try await rehearsal.count(StorageQuery(.values)) == 1)
         guard case .conflict = try await rehearsal.apply(.put(.bytes([3]), at: address, if: .absent)) else {
-            Issue.record("the rehearsal wrote over what it did not see")
+            Issue.record("the rehearsal overwrote a value that it had not read")
             return
         }
     }

@@ -269,7 +269,7 @@ struct PosixFileSystemTests {
         for number in 0..<1_000 { try files.create(path("other \(number)"), []) }
         try files.create(path("last"), [])
         try await counting.value
-        #expect(told.number <= 2, "what happens to other names was told")
+        #expect(told.number <= 2, "changes of other names were reported")
     }
 
     @Test(.timeLimit(.minutes(2))) func `a folder is watched once it exists, and again after another one replaces it`() async throws {

@@ -57,6 +57,13 @@ import Testing
         far.cancel()
     }
 
+    @Test func `a duration beyond the range of nanoseconds is limited to it`() {
+        #expect(Duration.seconds(Int64.max).wholeNanoseconds == .max)
+        #expect(Duration.seconds(Int64.min).wholeNanoseconds == .min)
+        #expect(Duration(secondsComponent: 9_223_372_036, attosecondsComponent: 900_000_000_000_000_000).wholeNanoseconds == .max)
+        #expect(Duration.milliseconds(1_500).wholeNanoseconds == 1_500_000_000)
+    }
+
     @Test(.timeLimit(.minutes(10))) func `an action may schedule another action, from many tasks at once`() async {
         await withTaskGroup { group in
             for _ in 0..<20 {

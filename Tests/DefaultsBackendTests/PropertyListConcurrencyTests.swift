@@ -21,7 +21,7 @@ import Testing
         #expect(lane.count == 1, "what was just written is in memory")
         clock.advance(by: .seconds(1))
         for _ in 0..<1_000 { #expect(try await store.read(address).text == "x") }
-        #expect(lane.count == 2, "one second look once the file's time can no longer stand still")
+        #expect(lane.count == 2, "one re-read once the modification time cannot hide a change")
         clock.advance(by: .seconds(1_000))
         let begin = ContinuousClock.now
         for _ in 0..<10_000 { #expect(try await store.read(address).text == "x") }

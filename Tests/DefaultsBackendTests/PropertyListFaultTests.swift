@@ -34,7 +34,7 @@ import Testing
             #expect(isOld || isNew, "at \(number): a torn batch")
             switch result {
             case .applied: #expect(isNew, "at \(number): acknowledged and not there")
-            case .failed(let error) where error.outcome == .notApplied: #expect(isOld, "at \(number): denied and yet there")
+            case .failed(let error) where error.outcome == .notApplied: #expect(isOld, "at \(number): reported as not applied, but applied")
             case .failed(let error): #expect(error.outcome == .unknown, "at \(number)")
             default: Issue.record("at \(number): \(result)")
             }
@@ -97,7 +97,7 @@ import Testing
         lane.release()
         #expect(try await good.isApplied)
         guard case .conflict(.absent) = try await bad else {
-            Issue.record("a revision that never was held")
+            Issue.record("an unknown revision was accepted")
             return
         }
     }
@@ -189,7 +189,7 @@ import Testing
     @Test func `the store stops waiting for a damaged file at the deadline`() async throws {
         try scratch.write(damage, to: scratch.path())
         let store = scratch.store(.live(clock: ManualClock(.inRealTime)), deadline: .milliseconds(100))
-        #expect(try await store.read(StorageAddress("a")).error != nil, "damage was concluded in less time than another program needs")
+        #expect(try await store.read(StorageAddress("a")).error != nil, "no damage was reported at the deadline")
     }
 
     // MARK: Locks and rights
@@ -248,7 +248,7 @@ import Testing
         try FileManager.default.createSymbolicLink(atPath: scratch.path(), withDestinationPath: scratch.root + "/unmounted/real.plist")
         let store = scratch.store()
         for freshness in [ReadFreshness.validated, .fresh] {
-            let error = try await #require(store.read([StorageAddress("a")], freshness)[0].error, "what cannot be seen was called absent")
+            let error = try await #require(store.read([StorageAddress("a")], freshness)[0].error, "an unreadable file was reported as absent")
             #expect(error.code == .unavailable)
         }
         #expect(try await store.apply(.put(.text("x"), at: StorageAddress("a"))).error?.outcome == .notApplied)

@@ -68,7 +68,7 @@ import Testing
             case .put(let address, let payload, let metadata):
                 let record = StorageRecord(payload: payload, metadata: metadata, revision: revision())
                 let slot = PropertyListSlot(address, payload, metadata, record.revision)
-                guard let value = slot.value else { throw Broken("a value has no place in the file") }
+                guard let value = slot.value else { throw Broken("the value cannot be stored in the file") }
                 document.replace(slot)
                 model.put(record, as: value, at: address)
             case .tombstone(let address, let metadata):
@@ -199,7 +199,7 @@ import Testing
                     if address.namespace == .values { foreign[address.name] = nil }
                 case .tombstone(let address, let metadata):
                     let result = try await store.apply(.tombstone(metadata, at: address))
-                    guard let revision = result.revision else { throw Broken("not buried: \(result)") }
+                    guard let revision = result.revision else { throw Broken("the tombstone was not stored: \(result)") }
                     ours[address] = PropertyListModel.text(.tombstone(StorageTombstone(metadata: metadata, revision: revision)))
                     if address.namespace == .values { foreign[address.name] = nil }
                 case .delete(let address):

@@ -5,11 +5,11 @@ struct MyMigration: StorageMigration {
 
     let destinationKey = StorageKey.modernToken
 
-    func shouldMigrate(using router: StorageRouter, context: MigrationContext) async throws -> Bool {
-        try await router.exists(destinationKey)
+    func shouldMigrate(using storage: StorageRouter, context: MigrationContext) async throws -> Bool {
+        try await storage.exists(destinationKey)
     }
 
-    func migrate(using router: StorageRouter, context: MigrationContext) async throws -> MigrationResult {
+    func migrate(using storage: StorageRouter, context: MigrationContext) async throws -> MigrationResult {
         // Custom migration logic
         MigrationResult(success: true)
     }

@@ -47,15 +47,15 @@ package enum VocabularySamples {
         }
     }
 
-    package static func lightweight(_ router: StorageRouter, _ catalog: Catalog) async throws -> PlanRegistration {
-        try await router.registerCatalog(
+    package static func lightweight(_ storage: StorageRouter, _ catalog: Catalog) async throws -> PlanRegistration {
+        try await storage.registerCatalog(
             catalog,
             migrationPolicy: .lightweight
         )
     }
 
-    package static func adHoc(_ router: StorageRouter, _ catalog: Catalog) async throws -> PlanRegistration {
-        try await router.registerCatalog(
+    package static func adHoc(_ storage: StorageRouter, _ catalog: Catalog) async throws -> PlanRegistration {
+        try await storage.registerCatalog(
             catalog,
             migrationPolicy: .adHoc(
                 migrations: [
@@ -69,8 +69,8 @@ package enum VocabularySamples {
         )
     }
 
-    package static func incremental(_ router: StorageRouter, _ catalog: Catalog) async throws -> PlanRegistration {
-        try await router.registerCatalog(
+    package static func incremental(_ storage: StorageRouter, _ catalog: Catalog) async throws -> PlanRegistration {
+        try await storage.registerCatalog(
             catalog,
             migrationPolicy: .incremental(
                 MigrationChain {
@@ -90,8 +90,8 @@ package enum VocabularySamples {
         )
     }
 
-    package static func composite(_ router: StorageRouter, _ catalog: Catalog) async throws -> PlanRegistration {
-        try await router.registerCatalog(
+    package static func composite(_ storage: StorageRouter, _ catalog: Catalog) async throws -> PlanRegistration {
+        try await storage.registerCatalog(
             catalog,
             migrationPolicy: .composite(
                 adHoc: [

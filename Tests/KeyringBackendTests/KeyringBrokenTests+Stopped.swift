@@ -120,7 +120,7 @@
             }
             fixture.keyring.continueDaemon()
             #expect(try await probe.ask("deadline 20000").outcome == "set")
-            #expect(try await probe.ask("get a").outcome == "value one", "a write that had only looked did not happen")
+            #expect(try await probe.ask("get a").outcome == "value one", "a write that timed out before its request was not applied")
             #expect(try await probe.ask("put a two").outcome == "applied durable")
         }
 

@@ -23,16 +23,16 @@
 
     @Suite(.inTurn) struct GuideModelTests {
         @Test func `an older card has the default value, and its color under the new name`() async throws {
-            let router = StorageRouter(configuration: .inMemory())
+            let storage = StorageRouter(configuration: .inMemory())
             let cards = StorageKeyGroup(owner: "Tests", domain: .userDefaults)
             let old: StorageKey<StoredDocument> = cards.key("card", "A card")
-            try await router.set(StoredDocument(["id": "1", "name": "Kari", "colour": "red"]), for: old)
-            var card = try await router.get(cards.key("card", "A card") as StorageKey<GuideModels.Card>)
+            try await storage.set(StoredDocument(["id": "1", "name": "Kari", "colour": "red"]), for: old)
+            var card = try await storage.get(cards.key("card", "A card") as StorageKey<GuideModels.Card>)
             #expect(card.stars == 0)
             #expect(card.color == "red")
             card.isSelected = true
-            try await router.set(card, for: cards.key("card", "A card"))
-            #expect(try await router.get(old).names == ["color", "id", "name", "stars"])
+            try await storage.set(card, for: cards.key("card", "A card"))
+            #expect(try await storage.get(old).names == ["color", "id", "name", "stars"])
         }
     }
 #endif

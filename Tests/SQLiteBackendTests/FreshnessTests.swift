@@ -135,7 +135,7 @@
 
             try restore("old")
             let store = store(anchor)
-            try await expectRefused(store, .init("rolledBack"), ["\(latest - 3) commits", "knows \(latest)"])
+            try await expectRefused(store, .init("rolledBack"), ["\(latest - 3) commits", "records \(latest)"])
             #expect(anchor.mark?.commits == Int64(latest))
             // The latest file opens without being accepted.
             try restore("latest")
@@ -220,7 +220,7 @@
             try await write(["another", "another", "another", "another"], anchor)
             anchor.mark = mark
             store = self.store(anchor)
-            try await expectRefused(store, .init("rolledBack"), ["and this one is"])
+            try await expectRefused(store, .init("rolledBack"), ["but this one is"])
             await store.close()
             // A state that cannot be decrypted.
             try restore("whole")
@@ -251,7 +251,7 @@
             let mark = anchor.mark
             anchor.mark = nil
             let lost = store(anchor)
-            try await expectRefused(lost, .init("rolledBack"), ["holds nothing"])
+            try await expectRefused(lost, .init("rolledBack"), ["is empty"])
             anchor.mark = mark
             #expect(try await lost.text("name") == "1")
             await lost.close()

@@ -5,13 +5,12 @@
     import TestSupport
     import Testing
 
-    /// Tests that the files that define format 1 never change.
-    /// Format 1 is frozen, because programs have written data in it.
+    /// Tests that the files that define format 1 never change, because programs have written data in it.
     struct FrozenFormatTests {
         private static let tests = URL(filePath: Reader.folder).deletingLastPathComponent().deletingLastPathComponent()
 
         private static let advice: Comment =
-            "Format 1 is frozen: programs have written what this describes. Make a feature, or another format, and add vectors beside these (Docs/Decisions/0101-frozen-format.md)."
+            "Format 1 must not change, because programs have written data in it. Add a feature or another format, and add vectors beside these."
 
         /// Splits a file of vectors into its top-level members and their texts.
         /// The generators print each member on one line or several lines.

@@ -235,7 +235,7 @@
                 #expect(rows.count == 1_000)
                 for row in rows {
                     // The stored nonces are the revisions that the results reported.
-                    if !nonces.contains(Array(row.sealed[9..<33])) { Issue.record("a nonce that nobody was told of") }
+                    if !nonces.contains(Array(row.sealed[9..<33])) { Issue.record("a stored nonce that no result reported") }
                     blocks.insert(row.sealed[33..<49])
                     lengths.insert(row.sealed.count)
                 }

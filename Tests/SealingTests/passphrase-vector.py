@@ -1,4 +1,4 @@
-"""Makes a passphrase file (Docs/Design.md, "Passphrase file") without any code of this library, and prints it in hexadecimal.
+"""Makes a passphrase file (Docs/Formats.md, "Passphrase file") without any code of this library, and prints it in hexadecimal.
 
 usage: python3 passphrase-vector.py    (needs the package `cryptography`)
 """

@@ -1,4 +1,4 @@
-"""Makes the text of a recovery key and something sealed for it (Docs/Design.md, "Recovery key") without any code of this library.
+"""Makes the text of a recovery key and something sealed for it (Docs/Formats.md, "Recovery key") without any code of this library.
 
 usage: python3 recovery-vector.py    (needs the package `cryptography`)
 

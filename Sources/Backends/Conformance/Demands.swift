@@ -178,6 +178,6 @@ extension StorageBackend {
             let probe = store.immediateProbe(of: address)
         else { return }
         let read = try await read(address, .validated)
-        try demand(probe.isExactly(read), "what a read finds, \(read.outline), to be told at once", found: probe.outline)
+        try demand(probe.isExactly(read), "what a read finds, \(read.outline), to be reported at once", found: probe.outline)
     }
 }

@@ -46,7 +46,7 @@ extension BackendLaw {
                 }
                 let after = try await store.read(addresses, .fresh)
                 try demand(
-                    zip(before, after).allSatisfy { $0.isExactly($1) }, "every slot as it was",
+                    zip(before, after).allSatisfy { $0.isExactly($1) }, "every slot unchanged",
                     found: after.map(\.outline).joined(separator: ", "))
             }
         },

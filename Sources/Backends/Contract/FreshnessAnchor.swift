@@ -64,7 +64,7 @@ public struct FreshnessMark: Hashable, Sendable, CustomStringConvertible {
         self.init(database: database, commits: commits, digest: digest)
     }
 
-    /// The same line as ``text``.
+    /// The line as a string, see ``text``.
     public var description: String { text }
 }
 

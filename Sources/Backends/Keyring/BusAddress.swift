@@ -55,7 +55,7 @@
                     guard let status = try status(socket, files), !files.trustedOwners.own(status) else { continue }
                     throw BackendError(
                         .untrusted,
-                        "The session bus \(socket) belongs to user \(status.owner), who would see every secret. Start the program in a session of its own user, or correct DBUS_SESSION_BUS_ADDRESS. Nothing was read or changed."
+                        "The session bus \(socket) belongs to user \(status.owner), who would see every secret. Start the program in a session of its user, or correct DBUS_SESSION_BUS_ADDRESS. Nothing was read or changed."
                     )
                 }
                 let folders = ["GIO_MODULE_DIR", "GIO_EXTRA_MODULES"].compactMap(systemEnvironmentVariable)

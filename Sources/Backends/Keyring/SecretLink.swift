@@ -30,9 +30,10 @@
             let algorithm: String
         }
 
-        /// Connects to a bus.
-        /// - Throws: ``KeyringFault`` with `noBus`, `timedOut` or `cancelled`.
-        init(address: String, _ call: BusCall) throws(KeyringFault) {
+        /// Connects to a bus, after checking that no other user could act as the bus.
+        /// - Throws: ``KeyringFault`` with `untrusted`, `noBus`, `timedOut` or `cancelled`.
+        init(address: String, _ files: any FileSystem, _ call: BusCall) throws(KeyringFault) {
+            try BusAddress.requireTrust(in: address, files)
             _ = try call.milliseconds()
             var error: UnsafeMutablePointer<GError>?
             let flags = GDBusConnectionFlags(

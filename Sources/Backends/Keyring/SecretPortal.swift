@@ -43,8 +43,7 @@
                 do throws(KeyringFault) {
                     let call = BusCall(call, clock: runtime.clock, allowsPlainTransport: false)
                     let address = try BusAddress.session()
-                    try BusAddress.requireTrust(in: address, runtime.files)
-                    let link = try SecretLink(address: address, call)
+                    let link = try SecretLink(address: address, runtime.files, call)
                     let secret = try SecretPipe(atMost: Self.sizes.upperBound)
                     try link.retrieveSecret(into: secret, named: hexadecimalText(of: runtime.randomBytes(8)), call)
                     guard Self.sizes.contains(secret.count) else {

@@ -63,9 +63,7 @@
 
         /// Begins to listen for changes. Notifies the listeners once, because they may have missed a change.
         func listen(_ call: BusCall) throws(KeyringFault) {
-            let address = try BusAddress.current()
-            try BusAddress.requireTrust(in: address, files)
-            try watch.listen(at: address, call)
+            try watch.listen(at: try BusAddress.current(), files, call)
         }
 
         private func link(_ call: BusCall) throws(KeyringFault) -> SecretLink {
@@ -75,8 +73,7 @@
                 if try !link.isSuperseded(call) { return link }
                 forget(link)
             }
-            try BusAddress.requireTrust(in: address, files)
-            let link = try SecretLink(address: address, call)
+            let link = try SecretLink(address: address, files, call)
             current.withLock { $0 = link }
             return link
         }

@@ -48,10 +48,10 @@
         /// Opens the connection unless it is already open. Notifies the listeners, because they may have missed a
         /// change.
         /// - Throws: ``KeyringFault`` if the bus cannot be reached.
-        func listen(at address: String, _ call: BusCall) throws(KeyringFault) {
+        func listen(at address: String, _ files: any FileSystem, _ call: BusCall) throws(KeyringFault) {
             let isListening = state.withLock { $0.link.map { !$0.isClosed && $0.address == address } ?? false }
             if !isListening {
-                let link = try SecretLink(address: address, call)
+                let link = try SecretLink(address: address, files, call)
                 try link.subscribe(call) { [weak self] in self?.announce() }
                 state.withLock { if !$0.listeners.isEmpty { $0.link = link } }
             }

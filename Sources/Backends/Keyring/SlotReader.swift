@@ -155,7 +155,7 @@
             BackendError(
                 .ambiguous,
                 "\(count) items of the keyring match \(address) of the service \(layout.service). Nothing is read or written until only one is left: "
-                    + "look at them with secret-tool search --all, keep the right one and delete the others in a keyring program such as Seahorse."
+                    + "list them with secret-tool search --all, keep the right one and delete the others in a keyring program such as Seahorse."
             )
         }
 

@@ -25,7 +25,7 @@ package final class MemoryMedium: Sendable {
 
     struct State {
         private(set) var slots: [StorageAddress: Slot] = [:]
-        /// A cache of the sorted slots of each namespace. Adding or deleting a slot discards the entry of its namespace.
+        /// A cache of the sorted slots of each namespace. Adding or deleting a slot drops the entry of its namespace.
         private var sorted: [StorageNamespace: [StorageAddress]] = [:]
         /// A random number that the first store on the medium draws, so that media never have equal revisions.
         var identifier: (UInt64, UInt64)?

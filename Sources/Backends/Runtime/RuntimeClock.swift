@@ -27,8 +27,9 @@ extension Duration {
     /// The duration in whole nanoseconds, limited to the range of `Int64`.
     package var wholeNanoseconds: Int64 {
         let (seconds, attoseconds) = components
-        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        return overflow ? (seconds < 0 ? .min : .max) : product &+ attoseconds / 1_000_000_000
+        let (product, isTooLarge) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        let (sum, overflow) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
+        return isTooLarge || overflow ? (seconds < 0 ? .min : .max) : sum
     }
 }
 

@@ -61,7 +61,7 @@
         ) throws(BackendError) {
             guard let expected else {
                 if isAnchored {
-                    throw refused("\(anchor.name) holds nothing, although it held the mark of the database. It was lost or removed")
+                    throw refused("\(anchor.name) is empty, although it contained the mark of the database. The mark was lost or removed")
                 }
                 // This is the first use of the anchor.
                 if let mark { note(mark) }
@@ -106,7 +106,7 @@
         private func refused(_ what: String) -> BackendError {
             BackendError(
                 .rolledBack,
-                "\(what). Put the latest file back, or take this one on purpose with StorageRouter.acceptOlderFile(of:). Nothing was changed."
+                "\(what). Put the latest file back, or accept this one with StorageRouter.acceptOlderFile(of:). Nothing was changed."
             )
         }
 
@@ -114,7 +114,7 @@
         static func wentBack(from latest: Int64, to found: Int64) -> BackendError {
             BackendError(
                 .rolledBack,
-                "The database had \(latest) commits a moment ago and has \(found) now: an older file replaced it. Put the latest file back, or take this one on purpose with StorageRouter.acceptOlderFile(of:). Nothing was changed."
+                "The database had \(latest) commits a moment ago and has \(found) now: an older file replaced it. Put the latest file back, or accept this one with StorageRouter.acceptOlderFile(of:). Nothing was changed."
             )
         }
 

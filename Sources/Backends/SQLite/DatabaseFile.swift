@@ -37,7 +37,7 @@
                 guard state?.header == header.tag else {
                     throw BackendError(
                         .corrupted,
-                        "The keys of the database are not those of its last commit: its tables were damaged, or older ones were put back. Restore the file from a backup, or take it as it is on purpose with StorageRouter.acceptContents(of:). Nothing was changed."
+                        "The keys of the database are not those of its last commit: its tables were damaged, or older ones were put back. Restore the file from a backup, or accept its present state with StorageRouter.acceptContents(of:). Nothing was changed."
                     )
                 }
             }

@@ -1,7 +1,7 @@
 #if SQLite
     import BackendContract
 
-    /// Format 1 of an encrypted database: schema, identifiers and connection settings. `Docs/Design.md` describes it
+    /// Format 1 of an encrypted database: schema, identifiers and connection settings. `Docs/Formats.md` describes it
     /// byte for byte.
     enum DatabaseFormat {
         /// The `application_id` in the SQLite header: "LDB1". A file with another id belongs to another program.

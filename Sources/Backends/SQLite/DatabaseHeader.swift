@@ -72,7 +72,7 @@
             if let place, place != context {
                 throw place.isNot(
                     context, "The database",
-                    "Put the file back where it was, or move it here for good with StorageRouter.adopt(_:from:application:).")
+                    "Put the file back into its original folder, or move it here for good with StorageRouter.adopt(_:from:application:).")
             }
             return keyset
         }

@@ -111,7 +111,7 @@
         static let damagedRow = BackendError(.corrupted, "A row of the database has a form that this library never writes.")
 
         static let damage = BackendError(
-            .corrupted, "The rows of a database in the backup are not as they were written. Nothing was changed.")
+            .corrupted, "The rows of a database in the backup differ from those that were written. Nothing was changed.")
     }
 
     /// Creates the tables of a backup and inserts rows into them.

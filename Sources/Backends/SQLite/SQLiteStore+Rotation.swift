@@ -71,7 +71,7 @@
             guard areWhole == false else { return }
             throw BackendError(
                 .corrupted,
-                "The rows of the database are not those that were written, so it may be a mixture of files of different ages, in which a removed key is a recipient again. Look at verifyIntegrity(of:) and keyRecipients(of:). Restore the file from a backup, or take it as it is with acceptContents(of:), and rotate again. Nothing was changed."
+                "The rows of the database differ from those that were written, so it may be a mixture of files of different ages, in which a removed key is a recipient again. Check it with verifyIntegrity(of:) and keyRecipients(of:). Restore the file from a backup, or accept its present state with acceptContents(of:), and rotate again. Nothing was changed."
             )
         }
 
@@ -102,7 +102,7 @@
                 guard let source = sources.first(where: { $0.pin == recipient.source }) else {
                     throw BackendError(
                         .encryptionKeyMissing,
-                        "The new data key has to be wrapped for \"\(recipient.source)\" too, and this program is not configured for it. Nothing was changed."
+                        "The new data key must be wrapped for \"\(recipient.source)\" too, and this program is not configured for it. Nothing was changed."
                     )
                 }
                 wrapping.append(try await keys.key(for: [recipient.id], from: source))

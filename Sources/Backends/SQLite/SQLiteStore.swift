@@ -7,7 +7,7 @@
     /// changes to a row are detected.
     ///
     /// A row is found by a keyed hash of its name. The rest of it is encrypted with XAES-256-GCM and bound to its slot.
-    /// The data key is in the database, wrapped with a key from a ``KeySource``. `Docs/Design.md` describes the format.
+    /// The data key is in the database, wrapped with a key from a ``KeySource``. `Docs/Formats.md` describes the format.
     /// `Docs/ThreatModel.md` states what is hidden, what leaks and what is not detected.
     ///
     /// A read of one slot is one short statement on the caller's thread, and waits for no writer in this process or

@@ -35,7 +35,7 @@ package struct BackendKeySource: KeySource {
         // A keyring saves a new item first without its secret. An item without content therefore never contained a key.
         case .corrupt(let corruption) where corruption.bytes.isEmpty: return nil
         case .corrupt:
-            throw BackendError(.encryptionKeyMismatch, "What \(identifier) holds is damaged. Restore the key; nothing was changed.")
+            throw BackendError(.encryptionKeyMismatch, "The content of \(identifier) is damaged. Restore the key; nothing was changed.")
         }
     }
 
@@ -109,6 +109,6 @@ package struct BackendKeySource: KeySource {
     }
 
     private var notAKey: BackendError {
-        BackendError(.encryptionKeyMismatch, "What \(identifier) holds is not a key. Restore it; nothing was changed.")
+        BackendError(.encryptionKeyMismatch, "The content of \(identifier) is not a key. Restore it; nothing was changed.")
     }
 }

@@ -67,7 +67,7 @@ extension KeySource {
 
     /// The error for a replacement, if another process has replaced the keys.
     var replacedMeanwhile: BackendError {
-        BackendError(.conflict, "Another process replaced the key in \(identifier) meanwhile. Try again; nothing was changed.")
+        BackendError(.conflict, "Another process replaced the key in \(identifier) since it was read. Try again; nothing was changed.")
     }
 
     /// Always throws: a program cannot change the source.

@@ -146,7 +146,7 @@ package struct XAES256GCM: Sendable, CustomStringConvertible, CustomReflectable 
 
     private static var unopened: BackendError {
         BackendError(
-            .corrupted, "The sealed value was changed, or sealed with another key or for another place. Its bytes are left as they are.")
+            .corrupted, "The sealed value was changed, or it was sealed with another key or for another slot. Nothing was changed now.")
     }
 
     /// The name of the cipher. The description never contains the key.

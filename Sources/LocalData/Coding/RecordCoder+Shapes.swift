@@ -32,7 +32,7 @@ extension RecordCoder {
         guard key.evolution?.known.contains(stored) == true else {
             throw StorageError(
                 StorageError.incompatibleSchema, key: key.name,
-                "What is stored has version \(stored) of \(key.entity), from which no step leads to version \(current). Declare one with evolving(_:); nothing was changed."
+                "The stored value has version \(stored) of \(key.entity), from which no step leads to version \(current). Declare one with evolving(_:); nothing was changed."
             )
         }
         return stored
@@ -44,7 +44,7 @@ extension RecordCoder {
         guard let stored = metadata.schemaVersion, stored > version else { return }
         throw StorageError(
             StorageError.incompatibleSchema, key: name,
-            "What is stored has version \(stored) of \(entity), and this program knows version \(version). Update the program; nothing was changed."
+            "The stored value has version \(stored) of \(entity), but this program supports only version \(version). Update the program; nothing was changed."
         )
     }
 
@@ -72,7 +72,7 @@ extension RecordCoder {
         if let format = DocumentFormat(rawValue: serializer ?? key.serializer.name) { return format }
         throw StorageError(
             StorageError.incompatibleSchema, key: key.name,
-            "What is stored was written by the serializer \(serializer ?? key.serializer.name), and steps from version to version work on JSON and property lists. Move it with moved(from:) instead; nothing was changed."
+            "The stored value was written by the serializer \(serializer ?? key.serializer.name), but steps between versions need JSON or property lists. Move it with moved(from:) instead; nothing was changed."
         )
     }
 
@@ -111,7 +111,7 @@ extension RecordCoder {
         let isCoding = error is DecodingError || error is EncodingError
         let detail = isCoding ? ": \(CodingFailure(error))" : (error as? DocumentError).map { ": \($0)" } ?? ""
         return StorageError(
-            StorageError.migrationFailed, key: key.name, "\(what)\(detail). The record is left as it is.",
+            StorageError.migrationFailed, key: key.name, "\(what)\(detail). The record was not changed.",
             underlying: isCoding ? CodingFailure(error) : error)
     }
 

@@ -245,7 +245,7 @@ struct RecordCoder: Sendable {
         let failure = error.map(CodingFailure.init)
         return StorageError(
             StorageError.undecodable, key: key.name,
-            "The stored value cannot be read as \(Value.self)\(failure.map { ": \($0)" } ?? ""). \(remedy) The bytes are left as they are.",
+            "The stored value cannot be read as \(Value.self)\(failure.map { ": \($0)" } ?? ""). \(remedy) The bytes were not changed.",
             underlying: failure)
     }
 

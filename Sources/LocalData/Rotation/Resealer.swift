@@ -144,7 +144,7 @@ package struct Resealer: Sendable {
     private func change(_ seen: StorageProbe, _ route: Route, _ bound: Route) async throws -> Committer.Change {
         guard seen.sealID.map(SealingKey.name(of:)) == seen.metadata?.sealing else { throw Self.damage(route.keyName) }
         var change = Committer.Change(try await resealed(seen, bound), route, if: seen.unchanged)
-        // A copy that is bound to another slot does not open where it stands.
+        // A copy that is bound to another slot does not open in this slot.
         change.isCompanion = bound.slot != route.slot
         return change
     }

@@ -10,7 +10,7 @@ import Synchronization
 /// the storage provider of a user interface framework.
 ///
 /// ```swift
-/// let storage = BlockingStorage(router)
+/// let storage = BlockingStorage(storage)
 /// try storage.set(token, for: tokenKey)
 /// ```
 ///

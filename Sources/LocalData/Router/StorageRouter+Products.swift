@@ -29,7 +29,7 @@ extension StorageRouter {
     package nonisolated func backing<R>(_ body: (BackedRouter) async throws -> R) async throws -> R {
         guard let host = stores as? any BackupHost, try configuration.directories != nil else {
             throw StorageError(
-                StorageError.unsupported, key: "backup", "Nothing of this configuration is on a disk. There is nothing to back up.")
+                StorageError.unsupported, key: "backup", "This configuration stores nothing on a disk, so a backup would be empty.")
         }
         try RestoreMark.requireNone(configuration)
         guard env.gate.begin() else { throw env.gate.refusal("backup") }

@@ -55,7 +55,7 @@ extension StorageRouter {
     /// - Parameters:
     ///   - catalog: The catalog to sweep; nil for every registered one. The call registers the catalog first. A catalog that is
     ///     refused becomes a failed row.
-    ///   - progress: Called after each key, from the sweep's tasks.
+    ///   - progress: Called after each key and each record of a collection, from the sweep's tasks.
     @concurrent
     @discardableResult
     public nonisolated func sweep(

@@ -110,7 +110,7 @@ public struct StorageConfiguration: Sendable {
         let place: Place =
             TestProcess.isCurrent
             ? .refused(
-                "A test must not use the storage of the person who runs it. Give the test or its suite the trait .isolatedStorage (from LocalDataTesting), or use a router of its own."
+                "A test must not use the storage of the person who runs it. Give the test or its suite the trait .isolatedStorage (from LocalDataTesting), or create a router with a configuration."
             ) : .xdg
         return StorageConfiguration(applicationID: name, place: place, keySource: .keychain, runtime: runtime)
     }()

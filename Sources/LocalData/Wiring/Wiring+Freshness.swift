@@ -12,7 +12,7 @@ extension Wiring {
         case .keychain where isVault:
             throw StorageError(
                 StorageError.unavailable, key: name,
-                "The freshness anchor of the vault that stands in for the keyring cannot be in the keyring. Give vaultFreshnessAnchors a file or an anchor of your own. Nothing was opened."
+                "The freshness anchor of the vault that replaces the keyring cannot be in the keyring. Give vaultFreshnessAnchors a file or an anchor of your own. Nothing was opened."
             )
         case .own(let anchor): return anchor
         case .keychain(let service):

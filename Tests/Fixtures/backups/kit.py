@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """An independent reader of LocalData's backups and exports, format 1.
 
-Written from the description in Docs/Design.md alone. Needs Python 3.9 and `cryptography` (Debian: python3-cryptography).
+Written from the description in Docs/Formats.md alone. Needs Python 3.9 and `cryptography` (Debian: python3-cryptography).
 
   kit.py open FILE             checks everything, prints the content as JSON; the first line of standard input is the passphrase, or a
                                recovery key's text

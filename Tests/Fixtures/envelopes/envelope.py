@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """An independent reader and writer of LocalData's sealed values (envelopes), sealing format 1.
 
-Written from the description in Docs/Design.md alone. Needs Python 3.9 and `cryptography` (Debian: python3-cryptography).
+Written from the description in Docs/Formats.md alone. Needs Python 3.9 and `cryptography` (Debian: python3-cryptography).
 
   envelope.py vectors                                        prints golden vectors as JSON
   envelope.py open LIST KEYFILE APPLICATION SUITE NAME       opens a sealed value of a property list, prints its content

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """An independent reader and writer of LocalData's encrypted SQLite, format 1.
 
-Written from the description in Docs/Design.md alone, so that a fault in the Swift code and a fault in the description both show.
+Written from the description in Docs/Formats.md alone, so that a fault in the Swift code and a fault in the description both show.
 Needs Python 3.9 and `cryptography` (Debian: python3-cryptography).
 
   reader.py dump DATABASE KEYFILE      checks everything, prints the content as JSON; the key file may hold a recovery key's text

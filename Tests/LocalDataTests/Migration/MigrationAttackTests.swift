@@ -199,6 +199,24 @@ import Testing
         #expect(try await second.value(for: late) == nil)
     }
 
+    @Test(arguments: [("2", "2.0", false), ("2.0-beta", "2.0", true), ("1.9", "1.10", true), ("2.0", "1.10", false)])
+    func `a conditional migration compares versions number by number, and pre-releases are older`(
+        previous: String, version: String, isOlder: Bool
+    ) async throws {
+        let key = StorageKey(
+            name: "conditional", domain: Places.modern, owner: "Tests", description: "A value",
+            migration: { [source] in
+                AnyStorageMigration(ConditionalMigration(SimpleLegacyMigration(destinationKey: $0, sourceKey: source), below: version))
+            })
+        let first = machine.launch(version: previous)
+        try await first.registerCatalog(TestCatalog(.key(key)), migrateImmediately: true)
+        try await first.shutdown()
+        machine.seedUserDefaults(["old": .string("a")], suite: "a")
+        let second = machine.launch(version: version)
+        try await second.registerCatalog(TestCatalog(.key(key)))
+        #expect(try await second.value(for: key) == (isOlder ? "a" : nil))
+    }
+
     // MARK: What an error shows
 
     private struct Quoting: Error { let text: String }

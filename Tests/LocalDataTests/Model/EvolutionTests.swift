@@ -109,7 +109,7 @@ import Testing
         func step(_ from: Int, _ to: Int) -> EvolutionStep { EvolutionStep(from: from, to: to) { _, _ in } }
         let faults: [(steps: [EvolutionStep], end: Int, says: String)] = [
             ([step(1, 2), step(1, 3), step(2, 3)], 3, "two steps leave version 1"), ([step(1, 2), step(2, 1)], 2, "from version 2"),
-            ([step(1, 2), step(3, 4)], 4, "no step leaves version 2"), ([step(1, 2)], 3, "no step leaves version 2"),
+            ([step(1, 2), step(3, 4)], 4, "no step begins at version 2"), ([step(1, 2)], 3, "no step begins at version 2"),
             ([step(2, 2)], 2, "a circle"), ([step(0, 2), step(1, 2)], 2, "before version 1"),
             ([step(1, 3), step(2, 3)], 2, "beyond version 2"),
         ]

@@ -32,6 +32,15 @@ import Testing
             .init("comment", .string, isOptional: true),
         ]
     }
+    struct RatedNote: StorageModel {
+        var title: String
+        var phones: [Phone]?
+        var stars: Int
+        var comment: String
+        static let attributes: [AttributeDescription] = [
+            .init("title", .string), .init("phones", of: [Phone]?.self), .init("stars", .integer), .init("comment", .string),
+        ]
+    }
     struct DatedNote: Codable {
         var title: String
         var phones: [Phone]?
@@ -139,6 +148,16 @@ import Testing
             #expect(
                 refused(Keys(.key(note(Note.self, .encryptedSQLite(database: "main"))))) == [
                     "AppKeys/note moved from userDefaults to encryptedSQLite(main); name the source with moved(from:)"
+                ])
+        }
+    }
+
+    @Test func `a property that loses its default needs a step, because older values may lack it`() throws {
+        try withSnapshot(of: Keys(.key(note(StarredNote.self)))) { require, _ in
+            #expect(
+                require(Keys(.key(note(RatedNote.self))), true)?.differences == [
+                    "AppKeys/note.comment was optional and is required; raise the version and add a step",
+                    "AppKeys/note.stars had a default and is required; raise the version and add a step",
                 ])
         }
     }

@@ -171,7 +171,7 @@ import Testing
         let (one, two) = (StorageDomain.memory("one"), StorageDomain.memory("two"))
         let chain = MigrationChain([Self.v1, Self.sound])
         let evolving = documents("notes", one).evolving(Evolution.from(version: 1).to { $0.remove("list") })
-        try await expectRefusal(TestCatalog([.collection(evolving)]), .incremental(chain), "notes", "chain of versions of its own")
+        try await expectRefusal(TestCatalog([.collection(evolving)]), .incremental(chain), "notes", "chain of versions too")
         let catalog = TestCatalog([.collection(documents("others", one)), .collection(documents("more", two))])
         let removing = MigrationChain([Self.v1, ModelMigration("V2") { RemoveEntity("notes") }])
         try await expectRefusal(catalog, .incremental(removing), "notes", "several domains")

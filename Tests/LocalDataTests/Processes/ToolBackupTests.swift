@@ -63,6 +63,10 @@
             #expect(refused.status == 75 && refused.stderr.contains("encryptedSQLite(main)"), "\(refused)")
             #expect(try await run("other", "get", "sqlite:main", "a", "--reveal").stdout == "newer\n")
             #expect(try await run("third", "restore", file).status == 64)
+            let script = "printf 'open sesame\\377\\n' | \"$0\" verify-backup \"$1\""
+            let invalid = try await TestSupport.run(
+                "/bin/sh", ["-c", script, try Program.built("localdata"), file], environment: environment)
+            #expect(invalid.status == 64 && invalid.stderr.contains("not text"), "\(invalid)")
         }
 
         @Test func `an older database file is refused by its freshness anchor, and accepted only with an option`() async throws {

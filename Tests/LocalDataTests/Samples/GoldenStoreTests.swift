@@ -57,34 +57,34 @@ import Testing
         }
         var people: StorageCollection<Person> { StorageCollection("people", domain: database, owner: "Tests", description: "People") }
 
-        private func fill(_ router: StorageRouter) async throws {
-            for (age, name) in ["Sam", "Ada", "Żaneta"].enumerated() { try await router.set(Person(id: name, age: age), in: people) }
-            try await router.set("Grüße, 世界", for: key("text", .userDefaults))
-            try await router.set(-42, for: key("number", .userDefaults))
-            try await router.set(0.1, for: key("real", .userDefaults))
-            try await router.set(Date(timeIntervalSinceReferenceDate: 700_000_000.5), for: key("date", .userDefaults))
-            try await router.set(Note(title: "a", stars: 5), for: key("note", .userDefaults))
-            try await router.set(["x", "y"], for: listed)
-            try await router.set("secret", for: key("sealed", .userDefaults, security: .encrypted))
-            try await router.set("in a row", for: key("text", database))
-            try await router.set(Note(title: "b"), for: key("note", database))
-            try await router.set("from an older place", for: key("old moved"))
-            _ = try await router.get(moved)
-            try await router.set("removed", for: removed)
-            try await router.remove(removed)
+        private func fill(_ storage: StorageRouter) async throws {
+            for (age, name) in ["Sam", "Ada", "Żaneta"].enumerated() { try await storage.set(Person(id: name, age: age), in: people) }
+            try await storage.set("Grüße, 世界", for: key("text", .userDefaults))
+            try await storage.set(-42, for: key("number", .userDefaults))
+            try await storage.set(0.1, for: key("real", .userDefaults))
+            try await storage.set(Date(timeIntervalSinceReferenceDate: 700_000_000.5), for: key("date", .userDefaults))
+            try await storage.set(Note(title: "a", stars: 5), for: key("note", .userDefaults))
+            try await storage.set(["x", "y"], for: listed)
+            try await storage.set("secret", for: key("sealed", .userDefaults, security: .encrypted))
+            try await storage.set("in a row", for: key("text", database))
+            try await storage.set(Note(title: "b"), for: key("note", database))
+            try await storage.set("from an older place", for: key("old moved"))
+            _ = try await storage.get(moved)
+            try await storage.set("removed", for: removed)
+            try await storage.remove(removed)
             // The value has version 1. The next read converts it to version 2.
-            try await router.set(Note(title: "of version 1"), for: key("evolved", database))
+            try await storage.set(Note(title: "of version 1"), for: key("evolved", database))
         }
 
         @Test func `stores of earlier releases of this library are read`() async throws {
             if FixtureMismatch.isRecording, !FileManager.default.fileExists(atPath: fixture("0.1/release.json")) {
                 try await GoldenStore.record("0.1", of: keys, in: "../Fixtures/Releases", fill)
             }
-            try await GoldenStore.replay(keys, in: "../Fixtures/Releases") { _, router in
-                let (gone, heading) = (try await router.value(for: removed), try await router.get(evolved))
+            try await GoldenStore.replay(keys, in: "../Fixtures/Releases") { _, storage in
+                let (gone, heading) = (try await storage.value(for: removed), try await storage.get(evolved))
                 #expect(gone == nil)
                 #expect(heading == Heading(heading: "of version 1"))
-                let version = try await router.storedValue(for: evolved)?.schemaVersion
+                let version = try await storage.storedValue(for: evolved)?.schemaVersion
                 #expect(version == 2)
             }
         }
@@ -165,18 +165,18 @@ import Testing
 
     private func recordedSecrets() async throws -> TemporaryDirectory {
         let folder = try TemporaryDirectory()
-        try await GoldenStore.record("1.0", of: protected, in: folder.path) { router in
-            try await router.set("in the keyring", for: key("token", .keychain))
-            try await router.set("in a seal", for: key("pin", .userDefaults, security: .encrypted(.keychain)))
+        try await GoldenStore.record("1.0", of: protected, in: folder.path) { storage in
+            try await storage.set("in the keyring", for: key("token", .keychain))
+            try await storage.set("in a seal", for: key("pin", .userDefaults, security: .encrypted(.keychain)))
         }
         return folder
     }
 
     @Test func `a golden store uses a separate keyring, which is recorded with it`() async throws {
         let folder = try await recordedSecrets()
-        try await GoldenStore.replay(protected, in: folder.path) { _, router in
-            let token = try await router.get(key("token", .keychain, String.self))
-            let pin = try await router.get(key("pin", .userDefaults, String.self, security: .encrypted(.keychain)))
+        try await GoldenStore.replay(protected, in: folder.path) { _, storage in
+            let token = try await storage.get(key("token", .keychain, String.self))
+            let pin = try await storage.get(key("pin", .userDefaults, String.self, security: .encrypted(.keychain)))
             #expect(token == "in the keyring" && pin == "in a seal")
         }
     }
@@ -191,8 +191,8 @@ import Testing
             let token = key("token", .keychain(service: "golden"), String.self)
             try await real.set("real", for: token)
             let folder = try TemporaryDirectory()
-            try await GoldenStore.record("1.0", of: protected, in: folder.path) { router in
-                let seen = try await router.value(for: token)
+            try await GoldenStore.record("1.0", of: protected, in: folder.path) { storage in
+                let seen = try await storage.value(for: token)
                 #expect(seen == nil)
             }
             try await real.remove(token)

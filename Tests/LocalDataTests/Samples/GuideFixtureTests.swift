@@ -39,8 +39,8 @@ private struct AppKeys: StorageKeyCatalog {
         let releases = directory.file("Fixtures/Releases")
         // snippet.show
         // Once, when 1.0 is released:
-        try await GoldenStore.record("1.0", of: AppKeys(), in: releases) { router in
-            try await router.set("Milk", for: .title)
+        try await GoldenStore.record("1.0", of: AppKeys(), in: releases) { storage in
+            try await storage.set("Milk", for: .title)
         }
 
         // In every later release:

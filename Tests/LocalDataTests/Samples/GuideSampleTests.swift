@@ -10,37 +10,37 @@ import Testing
 
 /// Runs the migration samples of the guide unchanged.
 @Suite(.inTurn, .isolatedStorage) struct GuideSampleTests {
-    private var router: StorageRouter { .shared }
+    private var storage: StorageRouter { .shared }
 
     @Test func `the token of the guide moves when it is first read`() async throws {
-        try await router.set("abc", for: Samples.legacyToken)
-        #expect(try await router.get(Samples.modernToken) == "abc")
-        #expect(try await router.value(for: Samples.legacyToken) == nil)
-        #expect(try await router.exists(Samples.modernToken))
+        try await storage.set("abc", for: Samples.legacyToken)
+        #expect(try await storage.get(Samples.modernToken) == "abc")
+        #expect(try await storage.value(for: Samples.legacyToken) == nil)
+        #expect(try await storage.exists(Samples.modernToken))
     }
 
     @Test func `a sweep of the guide catalog moves the token`() async throws {
-        try await router.set("abc", for: Samples.legacyToken)
+        try await storage.set("abc", for: Samples.legacyToken)
         let report = try await Samples.sweep()
         #expect(report.moved.map(\.key) == ["modern_token"])
         try report.requireComplete()
-        #expect(try await router.get(Samples.modernToken) == "abc")
+        #expect(try await storage.get(Samples.modernToken) == "abc")
     }
 
     @Test func `the custom migration of the guide does not run while the destination is absent`() async throws {
-        await expectRefusal(StorageError.notFound) { _ = try await router.get(CustomSamples.modernToken) }
-        #expect(try await router.value(for: CustomSamples.modernToken) == nil)
-        let forced = try await router.forceMigration(for: CustomSamples.modernToken)
+        await expectRefusal(StorageError.notFound) { _ = try await storage.get(CustomSamples.modernToken) }
+        #expect(try await storage.value(for: CustomSamples.modernToken) == nil)
+        let forced = try await storage.forceMigration(for: CustomSamples.modernToken)
         #expect(forced.state == .absent)
-        await expectRefusal(StorageError.notFound) { _ = try await router.get(CustomSamples.modernToken) }
+        await expectRefusal(StorageError.notFound) { _ = try await storage.get(CustomSamples.modernToken) }
     }
 
     @Test func `the custom migration of the guide runs when it is forced and the destination has a value`() async throws {
-        try await router.set("abc", for: CustomSamples.modernToken)
-        let forced = try await router.forceMigration(for: CustomSamples.modernToken)
+        try await storage.set("abc", for: CustomSamples.modernToken)
+        let forced = try await storage.forceMigration(for: CustomSamples.modernToken)
         #expect(forced.isSuccess)
         #expect(forced.state == .resolved)
-        #expect(try await router.get(CustomSamples.modernToken) == "abc")
+        #expect(try await storage.get(CustomSamples.modernToken) == "abc")
     }
 
     /// A migration like the one of the guide, which counts its calls.
@@ -51,12 +51,12 @@ import Testing
         let count: Count
         let wantsToRun: @Sendable (StorageRouter, StorageKey<String>) async throws -> Bool
 
-        func shouldMigrate(using router: StorageRouter, context: MigrationContext) async throws -> Bool {
+        func shouldMigrate(using storage: StorageRouter, context: MigrationContext) async throws -> Bool {
             count.asked.count()
-            return try await wantsToRun(router, destinationKey)
+            return try await wantsToRun(storage, destinationKey)
         }
 
-        func migrate(using router: StorageRouter, context: MigrationContext) async throws -> MigrationResult {
+        func migrate(using storage: StorageRouter, context: MigrationContext) async throws -> MigrationResult {
             count.run.count()
             return MigrationResult(success: true)
         }
@@ -73,21 +73,21 @@ import Testing
     @Test func `migrate is not called while the destination is absent, and is called once when forced`() async throws {
         let count: Counting.Count = (Shared(0), Shared(0))
         let key = key(count) { try await $0.exists($1) }
-        await expectRefusal(StorageError.notFound) { _ = try await router.get(key) }
+        await expectRefusal(StorageError.notFound) { _ = try await storage.get(key) }
         #expect(count.asked.number == 1)
         #expect(count.run.number == 0)
-        try await router.set("abc", for: key)
-        #expect(try await router.get(key) == "abc")
+        try await storage.set("abc", for: key)
+        #expect(try await storage.get(key) == "abc")
         #expect(count.run.number == 0)
-        try await router.forceMigration(for: key)
+        try await storage.forceMigration(for: key)
         #expect(count.run.number == 1)
     }
 
     @Test func `a migration that succeeds without writing a value leaves the value absent`() async throws {
         let count: Counting.Count = (Shared(0), Shared(0))
         let key = key(count) { _, _ in true }
-        await expectRefusal(StorageError.notFound) { _ = try await router.get(key) }
+        await expectRefusal(StorageError.notFound) { _ = try await storage.get(key) }
         #expect(count.run.number == 1)
-        #expect(try await router.value(for: key) == nil)
+        #expect(try await storage.value(for: key) == nil)
     }
 }

@@ -49,10 +49,10 @@ private struct AppKeys: StorageKeyCatalog {
     @Test func `a lost answer after the write loses no value`() async throws {
         let machine = TestMachine()
         machine.seedUserDefaults(["apiToken": .string("abc")])
-        let router = machine.launch()
-        #expect(try await !router.exists(.apiToken))  // opens the store, so that a fault can be injected
+        let storage = machine.launch()
+        #expect(try await !storage.exists(.apiToken))  // opens the store, so that a fault can be injected
         for keyring in machine.backends(of: .keychain) { keyring.inject(.loseAnswer, of: .apply) }
-        await #expect(throws: StorageError.self) { try await router.get(.apiToken) }
+        await #expect(throws: StorageError.self) { try await storage.get(.apiToken) }
         #expect(try await machine.launch().get(.apiToken) == "abc")
     }
     // snippet.hide

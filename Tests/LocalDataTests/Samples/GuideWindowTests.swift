@@ -75,19 +75,19 @@ import Testing
                 from: old.key("token", "The token, in release 1"), keeping: .untilReleased, options: MigrationOptions(keepsWeakerCopy: true)
             )
 
-        let router = machine.launch()
-        try await router.set("abc", for: token)
-        let report = try await router.registerCatalog(TestCatalog(.key(token)), migrateImmediately: true)
+        let storage = machine.launch()
+        try await storage.set("abc", for: token)
+        let report = try await storage.registerCatalog(TestCatalog(.key(token)), migrateImmediately: true)
         var warnings: [String] = []
         func warn(_ text: String) { warnings.append(text) }
         for case let kept? in report.rows.map(\.keeps) where kept.isWeaker {
             warn("A weaker copy is kept in \(kept.place), \(kept.until).")
         }
         // No installation will go back to release 1.
-        try await router.endReleaseWindow(for: token)
+        try await storage.endReleaseWindow(for: token)
 
         #expect(warnings == ["A weaker copy is kept in userDefaults(old)/token, until it is released."])
-        #expect(try await router.get(token) == "abc")
+        #expect(try await storage.get(token) == "abc")
         #expect(try await machine.launch().value(for: old.key("token", "The token") as StorageKey<String>) == nil)
     }
 }

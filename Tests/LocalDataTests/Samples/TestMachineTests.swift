@@ -13,11 +13,11 @@ import Testing
         let key = textKey("note", database)
         try await machine.launch().set("abc", for: key)
         machine.lock(.keychain)
-        let router = machine.launch()
-        await expectRefusal(.locked, of: "note") { _ = try await router.get(key) }
-        #expect(await router.status(of: database).isLocked)
+        let storage = machine.launch()
+        await expectRefusal(.locked, of: "note") { _ = try await storage.get(key) }
+        #expect(await storage.status(of: database).isLocked)
         machine.unlock(.keychain)
-        #expect(try await router.get(key) == "abc")
+        #expect(try await storage.get(key) == "abc")
         #expect(try await machine.launch().get(key) == "abc")
     }
 

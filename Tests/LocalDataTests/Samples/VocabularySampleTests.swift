@@ -12,9 +12,9 @@ import Testing
         Samples.Old(id: "1", newProperty: "one", anotherProperty: "x"), Samples.Old(id: "2", newProperty: "two", anotherProperty: "y"),
     ]
 
-    private func expectNew(_ router: StorageRouter, _ domain: StorageDomain, version: Int) async throws {
+    private func expectNew(_ storage: StorageRouter, _ domain: StorageDomain, version: Int) async throws {
         for record in records {
-            let found = try await router.storedValue(record.id, in: Samples.new(domain, version: version))
+            let found = try await storage.storedValue(record.id, in: Samples.new(domain, version: version))
             #expect(found?.value == Samples.New(id: record.id, newProperty: record.newProperty))
             #expect(found?.schemaVersion == version)
         }

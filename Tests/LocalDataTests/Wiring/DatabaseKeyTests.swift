@@ -54,7 +54,7 @@
             } else {
                 // The ledger still records that the lost key has sealed data.
                 #expect(refusal?.code == .encryptionKeyMissing)
-                #expect(!FileManager.default.fileExists(atPath: stage.root.path + "/data/documents.sqlite"))
+                #expect(!FileManager.default.fileExists(atPath: stage.root.path + "/data/databases/documents.sqlite"))
                 await #expect(throws: StorageError.self) { try await next.set("third", for: draft) }
             }
             try await next.shutdown()

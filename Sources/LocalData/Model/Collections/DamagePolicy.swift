@@ -1,7 +1,7 @@
 /// The handling of damaged records in a list of records or names. One damaged record never prevents reading the others.
 ///
 /// ```swift
-/// for try await note in router.records(in: notes, onDamage: .report { record, reason in warn("\(record): \(reason.message)") }) {
+/// for try await note in storage.records(in: notes, onDamage: .report { record, reason in warn("\(record): \(reason.message)") }) {
 ///     show(note)
 /// }
 /// ```

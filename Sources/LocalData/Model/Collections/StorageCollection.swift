@@ -6,8 +6,8 @@ import Foundation
 ///
 /// ```swift
 /// let notes = StorageCollection<Note>("notes", domain: .encryptedSQLite(database: "main"), owner: "Notes", description: "What was noted")
-/// try await router.set(note, in: notes)
-/// for try await note in router.records(in: notes) { … }
+/// try await storage.set(note, in: notes)
+/// for try await note in storage.records(in: notes) { … }
 /// ```
 ///
 /// A collection is a description: it contains no records and opens no store. The cost of reading a record by its id

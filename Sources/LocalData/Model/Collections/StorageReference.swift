@@ -18,7 +18,7 @@ public protocol StoredEntity: Codable, Sendable, Identifiable where ID: Sendable
 ///
 /// ```swift
 /// var brother: StorageReference<Person>?
-/// let brother = try await router.resolve(sam.brother)
+/// let brother = try await storage.resolve(sam.brother)
 /// ```
 public struct StorageReference<Target: StoredEntity>: Codable, Sendable {
     /// The id of the record.

@@ -21,7 +21,7 @@ public struct SecurityPolicy: Hashable, Sendable, CustomStringConvertible {
     public static let encrypted = SecurityPolicy.encrypted()
 
     /// Encryption before the value reaches the domain. The seal includes the location, so sealed bytes that are moved
-    /// to another slot do not open. For the format see `Envelope` in `Docs/Design.md`.
+    /// to another slot do not open. For the format see `Envelope` in `Docs/Formats.md`.
     /// - Parameter source: The source of the key.
     public static func encrypted(_ source: KeySourceReference = .configured) -> SecurityPolicy { SecurityPolicy(form: .encrypted(source)) }
 

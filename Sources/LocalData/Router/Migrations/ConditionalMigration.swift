@@ -1,5 +1,3 @@
-internal import Foundation
-
 /// A migration that runs another one only under a condition.
 public struct ConditionalMigration<Base: StorageMigration>: StorageMigration {
     /// The migration that runs if the condition is true.
@@ -21,11 +19,12 @@ public struct ConditionalMigration<Base: StorageMigration>: StorageMigration {
     /// unknown age counts as older.
     /// - Parameters:
     ///   - base: The migration that runs if the data is older.
-    ///   - version: Numbers separated by dots, compared number by number.
+    ///   - version: Numbers separated by dots, compared number by number: 2 equals 2.0. A pre-release, such as 2.0-beta, is older
+    ///     than its release.
     public init(_ base: Base, below version: String) {
         self.init(base) { _, context in
             guard let previous = context.previousVersion else { return true }
-            return previous.compare(version, options: .numeric) == .orderedAscending
+            return ApplicationVersion(previous) < ApplicationVersion(version)
         }
     }
 

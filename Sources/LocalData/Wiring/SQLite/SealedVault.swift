@@ -25,7 +25,7 @@ struct SealedVault {
         if case .keychain = reference.form {
             throw StorageError(
                 StorageError.unavailable, key: "",
-                "The key of the vault that stands in for the keyring cannot be in the keyring. Give sealedVault a key file, a credential or a passphrase."
+                "The key of the vault that replaces the keyring cannot be in the keyring. Give sealedVault a key file, a credential or a passphrase."
             )
         }
         return reference
