@@ -11,6 +11,7 @@ let house: [SwiftSetting] = [
 ]
 
 /// Programs of ours resolve every function when they start: the dynamic linker would save registers, and a key in them, at each first call.
+/// Reason: "The library overwrites its copies of keys" in Docs/Decisions/Keys.md.
 let bindingNow: [LinkerSetting] = [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"], .when(platforms: [.linux]))]
 
 /// For valgrind 3.19, which gives up on the debug information of the C targets (DWARF 5).
@@ -87,6 +88,7 @@ let package = Package(
         .target(
             name: "Sealing", dependencies: ["BackendContract", "BackendRuntime", crypto, cryptoExtras], path: "Sources/Backends/Sealing",
             swiftSettings: house),
+        // Reason: "The module CSQLite has no pkg-config file" in Docs/Decisions/Stores.md.
         .systemLibrary(
             name: "CSQLite", path: "Sources/Backends/CSQLite",
             providers: [.apt(["libsqlite3-dev"]), .yum(["sqlite-devel"])]),
@@ -206,6 +208,7 @@ if Context.environment["LOCALDATA_DOCUMENTATION"] != nil {
 // again.
 if Context.environment["LOCALDATA_PROOF"] != nil {
     // Only for Scripts/mutate: in its copy of the package, the library contains the patches of Proof/Mutants.
+    // Reason: "The library contains no mutants" in Docs/Decisions/Tests.md.
     let mutants: [SwiftSetting] = Context.environment["LOCALDATA_MUTANTS"] == nil ? [] : [.define("MUTANTS")]
     package.targets += [
         .target(
@@ -253,6 +256,7 @@ if Context.environment["LOCALDATA_PROOF"] != nil {
 }
 
 // Only for Scripts/fuzz: the fuzz targets as a program, whose `main` is libFuzzer's.
+// Reason: "Fuzz targets are tests that libFuzzer can run too" in Docs/Decisions/Tests.md.
 if Context.environment["LOCALDATA_FUZZING"] != nil {
     package.targets.append(
         .executableTarget(

@@ -77,7 +77,8 @@ struct Tally {
 /// The command for kills, torn writes and failing calls.
 struct Faults: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Kills, tears or fails every call of real operations on real files; exits with 1 if anything is lost or reported wrongly.")
+        abstract: "Kills, tears or fails every call of real operations on real files; exits with 1 if anything is lost or reported wrongly."
+    )
 
     @OptionGroup var options: RealFaultOptions
     @Flag(help: "Kills and torn writes only.") var crashesOnly = false

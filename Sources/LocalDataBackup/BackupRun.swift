@@ -33,8 +33,8 @@ struct BackupRun {
         func close() async {}
     }
 
-    /// Errors that report a damaged store or disk. After any other error, the caller can resolve the cause and make the backup again:
-    /// unlock, wait or configure.
+    /// Errors that report a damaged store or disk. Any other error of a store ends the backup.
+    /// Reason: "A store that cannot be read is named in the backup" in Docs/Decisions/Backups.md.
     private static let damage: Set<BackendError.Code> = [.corrupted, .unsupported, .failed, BackendError.Code("incompatibleSchema")]
 
     /// Writes the backup; durable when it returns.

@@ -33,6 +33,7 @@ struct KeyRotation: Sendable {
         let keys = try await calling { () throws(BackendError) in try await access.keys.present(in: source) }
         if keys.others.isEmpty { return }
         // Without a catalog, the values that need an older key cannot be found.
+        // Reason: "A separate call destroys the older keys of a source" in Docs/Decisions/Keys.md.
         guard access.hasCatalogs else {
             throw refusal(
                 StorageError.unsupported, "Register the program's catalogs first: they say where values are that a key has sealed.")

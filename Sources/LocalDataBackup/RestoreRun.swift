@@ -78,6 +78,7 @@ struct RestoreRun {
         }.map(\.key).sorted()
         let held: StoreLocks
         do {
+            // Reason: "The drafts of a restore are recorded before they exist" in Docs/Decisions/Backups.md.
             try await onLane { [journal] () throws(BackendError) in try drafts.note(journal.steps.map(\.draft)) }
             try await writeDrafts(content, survey, journal, keys)
             held = try await locks(survey)
@@ -96,7 +97,8 @@ struct RestoreRun {
             }
             throw error
         }
-        // Keep holding the same locks. A value that a program wrote between two locks would be moved away with the replaced store.
+        // Keep holding the same locks.
+        // Reason: "A journal makes a restore finish or change nothing" in Docs/Decisions/Backups.md.
         try await finish(journal, survey, directories, keys, holding: held)
         return journal
     }

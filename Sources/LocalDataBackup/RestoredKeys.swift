@@ -40,6 +40,7 @@ struct RestoredKeys {
                 try await self.keys(source, reference, kept)
             }
             let others = kept?.keys.all.filter { !keys.contains($0.identity) } ?? []
+            // Reason: "A restore keeps the key that a machine has" in Docs/Decisions/Backups.md.
             if others.contains(where: { survey.sealings.contains(SealingKey.name(of: $0.id)) }) {
                 throw StorageError(
                     StorageError.encryptionKeyMismatch, key: "\(reference)",

@@ -128,6 +128,7 @@ extension StorageRouter {
             }
             guard splitter.isAtEnd, let end, end == count else { throw ExportCoding.damaged }
         }
+        // Reason: "An import does not overwrite values by default" in Docs/Decisions/Backups.md.
         try await lines { _, _ in }
         var report = ImportReport()
         try await lines { line, head in

@@ -111,6 +111,7 @@ struct ValueExport {
     }
 
     /// Thrown inside an update to leave the stored value unchanged.
+    /// Reason: "An import does not overwrite values by default" in Docs/Decisions/Backups.md.
     private struct Left: Error {
         let outcome: ImportOutcome
     }

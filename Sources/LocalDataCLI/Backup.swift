@@ -6,7 +6,8 @@ import LocalDataBackup
 /// The options for the secret that opens a sealed file. The secret is never an argument, because other users can see arguments.
 struct SecretOptions: ParsableArguments {
     @Flag(
-        help: "The typed text is a recovery key, not a passphrase. The tool asks for it on the terminal, or reads a line of standard input.")
+        help: "The typed text is a recovery key, not a passphrase. The tool asks for it on the terminal, or reads a line of standard input."
+    )
     var recoveryKey = false
 
     /// Reads the secret from the terminal, or from standard input if that is not a terminal.

@@ -25,6 +25,7 @@ struct LocalDataTool: AsyncParsableCommand {
 enum Main {
     static func main() async {
         // Decoding would replace invalid bytes, so that different arguments could result in the same wrong name.
+        // Reason: "Arguments and input that are not UTF-8 are refused" in Docs/Decisions/ToolAndErrors.md.
         for argument in CommandLine.argumentBytes where String(validating: argument, as: UTF8.self) == nil {
             Failure.write("localdata: An argument is not text (UTF-8): \(String(decoding: argument, as: UTF8.self)). Nothing was done.")
             exit(64)

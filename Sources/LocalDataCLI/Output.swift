@@ -40,6 +40,7 @@ enum Output {
 
 extension Unicode.Scalar {
     /// Whether a terminal may execute the character, or change the order of other characters because of it.
+    /// Reason: "On a terminal, control characters are shown as escapes" in Docs/Decisions/ToolAndErrors.md.
     fileprivate var isControl: Bool {
         switch properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: true

@@ -70,6 +70,7 @@ enum Terminal {
         while read(terminal, &byte, 1) == 1 {
             if byte == UInt8(ascii: "\n") {
                 // Decoding would replace invalid bytes, so that different inputs could result in the same secret.
+                // Reason: "Arguments and input that are not UTF-8 are refused" in Docs/Decisions/ToolAndErrors.md.
                 guard let text = String(validating: typed, as: UTF8.self) else {
                     Failure.write("localdata: What was typed is not text (UTF-8). Set the terminal to UTF-8.")
                     return nil

@@ -134,6 +134,7 @@ struct Set: AsyncParsableCommand {
         )
     }
 
+    // Reason: "The tool never takes a secret as an argument" in Docs/Decisions/ToolAndErrors.md.
     private static func readValue(_ name: String) async throws -> String {
         if isatty(STDIN_FILENO) == 1 {
             guard let value = await Terminal.askSecret("Value of \(name): ") else { throw ValidationError("No value was given.") }

@@ -53,6 +53,7 @@ struct SchemaProbe {
 
     private func run<Value: Decodable>(_ type: Value.Type) -> Finding {
         let sketch = ShapeSketch()
+        // Reason: "The shape of a type is found with empty values" in Docs/Decisions/Evolution.md.
         let value = try? Value(from: ProbingDecoder(sketch: sketch, probe: self, codingPath: []))
         return Finding(type: sketch.type(named: "\(type)", isComplete: value != nil), value: value)
     }

@@ -38,6 +38,7 @@ struct StoredStamps: Sendable {
             positions[entity] = index
         }
         // An entity without data gets the position of the others, because a step may create its records.
+        // Reason: "Data without a stamp has the first version" in Docs/Decisions/Evolution.md.
         let rest = positions.values.min() ?? scene.versions.count - 1
         for entity in scene.concerned where positions[entity] == nil { positions[entity] = rest }
         return positions

@@ -211,6 +211,7 @@ struct PlanSession: Sendable {
         }
     }
 
+    // Reason: "A plan is checked before it writes" in Docs/Decisions/Evolution.md.
     private static func allowsFallback(_ error: StorageError) -> Bool {
         !error.isTransient && error.code != StorageError.invalidEvolution
     }

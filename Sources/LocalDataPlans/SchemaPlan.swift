@@ -67,6 +67,7 @@ public enum SchemaPlan {
         }
 
         /// A description that is equal for equal changes. It is stored in the schema stamps.
+        /// Reason: "A stamp records the parts of a step that are done" in Docs/Decisions/Evolution.md.
         var identity: String {
             guard case .update(let changes) = verb, !changes.isEmpty else { return spelling }
             return "\(spelling): \(changes.map(\.identity).joined(separator: ", "))"

@@ -44,8 +44,8 @@ extension StorageRouter {
                 await host.flushNotes()
                 throw error
             }
-            // Older programs can still store records of earlier versions, even after the stamp. Reads convert them through the
-            // policy's chains.
+            // Reads convert records of earlier versions through the policy's chains.
+            // Reason: "The version of each record decides, not the stamp" in Docs/Decisions/Evolution.md.
             for key in catalog.allKeys { if let chain = outcome.chains[key.name] { try host.attach(chain, to: key) } }
             try await host.register(catalog)
             let names = configuration.flatMap { catalog.schema?.configurations[$0] }.map(Set.init)

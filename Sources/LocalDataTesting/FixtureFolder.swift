@@ -35,8 +35,7 @@ struct FixtureFolder {
     }
 
     /// Copies a folder and makes the copy private to this user.
-    ///
-    /// Version control does not keep permissions, and LocalData refuses a key file that other users can read.
+    /// Reason: "A replay works on a private copy of the fixture" in Docs/Decisions/Tests.md.
     static func copyPrivately(_ source: URL, to target: URL) throws {
         try FileManager.default.copyItem(at: source, to: target)
         try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: target.path)

@@ -21,6 +21,7 @@ final class GoldenKeyring: Sendable {
     var services: [String: Service] { state.withLock(\.services) }
 
     /// Makes a configuration use this keyring instead of the session's. A vault or a plugged-in keychain backend is not replaced.
+    /// Reason: "A golden store has a keyring in memory" in Docs/Decisions/Tests.md.
     func replaceKeyring(in configuration: inout StorageConfiguration) {
         guard configuration.keychain == .session, !configuration.plugsIn(.keychain) else { return }
         configuration.useBackend(for: .keychain) { [self] in backend(of: $0) }

@@ -66,7 +66,8 @@ extension Mutant {
                 "gives every foreign value the same revision", breaks: "a foreign value changes its revision with its content",
                 fault: sameForeignRevision),
             Mutant(
-                "takes damaged bytes for nothing", breaks: "damaged bytes are reported as corrupted, and overwritten only under their revision",
+                "takes damaged bytes for nothing",
+                breaks: "damaged bytes are reported as corrupted, and overwritten only under their revision",
                 "with damage in one slot, the others are readable, or none is reported as absent",
                 fault: .probes { probe in if case .corrupt = probe { .absent } else { probe } }),
             Mutant(

@@ -6,7 +6,8 @@ extension Mutant {
     static var values: [Mutant] {
         [
             Mutant(
-                "cuts values off at 64 KiB", breaks: "a value of 1 MiB is stored completely, or refused as too large before anything is written",
+                "cuts values off at 64 KiB",
+                breaks: "a value of 1 MiB is stored completely, or refused as too large before anything is written",
                 fault: .mutations { mutation in
                     guard case .put(.bytes(let bytes), let metadata) = mutation.operation else { return mutation }
                     return .put(.bytes(Array(bytes.prefix(65_536))), metadata, at: mutation.address, if: mutation.precondition)

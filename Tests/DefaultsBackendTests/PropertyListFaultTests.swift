@@ -248,7 +248,8 @@ import Testing
         try FileManager.default.createSymbolicLink(atPath: scratch.path(), withDestinationPath: scratch.root + "/unmounted/real.plist")
         let store = scratch.store()
         for freshness in [ReadFreshness.validated, .fresh] {
-            let error = try await #require(store.read([StorageAddress("a")], freshness)[0].error, "an unreadable file was reported as absent")
+            let error = try await #require(
+                store.read([StorageAddress("a")], freshness)[0].error, "an unreadable file was reported as absent")
             #expect(error.code == .unavailable)
         }
         #expect(try await store.apply(.put(.text("x"), at: StorageAddress("a"))).error?.outcome == .notApplied)

@@ -107,7 +107,9 @@
                 let before = try Data(contentsOf: URL(filePath: own.path))
                 let recovering = own.store()
                 let error = await failure { () throws(BackendError) in try await recovering.takeOver(from: .recovery(victim)) }
-                #expect(error?.code == .corrupted && error?.reason.contains("without the key's confirmation") == true, "\(String(describing: error))")
+                #expect(
+                    error?.code == .corrupted && error?.reason.contains("without the key's confirmation") == true,
+                    "\(String(describing: error))")
                 await recovering.close()
                 #expect(try Data(contentsOf: URL(filePath: own.path)) == before)
             }

@@ -127,7 +127,8 @@ import Testing
                     let changed = try KeyTables(keys: [row], wraps: [wrap])
                     try hold(!opens(changed, databases.0, keys.0), "byte \(index) of \(part)")
                     try hold(
-                        !keyset.isTag(keyset.tag(header: [], tables: tables), header: [], tables: changed), "the tag does not cover \(part)")
+                        !keyset.isTag(keyset.tag(header: [], tables: tables), header: [], tables: changed), "the tag does not cover \(part)"
+                    )
                 }
             }
             var moved = tables.wraps[0]

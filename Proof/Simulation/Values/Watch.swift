@@ -32,6 +32,7 @@ final class Watch: Sendable {
         await scene.machine.world.settle()
         let latest = last.withLock(\.self)
         guard value != seen, let latest, latest != value, !isOver.withLock(\.self) else { return }
-        throw act.violation(.observation, "key \(key): \(latest ?? "nothing") was the last value observed, but the current value is \(value ?? "nothing")")
+        throw act.violation(
+            .observation, "key \(key): \(latest ?? "nothing") was the last value observed, but the current value is \(value ?? "nothing")")
     }
 }

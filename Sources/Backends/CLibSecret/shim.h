@@ -31,10 +31,10 @@ const gchar *secret_service_get_session_dbus_path(SecretService *self);
 GVariant *secret_service_encode_dbus_secret(SecretService *service, SecretValue *value);
 SecretValue *secret_service_decode_dbus_secret(SecretService *service, GVariant *value);
 
-// A SecretService object on a separate connection. libsecret's constructor always requests the session bus connection
-// that GIO shares within a process. That connection can never be replaced after it was closed. A subclass therefore
-// clears the bus type during construction. Written in C because Swift does not import GObject classes and variadic
-// functions.
+// A SecretService object on a separate connection. libsecret's constructor always requests the connection that GIO
+// shares, so a subclass clears the bus type during construction. Written in C because Swift does not import GObject
+// classes and variadic functions.
+// Reason: "The store has a private connection to the bus" in Docs/Decisions/Keyring.md.
 
 static inline GObject *localdata_service_construct(GType type, guint count, GObjectConstructParam *parameters) {
     GObjectClass *parent = (GObjectClass *)g_type_class_peek(secret_service_get_type());

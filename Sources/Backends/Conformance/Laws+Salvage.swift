@@ -42,8 +42,7 @@ extension BackendLaw {
                 for address in addresses { try await store.empty(address) }
             }
         },
-        BackendLaw("a handle of damage identifies one state of a slot, and no later state", needs: [.damage], requires: \.sealsNames)
-        {
+        BackendLaw("a handle of damage identifies one state of a slot, and no later state", needs: [.damage], requires: \.sealsNames) {
             bench in
             let store = try await bench.makeStore()
             let salvageable = try salvageable(store)

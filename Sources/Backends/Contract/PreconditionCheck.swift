@@ -47,6 +47,7 @@ extension [StorageMutation] {
 
 extension StorageMetadata {
     /// Whether a record of this schema version may replace a record with this metadata that the caller has not read.
+    /// Reason: "A later version is not replaced" in Docs/Decisions/Evolution.md.
     fileprivate func isReplaceable(_ version: Int?) -> Bool {
         guard origin == nil else { return false }
         guard let version, let schemaVersion else { return true }

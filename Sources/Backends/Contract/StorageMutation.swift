@@ -8,6 +8,7 @@ public struct StorageMutation: Hashable, Sendable {
         case delete
         /// Store a tombstone, which records that the value was removed.
         case tombstone(StorageMetadata)
+        // Reason: "A move checks the epoch and does not change it" in Docs/Decisions/Collections.md.
         /// Check the precondition without a change. In an atomic batch, the other mutations are applied only if it holds. The result
         /// contains the current revision, nil for an empty slot.
         case check

@@ -1,5 +1,6 @@
 /// The content of a slot: serialized bytes, or a native value of the store.
 public enum StoragePayload: Hashable, Sendable {
+    // Reason: "A payload is bytes or a native value" in Docs/Decisions/Stores.md.
     /// Bytes that a serializer produced.
     case bytes([UInt8])
     /// A value that users and other programs can read. Only backends that claim ``BackendCapabilities/storesNativeValues`` accept it.

@@ -3,8 +3,8 @@ import BackendContract
 /// Reads a binary property list from an untrusted source. Every offset and length is checked before it is used. A
 /// list that expands to far more values than it contains is refused.
 ///
-/// Foundation is not used. On a list that contains a set, swift-corelibs-foundation terminates the process. On a few
-/// lists that refer to each other twice, it takes forever. It keeps only one of several entries with the same name.
+/// Foundation is not used. It would also keep only one of several entries with the same name.
+/// Reason: "Foundation parses XML lists, but not binary ones" in Docs/Decisions/Stores.md.
 ///
 /// The format begins with "bplist00". The objects follow, each with a byte of kind and length before its content.
 /// Then come the table of their offsets, and a trailer of 32 bytes. The trailer has the widths of offsets and

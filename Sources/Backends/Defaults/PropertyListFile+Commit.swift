@@ -33,6 +33,7 @@ extension PropertyListFile {
     ) throws(BackendError) -> [[MutationResult]] {
         for _ in 0..<Self.attempts {
             progressed()
+            // Reason: "Each list and each database has a second lock" in Docs/Decisions/LocksAndCommits.md.
             let lock = try lockContent(deadline: deadline)
             defer { lock?.release() }
             // Re-read a file that looks unchanged but has not settled. A rewrite must never undo a change that it did

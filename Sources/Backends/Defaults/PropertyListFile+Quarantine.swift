@@ -12,6 +12,7 @@ extension PropertyListFile {
     }
 
     /// Makes a copy if possible. If this fails, the damage is still reported. The file is not changed in either case.
+    /// Reason: "Copies of damaged property lists are quarantine entries" in Docs/Decisions/Stores.md.
     func keepCopy(of bytes: [UInt8]) {
         do throws(BackendError) {
             _ = try keepDurableCopy(of: bytes)

@@ -96,6 +96,7 @@ final class PropertyListFile: Sendable {
         if !rereading, let known, known.isCurrent(try onFiles { (files) throws(FileError) in try files.status(path) }, at: clock.now) {
             return known
         }
+        // Reason: "Trust is checked when a file is opened" in Docs/Decisions/Files.md.
         if isPrivate, known == nil { try requireTrust() }
         var pauses = Self.pauses[...]
         while true {

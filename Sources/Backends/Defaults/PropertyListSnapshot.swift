@@ -30,9 +30,7 @@ final class PropertyListSnapshot: Sendable {
     private let read = Mutex<[StorageAddress: StorageProbe]>([:])
 
     /// The time after which a new snapshot must be confirmed by a second read.
-    ///
-    /// File times advance in ticks of up to 10 ms. A file looks unchanged if its bytes are overwritten within the
-    /// tick of its last change, and their number stays the same. The second read finds such a change.
+    /// Reason: "A changed list is read again after 50 ms" in Docs/Decisions/Files.md.
     static let settlingTime = Duration.milliseconds(50)
 
     init(

@@ -68,8 +68,8 @@ extension PropertyListStore {
         }
     }
 
-    /// Refuses names that are not in Unicode normal form C. Foundation would treat such a name as equal to its
-    /// composed spelling.
+    /// Refuses names that are not in Unicode normal form C.
+    /// Reason: "Names in property lists are in Unicode normal form C" in Docs/Decisions/Stores.md.
     static func validateNormalization(of address: StorageAddress) throws(BackendError) {
         for text in [address.namespace.name, address.name] {
             if text.utf8.allSatisfy({ $0 < 0x80 }) { continue }

@@ -68,6 +68,7 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend, Im
             let result = Result { () throws(BackendError) in try file.load(rereading: requests.contains(true), deadline: deadline) }
             return requests.map { _ in result }
         }
+        // Reason: "A large call is a group alone" in Docs/Decisions/LocksAndCommits.md.
         commits = GroupCommit(
             lane: lane, clock: runtime.clock, maximumWeight: 16_384, weight: { $0.count }, hold: file.locked,
             perform: file.commit)

@@ -3,6 +3,7 @@ import Foundation
 
 /// Writes values as the XML of a property list, in separate pieces. Unchanged pieces are joined again without being
 /// encoded again.
+/// Reason: "The XML of property lists is written by hand" in Docs/Decisions/Stores.md.
 ///
 /// If ``represents(_:_:)`` returns true for a value, Foundation's parser reads exactly the same value back.
 enum PropertyListXML {

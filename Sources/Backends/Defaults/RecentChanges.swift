@@ -43,6 +43,7 @@ struct RecentChanges: Sendable {
     private var replaced: Set<StorageAddress> = []
 
     /// How old a change may be to be written again. Foundation reads and rewrites within milliseconds.
+    /// Reason: "An overwritten change is written again for one minute" in Docs/Decisions/Files.md.
     static let patience = Duration.seconds(60)
     /// The maximum number of values, and of earlier revisions of each, that are remembered.
     static let (maximumCount, maximumEarlier) = (4_096, 8)
@@ -75,6 +76,7 @@ struct RecentChanges: Sendable {
             let slot = document.find(address).slot
             let revision = slot?.probe.revision
             if revision == change.slot?.probe.revision, !document.removedByOthers.contains(address) { continue }
+            // Reason: "Changes that Foundation overwrites are written again" in Docs/Decisions/Files.md.
             if isRewritten, !document.removedByOthers.contains(address), change.earlier.contains(where: { $0 == revision }) {
                 overwritten.insert(address)
             } else {

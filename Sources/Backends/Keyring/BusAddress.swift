@@ -21,6 +21,7 @@
         /// Returns the address of the bus for requests without libsecret.
         static func session() throws(KeyringFault) -> String {
             if let address = systemEnvironmentVariable("DBUS_SESSION_BUS_ADDRESS") {
+                // Reason: "The bus must be a socket of this user" in Docs/Decisions/Keyring.md.
                 for entry in address.split(separator: ";") where !entry.hasPrefix("unix:") {
                     let transport = entry.prefix { $0 != ":" }
                     throw KeyringFault(

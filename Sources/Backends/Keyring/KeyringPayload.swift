@@ -120,6 +120,7 @@ enum KeyringPayload {
     static func revision(path: String, modified: UInt64, secret: [UInt8]) -> StorageRevision {
         var bytes: [UInt8] = []
         for round in 0..<2 as Range<UInt8> {
+            // Reason: "Everything from the machine is injected" in Docs/Decisions/LocksAndCommits.md.
             var hasher = Hasher()
             hasher.combine(round)
             hasher.combine(path)

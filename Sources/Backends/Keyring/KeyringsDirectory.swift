@@ -20,6 +20,7 @@
         /// Makes a change durable, if the collection's file shows it.
         /// - Parameter before: The status of the file before the change.
         func flush(changed collection: String?, since before: FileStatus?) -> StorageDurability {
+            // Reason: "Durability needs the daemon's folder, or a reboot" in Docs/Decisions/Keyring.md.
             guard let now = file(of: collection), now != before else { return .untilPowerLoss }
             return flush(collection)
         }
@@ -36,11 +37,9 @@
             }
         }
 
-        /// The protection level of the default collection, judged by its file. gnome-keyring writes a collection
-        /// without a password as plain text, which begins with `[keyring]`.
-        ///
-        /// The bus does not report whether a collection has a password. Without the file, or with the file of another
-        /// program, the collection counts as protected.
+        /// The protection level of the default collection, judged by its file. Without the file, or with the file of
+        /// another program, the collection counts as protected.
+        /// Reason: "A keyring without a password counts as plain" in Docs/Decisions/Keys.md.
         var protection: ProtectionLevel {
             guard let path, let file = try? files.read("\(path)/\(defaultFile)") else { return .keychain }
             var bytes = file.bytes

@@ -168,6 +168,7 @@
         ///   the call does not allow it.
         private func openSession(_ call: BusCall) throws(KeyringFault) -> SessionBox {
             let opened = try anySession(call)
+            // Reason: "A keyring without encrypted sessions is refused" in Docs/Decisions/Keyring.md.
             guard opened.algorithm != Self.unencrypted || call.allowsPlainTransport else {
                 throw KeyringFault(.unencrypted, opened.algorithm)
             }
@@ -223,6 +224,7 @@
                 defer { g_free(name) }
                 let name = String(cString: name)
                 // KWallet uses this text under two error names, also for a session whose key it derived wrongly.
+                // Reason: "A session that KWallet rejects is opened again" in Docs/Decisions/Keyring.md.
                 return KeyringFault(message.contains("Can't find session") ? .noSession : kind(ofRemote: name), name)
             }
             guard error.pointee.domain == g_io_error_quark() else { return KeyringFault(.refused, message) }

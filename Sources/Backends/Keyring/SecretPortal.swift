@@ -197,6 +197,7 @@
                     try pipe.readOn()
                     if g_main_context_iteration(context, 0) != 0 {
                         // Ignore the response of another program or to another request.
+                        // Reason: "A portal is asked once, and its response is checked" in Docs/Decisions/Keyring.md.
                         if let response = responses.all.first(where: { $0.sender == portal && $0.request == request }) {
                             try requireSuccess(response)
                             isGiven = true

@@ -67,6 +67,7 @@
                     if g_main_context_iteration(context, 0) != 0 { continue }
                     if isClosed { throw KeyringFault(.disconnected, "the connection was closed while a prompt was open") }
                     // A daemon that has ended never completes its prompt.
+                    // Reason: "Prompts are awaited without libsecret" in Docs/Decisions/Keyring.md.
                     round += 1
                     if round % 40 == 0, try hasKeeperEnded(staysOpen ? call.afterwards() : call) {
                         throw KeyringFault(.noReply, "the daemon ended")

@@ -132,9 +132,7 @@
         }
 
         /// Reads a new secret back and throws if the daemon stored other bytes. gnome-keyring is not checked.
-        ///
-        /// In about one session of a hundred, KWallet 5.103 derives another session key than this program. It then
-        /// usually cannot decode a secret, and reports that. Once in 256 times it stores other bytes.
+        /// Reason: "Secrets are read back, except from gnome-keyring" in Docs/Decisions/Keyring.md.
         /// - Throws: ``KeyringFault`` with `garbled`. The kind is `refused` if the daemon cannot return what it
         ///   acknowledged (pass_secret_service without the key of GnuPG). An item that is unreachable now, for
         ///   example because it was locked, counts as stored.
@@ -165,9 +163,8 @@
         /// Performs the prompt that a daemon returned for a change, and returns the prompt's result; nil if there is
         /// no prompt.
         ///
-        /// KeePassXC returns a prompt whenever an item is created or deleted. It completes the prompt without the
-        /// user unless its settings require the user's consent. gnome-keyring returns one only if the collection was
-        /// locked in the meantime. That prompt is dismissed, because only ``unlock(_:)`` unlocks collections.
+        /// The prompt of gnome-keyring is dismissed, because only ``unlock(_:)`` unlocks collections.
+        /// Reason: "KeePassXC makes changes by prompts" in Docs/Decisions/Keyring.md.
         private func resultOfPrompt(_ path: String?) throws(KeyringFault) -> Variant? {
             guard let path, path != Self.nothing else { return nil }
             if try link.isKeptByGnome(call) {

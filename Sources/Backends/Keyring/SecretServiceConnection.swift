@@ -36,9 +36,9 @@
             do throws(KeyringFault) {
                 return try conversing(call) { client throws(KeyringFault) in
                     var client = client
-                    // A session with a wrong key decodes a secret to garbage once in 256 times. The first attempt
-                    // therefore refuses a secret that is not text. The second attempt, over another session, accepts
-                    // it.
+                    // The first attempt refuses a secret that is not text. The second attempt, over another session,
+                    // accepts it.
+                    // Reason: "Secrets are read back, except from gnome-keyring" in Docs/Decisions/Keyring.md.
                     client.suspectsBinarySecrets = true
                     return try body(client)
                 }

@@ -28,6 +28,7 @@
                 await withTaskGroup { group in
                     group.addTask {
                         if let file = await self.beginWatching() {
+                            // Reason: "Changes are noticed by signals and by the file" in Docs/Decisions/Keyring.md.
                             async let relayed: Void = self.relay(changesOf: file) { signalContinuation.yield() }
                             for await _ in signals where await self.status() == .ready { continuation.yield(nil) }
                             await relayed

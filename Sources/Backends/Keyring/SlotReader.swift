@@ -129,7 +129,8 @@
                 let isTorn = secret.isEmpty && (layout.style.isInterop || item.attributes["xdg:schema"] == ItemLayout.schema)
                 let probe: StorageProbe =
                     isTorn
-                    ? .corrupt(StorageCorruption(bytes: [], revision: revision, reason: "the item was created, but its content was never stored"))
+                    ? .corrupt(
+                        StorageCorruption(bytes: [], revision: revision, reason: "the item was created, but its content was never stored"))
                     : KeyringPayload.probe(secret, isInterop: layout.style.isInterop, revision: revision)
                 views[address] = SlotView(probe: probe, item: item.path)
             }

@@ -99,6 +99,7 @@
             } catch {
                 return .failed(BackendError(error.code, error.reason, outcome: outcome))
             }
+            // Reason: "A session that KWallet rejects is opened again" in Docs/Decisions/Keyring.md.
             let isLeftByUs = view.item != nil && (fault.kind == .garbled || outcome == .unknown && view.isTorn)
             if isLeftByUs { view.probe = first.probe }
             if let refusal = view.probe.refusal(of: mutation) {
@@ -120,6 +121,7 @@
             _ mutation: StorageMutation, on view: SlotView, _ client: SecretServiceClient
         ) throws(KeyringFault) -> MutationResult {
             // A restarted daemon may use the same path for another item.
+            // Reason: "Requests go to the daemon that gave the path" in Docs/Decisions/Keyring.md.
             guard try client.link.keeper(call) == view.keeper else { throw KeyringFault(.vanished, "the daemon was restarted") }
             let collection = view.item ?? view.collection
             let before = store.directory.file(of: collection)

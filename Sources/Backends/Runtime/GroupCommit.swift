@@ -88,6 +88,7 @@ package final class GroupCommit<Request: Sendable, Response: Sendable>: Sendable
         var group: ArraySlice<Waiting> = []
         var results: [Result<Response, BackendError>] = []
         do throws(BackendError) {
+            // Reason: "A group is formed once its lock is held" in Docs/Decisions/LocksAndCommits.md.
             try hold(deadline) {
                 group = take(first(of:)).filter { $0.call.begin() }[...]
                 results = carryOut(group) { for waiting in group { waiting.call.progressed() } }
@@ -125,6 +126,7 @@ package final class GroupCommit<Request: Sendable, Response: Sendable>: Sendable
     private func carryOut(_ group: ArraySlice<Waiting>, _ progressed: () -> Void) -> [Result<Response, BackendError>] {
         guard let earliest = group.map(\.call.deadline).min() else { return [] }
         let results = perform(group.map(\.request), earliest, progressed)
+        // Reason: "A failed group is carried out in halves" in Docs/Decisions/LocksAndCommits.md.
         guard group.count > 1, results.allSatisfy(Self.mayBeAnothersFault) else { return results }
         let middle = group.startIndex + group.count / 2
         return carryOut(group[..<middle], progressed) + carryOut(group[middle...], progressed)

@@ -87,6 +87,7 @@ package final class LaneCall<Response: Sendable>: Sendable {
     }
 
     /// Reports progress. From now on, the caller waits as long as it would have waited at the start.
+    /// Reason: "A deadline limits waiting, not work" in Docs/Decisions/LocksAndCommits.md.
     package func progressed() {
         let latest = clock.now.advanced(by: patience)
         state.withLock { $0.deadline = max($0.deadline, latest) }

@@ -12,9 +12,8 @@ import Synchronization
 /// Takes the lock of a lock file, in the order in which processes began to wait.
 ///
 /// The lock is `flock`. A process first takes the *turn*, a record lock on the same open file. It then waits for the
-/// lock, and releases the turn once it has the lock. A process that releases the lock and wants it again must wait
-/// for the turn, which the next process holds. The lock therefore passes to a waiting process. The kernel does the
-/// waiting, so no process sleeps while the lock is free.
+/// lock, and releases the turn once it has the lock.
+/// Reason: "Processes take turns for a lock" in Docs/Decisions/LocksAndCommits.md.
 ///
 /// The turn only decides the order. Programs that use `flock` alone, such as earlier versions, still exclude others
 /// and are excluded.

@@ -27,12 +27,14 @@ package struct TrustedOwners: Hashable, Sendable {
     }
 
     /// Whether a file or folder belongs to a trusted owner.
+    /// Reason: "Trust has exceptions for groups, sandboxes and Kubernetes" in Docs/Decisions/Files.md.
     package func own(_ status: FileStatus) -> Bool {
         status.owner == 0 || status.owner == user || status.isDirectory && status.owner == unknownOwner
     }
 
     /// Whether no other user can write to a file, or replace the content of a folder. The group with the user's
-    /// number counts as the user: systems create one for each user, and `fsGroup` of Kubernetes is such a group.
+    /// number counts as the user.
+    /// Reason: "Trust has exceptions for groups, sandboxes and Kubernetes" in Docs/Decisions/Files.md.
     package func areAlone(with status: FileStatus) -> Bool {
         let (sticky, group, others): (UInt32, UInt32, UInt32) = (0o1000, 0o020, 0o002)
         if status.isDirectory, status.permissions & sticky != 0 { return true }
@@ -46,6 +48,7 @@ extension FileSystem {
     /// Each path and all folders above it must belong to one of the two, and no other user may be able to write to
     /// them. A folder with the sticky bit may be writable for all, because only the owner of a file can replace it
     /// there. If a path contains symbolic links, the folders of the path and of its target are checked.
+    /// Reason: "Trust covers a file and every folder above it" in Docs/Decisions/Files.md.
     ///
     /// Missing parts of a path are skipped, but the folders above them are checked. Each part costs one `stat`, so
     /// this is called when a store is opened, never on a read.

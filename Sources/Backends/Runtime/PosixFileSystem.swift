@@ -73,8 +73,8 @@ package struct PosixFileSystem: FileSystem {
         try write(bytes, to: descriptor, path)
     }
 
-    /// Gives a file that root created in another user's folder to that user. Otherwise one call as root would lock
-    /// the user out.
+    /// Gives a file that root created in another user's folder to that user.
+    /// Reason: "A replaced file keeps its owner and permissions" in Docs/Decisions/Files.md.
     private func giveToOwner(of folder: String, _ descriptor: Int32, _ path: String) throws(FileError) {
         guard geteuid() == 0, let folder = try status(folder), folder.owner != 0 else { return }
         guard fchown(descriptor, folder.owner, folder.group) == 0 else { throw FileError(number: errno, operation: "chown", path: path) }

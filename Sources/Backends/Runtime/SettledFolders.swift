@@ -44,6 +44,7 @@ final class SettledFolders: Sendable {
             guard parent != child, let above = try files.status(parent) else { break }
             do throws(FileError) { try flush(parent) } catch {
                 // Ignore a folder that this user cannot open, and a file system that cannot flush folders.
+                // Reason: "The folders above are flushed once in a process" in Docs/Decisions/Files.md.
                 guard [EACCES, EPERM, EINVAL, EROFS, ENOTSUP].contains(error.number) else { throw error }
             }
             flushed.append(ID(status))

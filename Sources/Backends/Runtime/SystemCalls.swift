@@ -72,6 +72,7 @@ func systemPause(nanoseconds: Int64) {
 
     /// Whether the program has rights that the user who started it does not have (`AT_SECURE`, 23). Its file is then
     /// set-user-ID or has capabilities, and that user may have chosen its environment for an attack.
+    /// Reason: "Variables are trusted, and their paths are checked" in Docs/Decisions/Files.md.
     private let isSecurelyExecuted = auxiliaryValue(23) != 0
 #endif
 

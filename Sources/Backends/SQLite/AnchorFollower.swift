@@ -13,6 +13,7 @@
     final class AnchorFollower: Sendable {
         /// The minimum time between two writes of the anchor. The anchor may be behind the commits by this time, plus
         /// the time of a write.
+        /// Reason: "No commit waits for the anchor" in Docs/Decisions/Database.md.
         static let interval = Duration.seconds(1)
 
         private struct State {

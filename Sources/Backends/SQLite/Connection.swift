@@ -23,6 +23,7 @@
         convenience init(path: String, leavesLog: Bool = true, mayWait: @escaping () -> Bool = { false }) throws(SQLiteFault) {
             // If SQLite was built with SQLITE_USE_URI, as in Debian, it treats a path that begins with "file:" as a
             // URI, whatever the flags say.
+            // Reason: "Connections open existing files at absolute paths" in Docs/Decisions/Stores.md.
             guard path.hasPrefix("/") else { throw SQLiteFault(SQLITE_CANTOPEN) }
             var opened: OpaquePointer?
             // A reader needs write access too, because it writes to the index of the write-ahead log.

@@ -133,8 +133,8 @@
                 return .part(DatabaseParts.schema(statements))
             }
             do throws(BackendError) { return try rowsPart().map { .part($0) } ?? .end } catch {
-                // Copy the whole file. A later repair may recover rows that SQLite cannot read now. Without the file,
-                // the values of these rows would be reported as absent.
+                // If the database is damaged, copy the whole file.
+                // Reason: "A damaged database is copied as its pages" in Docs/Decisions/Backups.md.
                 guard error.code == .corrupted else { throw error }
                 rows?.end()
                 rows = nil
@@ -179,8 +179,8 @@
 
         func isDamaged() async -> Bool { (try? await onLane { [self] () throws(BackendError) in image != nil }) ?? false }
 
-        /// Returns whether the database is still in the copied state. `data_version` differs between connections, so
-        /// the connection that read the state must be asked.
+        /// Returns whether the database is still in the copied state. Asks the connection that read this state.
+        /// Reason: "A restore re-checks databases by data_version" in Docs/Decisions/Backups.md.
         func isPresent() async throws(BackendError) -> Bool {
             if try isChanged() { return false }
             return try await onLane { [self] () throws(BackendError) in

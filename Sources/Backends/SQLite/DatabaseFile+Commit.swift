@@ -33,8 +33,8 @@
             do throws(BackendError) {
                 guard let writer = try writer(deadline: deadline) else { return requests.map { _ in .success(.outdated) } }
                 let responses = try commit(requests, writer, deadline: deadline, progressed)
-                // Remove deleted bytes from the log too before the callers get their results. Do not wait longer than
-                // this limit for a reader of an older state.
+                // Remove deleted bytes from the log too before the callers get their results.
+                // Reason: "A removal truncates the log before its answer" in Docs/Decisions/LocksAndCommits.md.
                 writer.scrubIfNeeded(deadline: min(deadline, clock.now.advanced(by: Self.scrubLimit)))
                 if writer.isLogLong { lane.enqueue { self.checkpoint() } }
                 return responses.map { .success($0) }
@@ -169,6 +169,7 @@
             let place = row.flatMap { $0.key.id == keyset.active.id ? $0 : nil }
             let slot = place?.slot ?? keyset.active.slot(of: address, table: DatabaseFormat.table)
             // A new row gets a random version, so that the version does not reveal how often the row was changed.
+            // Reason: "The version of a row starts at a random number" in Docs/Decisions/Database.md.
             let version: Int64
             if let known = row?.version, known > 0, known < .max {
                 version = known + 1

@@ -29,6 +29,7 @@
                 }
             }
             defer { lock.release() }
+            // Reason: "Each list and each database has a second lock" in Docs/Decisions/LocksAndCommits.md.
             let neighbor = try onFiles { (files) throws(FileError) -> (any FileLock)? in
                 do throws(FileError) { return try files.lock(Self.neighborLock(of: path), giveUp: isOver) } catch {
                     // Without the folder there is no database that another program could write.

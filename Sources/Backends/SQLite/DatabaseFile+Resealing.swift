@@ -49,6 +49,7 @@
             guard let (found, next) = try rows.older(from: id, limit) else { return Resealed() }
             var part = Resealed(next: next)
             for old in found {
+                // Reason: "A resealed row keeps its revision" in Docs/Decisions/Keys.md.
                 guard let address = old.address, let row = try rows.row(of: address), row.probe.revision == old.revision,
                     row.key.id != rows.keyset.active.id, var content = RowContent(row)
                 else {

@@ -95,6 +95,7 @@
 
         /// How long a file that was found at the path is assumed to stay there. After that, `validated` reads also
         /// check whether the database was replaced.
+        /// Reason: "A replaced file is detected by one stat, and never written" in Docs/Decisions/Database.md.
         private static let trust = Duration.milliseconds(100)
 
         /// Returns whether a session's file is still at the path. Calls `stat` at most once, and may be called on any
@@ -321,6 +322,7 @@
         private func keepOnly(_ file: FileID?) {
             guard isAnyOpen(otherThan: file) else { return }
             // The log may already belong to the new file, so nothing is written back into the old one.
+            // Reason: "A replaced file is detected by one stat, and never written" in Docs/Decisions/Database.md.
             closeAll { $0.abandon() }
         }
 

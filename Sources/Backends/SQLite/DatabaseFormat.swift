@@ -42,6 +42,7 @@
             "PRAGMA trusted_schema = OFF", "PRAGMA cell_size_check = ON", "PRAGMA temp_store = MEMORY", "PRAGMA mmap_size = 0",
             "PRAGMA secure_delete = ON",
             // A commit is on the disk when it returns. Checkpoints run only when this library requests one.
+            // Reason: "Every commit and checkpoint holds the lock" in Docs/Decisions/LocksAndCommits.md.
             "PRAGMA synchronous = FULL", "PRAGMA wal_autocheckpoint = 0",
         ]
 
@@ -76,6 +77,7 @@
         ///   do not match.
         static func check(schema: [String], features: [DatabaseFeature]?) throws(BackendError) {
             let right = Self.schema(features ?? [])
+            // Reason: "A feature states who must support it" in Docs/Decisions/Database.md.
             if Set(schema) == right, schema.count == right.count { return }
             if isPlausible(schema) {
                 guard features != nil else { return }

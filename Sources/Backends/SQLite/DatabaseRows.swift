@@ -33,6 +33,7 @@
             return true
         }
 
+        // Reason: "A damaged database is copied as its pages" in Docs/Decisions/Backups.md.
         private func requireOrder() throws(BackendError) {
             guard !key.isEmpty else { return }
             let present = key.map { column -> DatabaseParts.Value in

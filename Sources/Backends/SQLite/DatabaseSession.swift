@@ -84,7 +84,8 @@
                 }
                 switch finding {
                 case .probe(let probe): probes.append(probe)
-                case .unsettled where retry.mayWait: throw BackendError(.unsettled, "The log of the database has a transaction of a killed process.")
+                case .unsettled where retry.mayWait:
+                    throw BackendError(.unsettled, "The log of the database has a transaction of a killed process.")
                 case .busy, .outdated, .unsettled: return nil
                 }
             }
@@ -200,9 +201,11 @@
                     switch result {
                     // Only a header that was read in the row's transaction proves that the database does not have this
                     // key or format.
+                    // Reason: "A row with an unlisted format or key is damaged" in Docs/Decisions/Database.md.
                     case .found(let found) where found.isStranger && isUnchanged == false: .outdated
                     case .found(let found): .probe(found.probe)
                     // The header is checked after the row was read: if it is unchanged now, it was unchanged then.
+                    // Reason: "An empty slot is absent only under an unchanged header" in Docs/Decisions/Database.md.
                     case .absent: try isHeaderUnchanged() ? try absence(of: address, isSettled) : .outdated
                     case .needsTransaction: .busy
                     }
@@ -222,6 +225,7 @@
         }
 
         /// Returns the result for a slot without a row.
+        /// Reason: "A read without a result checks the log" in Docs/Decisions/LocksAndCommits.md.
         private func absence(of address: StorageAddress, _ isSettled: Bool) throws(SQLiteFault) -> Finding {
             if !isSettled, try finder.database.hasUnnamedTransaction() { return .unsettled }
             return .probe(address.probeOfNothing)

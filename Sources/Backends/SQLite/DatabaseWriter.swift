@@ -217,8 +217,8 @@
             tools.statements.undoTransaction()
             do throws(SQLiteFault) {
                 try tools.statements.beginTransaction()
-                // The number does not change, but SQLite writes its page. The new frame overwrites the leftover frames
-                // in the log.
+                // SQLite writes the page of the number, although it does not change.
+                // Reason: "A transaction that no index names is overwritten" in Docs/Decisions/LocksAndCommits.md.
                 try tools.connection.execute("PRAGMA user_version = \(DatabaseFormat.number)")
             } catch {
                 throw error.backendError()
@@ -226,8 +226,8 @@
             do throws(SQLiteFault) { try tools.statements.commitTransaction() } catch { throw error.backendError(isCommit: true) }
         }
 
-        /// Returns the error of a failed commit. Its frames may be in the log, and a later recovery could apply them.
-        /// If overwriting them succeeds, the commit was certainly not applied.
+        /// Overwrites the transaction that a failed commit may have left in the log, and returns the commit's error.
+        /// Reason: "A failed commit is overwritten at once" in Docs/Decisions/LocksAndCommits.md.
         private static func failedCommit(_ fault: SQLiteFault, _ tools: Tools) -> BackendError {
             let failure = fault.backendError(isCommit: true)
             guard failure.outcome == .unknown else { return failure }

@@ -34,6 +34,7 @@
 
             /// The maximum number of ranges in a cursor. A new range begins if rows before it were resealed since the
             /// previous page.
+            /// Reason: "An enumeration lists a resealed row once" in Docs/Decisions/Keys.md.
             static let maximum = 32
             static let length = SealingKey.idLength + 2 * DataKey.slotLength
 

@@ -44,6 +44,7 @@
 
         /// Returns whether a namespace may have values whose attributes are not indexed. Either an entry or a count
         /// without entries shows that.
+        /// Reason: "A record stores whether its attributes are indexed" in Docs/Decisions/Database.md.
         private func holdsUnindexed(_ namespace: StorageNamespace, _ keyset: Keyset) throws(Interruption) -> Bool {
             let statement = try kept(
                 &anyEntry,

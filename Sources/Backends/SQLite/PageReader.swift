@@ -210,8 +210,8 @@
             var strays: [DamagedSlot] = []
             var areDaysWhole = true
             for key in keyset.decryptOnly + [keyset.active] {
-                // While rows are being resealed, use a single label for each key. Only then can a page determine which
-                // rows were already listed.
+                // While rows are being resealed, use a single label for each key.
+                // Reason: "An enumeration lists a resealed row once" in Docs/Decisions/Keys.md.
                 if let label = choice.label ?? (keyset.decryptOnly.isEmpty ? nil : .all(query.namespace)) {
                     sources.append(Source(key: key, day: 0, label: key.label(of: label.fields), condition: choice.condition))
                 } else {

@@ -58,6 +58,7 @@
             /// The original system call. SQLite has it under one of two names, depending on how it was built.
             private static let original = Atomic<UInt>(0)
 
+            // Reason: "SQLite's pread is replaced for the whole process" in Docs/Decisions/Files.md.
             private static let isInstalled: Bool = {
                 guard let system = sqlite3_vfs_find(nil), let get = system.pointee.xGetSystemCall, let set = system.pointee.xSetSystemCall
                 else {

@@ -51,6 +51,7 @@
 
         /// Returns the home id of a slot, which is the lowest id that its row may have. The home id has 62 bits of the
         /// slot, so there are always ids above it.
+        /// Reason: "The id of a row is computed from its slot" in Docs/Decisions/Database.md.
         static func home(of slot: some Sequence<UInt8>) -> Int64 { Int64(slot.prefix(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) } >> 2) }
 
         /// Reads the row at an id.

@@ -69,7 +69,8 @@
                 guard let found else {
                     throw BackendError(
                         .unavailable,
-                        "There is no database here. Put the file here first, or remove the anchor to start with an empty database; nothing was changed.")
+                        "There is no database here. Put the file here first, or remove the anchor to start with an empty database; nothing was changed."
+                    )
                 }
                 let keyset = try await keyset(of: found.header, in: context)
                 let known = try await lane.run(clock: runtime.clock, deadline: deadline, isMutation: true) {

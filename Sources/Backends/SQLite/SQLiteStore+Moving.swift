@@ -42,6 +42,7 @@
             return found
         }
 
+        // Reason: "Adopting a database gives it a new id and a new data key" in Docs/Decisions/Database.md.
         private func reidentify(from original: StoreContext) async throws(BackendError) {
             let file = file
             while let found = try await belongingElsewhere(original) {

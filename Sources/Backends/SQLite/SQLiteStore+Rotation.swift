@@ -56,14 +56,15 @@
                 }
             }
             guard known != nil else {
-                throw BackendError(.unavailable, "The database was removed while its key was changed. Check the database file and try again.")
+                throw BackendError(
+                    .unavailable, "The database was removed while its key was changed. Check the database file and try again.")
             }
             // Another process has finished the rotation.
             return done
         }
 
-        /// Checks that the rows match the sealed state before a new key is wrapped for the recipients. An attacker can
-        /// restore an older keyset together with its state. Then only the rows show that a recipient was removed since.
+        /// Checks that the rows match the sealed state before a new key is wrapped for the recipients.
+        /// Reason: "The sealed state names the keys of its commit" in Docs/Decisions/Database.md.
         private func requireRowsAsWritten() async throws(BackendError) {
             let areWhole = try await scanning(isPatient: true) { (file, session, isWanted) throws(BackendError) in
                 try file.scanner.hasRowsAsWritten(session, isCurrent: { file.isCurrent(session) }, isWanted: isWanted)

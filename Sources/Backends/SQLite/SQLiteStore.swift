@@ -86,6 +86,7 @@
             self.runtime = runtime
             readLane = runtime.makeLane("sqlite.\(name).read")
             scanLane = runtime.makeLane("sqlite.\(name).scan")
+            // Reason: "A large call is a group alone" in Docs/Decisions/LocksAndCommits.md.
             commits = GroupCommit(
                 lane: lane, clock: runtime.clock, maximumGroup: 1_024, maximumWeight: 4_096, weight: \.mutations.count,
                 hold: file.lockedForCommits, perform: file.commit)

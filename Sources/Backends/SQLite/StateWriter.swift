@@ -78,6 +78,7 @@
         ///   - isAnchored: Whether the program has a freshness anchor.
         /// - Returns: The new state; nil if there was no valid state before.
         func flush(_ key: DataKey, header: [UInt8], isAnchored: Bool, _ randomBytes: (Int) -> [UInt8]) throws(BackendError) -> KnownState? {
+            // Reason: "No write repairs a missing or invalid sealed state" in Docs/Decisions/Database.md.
             guard var state = current else { return nil }
             state.commits &+= 1
             state.rows.add(change)

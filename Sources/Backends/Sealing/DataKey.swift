@@ -78,8 +78,8 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
         return code.finalize().withUnsafeBytes { Array($0.prefix(Self.slotLength)) }
     }
 
-    /// Encrypts the number of a day on which values were last changed, as one AES block. The block does not reveal the
-    /// distance from another day.
+    /// Encrypts the number of a day on which values were last changed, as one AES block.
+    /// Reason: "Queries find records by keyed labels" in Docs/Decisions/Database.md.
     /// - Parameters:
     ///   - day: The number of the day.
     ///   - label: The label that the block belongs to. The same day has a different block under each label.

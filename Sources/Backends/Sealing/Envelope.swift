@@ -125,6 +125,7 @@ package enum Envelope {
         }
     }
 
+    // Reason: "Each message has a separate key" in Docs/Decisions/Sealing.md.
     private static func messageKey(_ key: SealingKey, _ purpose: Purpose, salt: ArraySlice<UInt8>) -> SymmetricKey {
         KeyDerivation.key(from: key.key, salt: Array(salt), for: purpose.text.utf8)
     }

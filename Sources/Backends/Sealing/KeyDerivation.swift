@@ -4,9 +4,9 @@ package import Crypto
 /// HKDF-SHA256 (RFC 5869) over HMAC-SHA256 (RFC 2104). It leaves no key in freed memory, and no data that a key can be
 /// computed from.
 ///
-/// swift-crypto (4.5) has both functions, but does not wipe their memory. It overwrites only the first 8 bytes of the
-/// state of a hash, and does not overwrite the key of an HMAC. So the input key remains in memory. Here, hashing one
-/// more block overwrites the state of each hash after its result was taken.
+/// swift-crypto (4.5) has both functions, but does not wipe their memory. Here, hashing one more block overwrites the
+/// state of each hash after its result was taken.
+/// Reason: "HKDF is computed here, over swift-crypto's SHA-256" in Docs/Decisions/Keys.md.
 package enum KeyDerivation {
     private static let blockLength = 64
     private static let hashLength = 32

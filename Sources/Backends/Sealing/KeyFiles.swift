@@ -135,6 +135,7 @@ struct KeyFiles: Sendable {
             } catch {
                 if error.mayBeReplaced { throw error.error.backendError(outcome: .unknown) }
                 // Another process has read the file and removed the draft. Retry with a new draft.
+                // Reason: "Readers of a key file remove leftover drafts" in Docs/Decisions/Keys.md.
                 guard error.error.isNotFound, attempt < Self.replacements else { throw error.error.backendError() }
                 continue
             }
@@ -153,8 +154,8 @@ struct KeyFiles: Sendable {
         do throws(FileError) { try runtime.files.synchronizeDirectory(parentDirectory(of: path)) } catch { throw error.backendError() }
     }
 
-    /// Removes every draft of an existing file. A draft that another process is about to link is useless too, because
-    /// that process finds that the file exists.
+    /// Removes every draft of an existing file, even one that another process is about to link.
+    /// Reason: "Readers of a key file remove leftover drafts" in Docs/Decisions/Keys.md.
     private func discardDrafts(of path: String) {
         let directory = parentDirectory(of: path)
         let names: [String]?

@@ -59,6 +59,7 @@ package struct PortalKeySource: KeySource {
     }
 
     /// Nil: the portal may open a prompt, so it is asked again only before a database is created.
+    /// Reason: "A portal is asked once, and its response is checked" in Docs/Decisions/Keyring.md.
     package var trust: Duration? { nil }
 
     /// Requests the secret and waits for the user, who may have to enter the password of the keyring.

@@ -67,6 +67,7 @@ package struct RecoverySender {
 
 /// The confirmation by a recovery key that a sender belongs to a database. It is made when the recovery key is added,
 /// and only the recovery key can make it.
+/// Reason: "A recovery key vouches for each database that it is added to" in Docs/Decisions/Keys.md.
 ///
 /// It has 80 bytes: the database's id at that time, the sender's public half, and a tag of both under the recovery key.
 package struct RecoveryVoucher: Hashable, Sendable {

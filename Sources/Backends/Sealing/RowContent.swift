@@ -46,7 +46,9 @@ package struct RowContent: Sendable {
     package init(padded bytes: [UInt8]) throws(RecordDamage) {
         var length = ByteReader(bytes[...])
         let count = Int(try length.fixed(UInt32.self))
-        guard count <= bytes.count - 4, SizeClass.padded(count + 4) == bytes.count else { throw RecordDamage("has a length that does not match its size class") }
+        guard count <= bytes.count - 4, SizeClass.padded(count + 4) == bytes.count else {
+            throw RecordDamage("has a length that does not match its size class")
+        }
         guard bytes[(4 + count)...].allSatisfy({ $0 == 0 }) else { throw RecordDamage("is not filled up with zeros") }
         var reader = ByteReader(bytes[4..<(4 + count)])
         let first = try reader.byte()

@@ -98,6 +98,7 @@ package struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable 
         }
         guard let key else { throw Self.malformed }
         self.init(key: key)
+        // Reason: "The id of a key is computed from the key" in Docs/Decisions/Keys.md.
         guard self.id == id else {
             throw BackendError(
                 .encryptionKeyMismatch,

@@ -143,6 +143,7 @@ package actor SealingKeys {
                 throw mismatch(keys, KeyIdentity(id: unrecorded.first ?? [], commitment: []), source)
             }
         } else {
+            // Reason: "A first key is created only where no sealed data exists" in Docs/Decisions/Keys.md.
             guard unrecorded.isEmpty else { throw missing(source) }
             keys = try await source.create(SourceKeys(only: .random(randomBytes)))
         }
@@ -183,6 +184,7 @@ package actor SealingKeys {
 
     /// The time limit for a source to answer whether it holds a key. Data that is about to be sealed waits for the
     /// answer.
+    /// Reason: "The source is asked again before more data is sealed" in Docs/Decisions/Keys.md.
     private static let patience = Duration.milliseconds(500)
     /// The time after which a source that could not answer is asked again.
     private static let trustAfterFailure = Duration.seconds(60)
@@ -264,9 +266,8 @@ package actor SealingKeys {
     /// Returns the keys that a source holds now, and whether they contain a recorded key. Throws if a key is recorded
     /// that is not among them.
     ///
-    /// First this call records for other processes that this one seals with the key, then it reads the recorded key. A
-    /// process that rotates the key records the new key before it checks the uses of the old one. So either this call
-    /// sees the new key, or the other process sees this use.
+    /// First this call records for other processes that this one seals with the key, then it reads the recorded key.
+    /// Reason: "A process records its use of a key before it reads the pin" in Docs/Decisions/Keys.md.
     private func loaded(_ source: any KeySource) async throws(BackendError) -> (keys: SourceKeys?, isRecorded: Bool) {
         let name = source.identifier
         var attempt = 0

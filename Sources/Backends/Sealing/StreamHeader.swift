@@ -122,6 +122,7 @@ package struct StreamHeader: Sendable {
                 let data = Self.data(Self.ofRecovery, purpose, id, recipient.publicKey).bytes
                 let content = recipient.publicKey + (try recipient.seal(plain, for: Self.ofRecovery, authenticating: data))
                 writer.byte(2)
+                // Reason: "A backup is one sealed stream" in Docs/Decisions/Backups.md.
                 writer.counted(content + pair.tag(of: Self.data(Self.ofTag, purpose, id, content)))
             }
         }

@@ -92,7 +92,7 @@ extension RecordCoder {
     }
 
     private func evolve<Value>(_ form: EvolvingValue.Form, from stored: Int, _ key: StorageKey<Value>) throws -> Decoded<Value> {
-        guard let chain = key.evolution else { throw undecodable(key, "The record has another version than the key, which has no evolving(_:).") }
+        guard let chain = key.evolution else { throw undecodable(key, "The record has another version; the key has no evolving(_:).") }
         var value = EvolvingValue(form)
         do { try chain.evolve(&value, from: stored, entity: key.entity, record: key.name) } catch let error as StorageError {
             throw error
@@ -107,6 +107,7 @@ extension RecordCoder {
         }
     }
 
+    // Reason: "A failed step is not damage" in Docs/Decisions/Evolution.md.
     private func failed<Value>(_ key: StorageKey<Value>, _ what: String, _ error: any Error) -> StorageError {
         let isCoding = error is DecodingError || error is EncodingError
         let detail = isCoding ? ": \(CodingFailure(error))" : (error as? DocumentError).map { ": \($0)" } ?? ""

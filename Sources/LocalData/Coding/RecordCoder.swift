@@ -170,6 +170,7 @@ struct RecordCoder: Sendable {
         } else if isSealed {
             throw undecodable(key, "It is sealed, and the key says it is not. Give the key the policy it was written with.")
         }
+        // Reason: "Reading runs the chain, and only `Settler` writes" in Docs/Decisions/Evolution.md.
         if stored < key.schemaVersion { return try evolved(try form(of: plain, key), from: stored, key) }
         return switch plain.payload {
         case .bytes(let bytes): try decodeBytes(bytes, plain.metadata, key)
@@ -177,9 +178,9 @@ struct RecordCoder: Sendable {
         }
     }
 
-    /// Returns whether a sealed record can be read without verifying its metadata first. Opening the value verifies the
-    /// metadata. Before that, the metadata must not change what happens: the record must not be expired, and must have
-    /// the key's type and version.
+    /// Returns whether a sealed record can be read without verifying its metadata first: it is not expired, and it
+    /// has the key's type and version.
+    /// Reason: "A read opens the value in its slot only once" in Docs/Decisions/Sealing.md.
     func isProvenByReading<Value>(_ probe: StorageProbe, _ slot: Slot<Value>) -> Bool {
         guard case .value(let record) = probe, record.metadata.sealing != nil, slot.key.releaseWindow == nil else { return false }
         return record.metadata.schemaVersion == slot.key.schemaVersion && !slot.key.refuses(record.metadata)

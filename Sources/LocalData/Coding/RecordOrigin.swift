@@ -9,8 +9,9 @@ import Sealing
 /// Legacy locations are slots where earlier versions of the program kept the value. The destination is the slot of the
 /// key itself.
 ///
-/// A copy that this library wrote is identified by its revision, which no other write has. A copy that another program
-/// wrote has no such revision. It is identified by a fingerprint of its content, which a later write may have too.
+/// A copy that this library wrote is identified by its revision. A copy that another program wrote is identified by a
+/// fingerprint of its content.
+/// Reason: "Older copies are identified by revision, not by content" in Docs/Decisions/Migration.md.
 ///
 /// A fingerprint reveals something about the value. A copy is therefore recorded only if the destination protects at
 /// least as well as the legacy location. The origin of a sealed value is sealed too.
@@ -105,6 +106,7 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
     private static func isRevision(_ mark: String) -> Bool { mark.hasPrefix("r") }
 
     /// Returns the first half of the SHA-256 of the payload's canonical bytes, in hexadecimal.
+    /// Reason: "Fingerprints have no key" in Docs/Decisions/Sealing.md.
     package static func fingerprint(of record: StorageRecord) -> String {
         hexadecimalText(of: SHA256.hash(data: record.payload.canonicalBytes).prefix(16))
     }
@@ -178,6 +180,7 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
     mutating func noteReleased(_ place: String) { note(.released, place) }
 
     private mutating func note(_ state: WindowState, _ place: String) {
+        // Reason: "The record states the end before the mirror is deleted" in Docs/Decisions/ReleaseWindows.md.
         if !isReleased(place) { windows = (windows ?? [:]).merging([place: state]) { $1 } }
     }
 
@@ -194,6 +197,7 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
     // MARK: Recording
 
     /// Adds a copy, if the destination protects at least as well as the copy's store.
+    /// Reason: "Fingerprints are stored only under equal protection" in Docs/Decisions/Sealing.md.
     mutating func add(_ copy: SourceRecord, destination: Route) {
         guard destination.protection >= copy.route.protection else { return }
         let place = copy.route.place.text

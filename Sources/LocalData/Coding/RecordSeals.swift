@@ -40,6 +40,7 @@ struct RecordSeals: Sendable {
     }
 
     /// Returns the context that the origin of a record is bound to. It contains all metadata except the origin.
+    /// Reason: "The origin has a separate seal, which proves a tombstone" in Docs/Decisions/Sealing.md.
     private func originContext(_ metadata: StorageMetadata, _ route: Route) -> Envelope.Context {
         var beside = metadata
         beside.origin = nil
@@ -120,6 +121,7 @@ extension RecordSeals: SealVerifier {
         case .value(let record):
             // Without a seal nothing is proven: the value does not belong to this key, and its metadata must not decide
             // anything.
+            // Reason: "Metadata counts only after the seal was opened" in Docs/Decisions/Sealing.md.
             guard let named = record.metadata.sealing else { return .proven(.value(record.withoutFacts)) }
             guard case .bytes(let sealed) = record.payload, let id = Envelope.keyID(of: sealed), named == SealingKey.name(of: id) else {
                 return .proven(record.corruption("it is not a sealed value, or names two keys"))
@@ -207,8 +209,8 @@ extension StorageRecord {
         return record
     }
 
-    /// Returns the probe of a record if there is no key to verify it. The value cannot be opened either, so only its
-    /// expiry could decide anything. An unverified expiry is not used.
+    /// Returns the probe of a record if there is no key to verify it. An unverified expiry is not used.
+    /// Reason: "Without its key, a seal proves nothing" in Docs/Decisions/Sealing.md.
     fileprivate func unproven(_ error: BackendError) -> StorageProbe {
         guard metadata.expiresAt != nil else { return .value(self) }
         guard error.code == .encryptionKeyMismatch else { return error.probe }

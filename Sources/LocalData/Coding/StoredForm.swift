@@ -34,6 +34,7 @@ extension TypedKey {
         }
     }
 
+    // Reason: "A Data value is stored as its bytes" in Docs/Decisions/Stores.md.
     private var storesBytes: Bool { Value.self == Data.self && typed.serializer.name == "json" }
     private static var bytesName: String { "data" }
 }

@@ -13,6 +13,7 @@ struct Backups: Sendable {
     }
 
     /// The part of a store that holds backups of one version.
+    /// Reason: "A backup is stored beside its record" in Docs/Decisions/Evolution.md.
     static func namespace(of namespace: StorageNamespace, version: Int) -> StorageNamespace {
         StorageNamespace("backup:\(version):\(namespace.name)")
     }

@@ -29,6 +29,7 @@ struct DurableWriter: Sendable {
         after backup: Committer.Change? = nil,
         inEpoch epoch: Committer.Change? = nil, _ holder: ReferenceHolder
     ) async throws -> Written? {
+        // Reason: "A referenced record is stored before its holder" in Docs/Decisions/Evolution.md.
         try await ReferenceWriter(env).store(prepared.references, for: holder)
         let change = Committer.Change(
             try await env.coder.complete(prepared, origin: origin).operation, slot.route, if: precondition)

@@ -26,6 +26,7 @@ struct ExpiryCheckpoints: Codable, Hashable, Sendable {
     /// How long a value is kept after a sweep first found it expired, in seconds by the boot clock.
     static let delay = 86_400.0
     /// By how many seconds wall clock and boot clock may drift apart: more means that somebody set the wall clock.
+    /// Reason: "A checkpoint counts only while both clocks agree" in Docs/Decisions/Expiry.md.
     static let tolerance = 3_600.0
     /// How far apart checkpoints are kept, in seconds: so many make a day that the list stays short.
     static let spacing = 3_600.0
@@ -47,6 +48,7 @@ struct ExpiryCheckpoints: Codable, Hashable, Sendable {
         added.boot = now.boot
         var list = valid(at: now)
         // Of those that are old enough, one later than the others says all that they do.
+        // Reason: "The ledger keeps checkpoints, not a note for each value" in Docs/Decisions/Expiry.md.
         let old = list.count { now.sinceBoot - $0.sinceBoot >= Self.delay }
         list.removeFirst(max(0, old - 1))
         if list.count >= 2, now.sinceBoot - list[list.count - 2].sinceBoot < Self.spacing { list.removeLast() }

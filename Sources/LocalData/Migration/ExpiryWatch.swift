@@ -32,6 +32,7 @@ final class ExpiryWatch: Sendable {
     /// Whether a value may be purged that expired at a time. If not, the ledger notes that it was found expired now; ``MigrationLedger/flush()`` writes the note.
     /// - Parameter expiry: In seconds since 1970.
     func mayPurge(expiredAt expiry: Double) async -> Bool {
+        // Reason: "An expired value is purged a day after a sweep finds it" in Docs/Decisions/Expiry.md.
         guard let boot = runtime.host.bootID else { return false }
         let now = ClockReading(boot: boot, sinceBoot: runtime.clock.sinceBoot / .seconds(1), wall: runtime.clock.wallSeconds)
         let known = await recorded()

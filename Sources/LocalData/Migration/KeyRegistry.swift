@@ -56,6 +56,7 @@ final class KeyRegistry: Sendable {
         try state.withLock { state in
             var slots: [PhysicalSlot: Entry] = [:]
             for entry in entries {
+                // Reason: "Registering a catalog again replaces its entries" in Docs/Decisions/Migration.md.
                 let known = state.entries[entry.route.slot].flatMap { $0.catalog == entry.catalog ? nil : $0 }
                 if let other = slots.updateValue(entry, forKey: entry.route.slot) ?? known {
                     throw StorageError(

@@ -94,6 +94,7 @@ final class MigrationLedger: Sendable {
             }
         } catch {
             // Informational: see the type's description.
+            // Reason: "Correctness does not depend on the ledger" in Docs/Decisions/Migration.md.
         }
         state.withLock { [found] state in
             state.known = Known(versions: state.known?.versions ?? found.versions, residues: found.residues)
@@ -292,6 +293,7 @@ final class MigrationLedger: Sendable {
             try await counts.flush(try backend())
         } catch {
             // Informational: see the type's description.
+            // Reason: "Correctness does not depend on the ledger" in Docs/Decisions/Migration.md.
         }
     }
 

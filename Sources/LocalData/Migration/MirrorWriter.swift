@@ -97,6 +97,7 @@ struct MirrorWriter: Sendable {
     }
 
     /// Writes mirror and mark: together where the store can, else the mirror first. A mark without its mirror would pass an earlier release's write for one over the record.
+    /// Reason: "A mark proves that the mirror was written" in Docs/Decisions/ReleaseWindows.md.
     private func commit(
         _ content: Content, of record: MirroredRecord, at place: MirroredLocation, over contents: MirrorContents
     ) async throws -> Bool {

@@ -45,6 +45,7 @@ struct MirrorContents: Sendable {
 
     /// The record of the key's place that the older place holds a mirror of; nil for what an earlier release wrote. An earlier release that removes a mirror may keep its origin: a
     /// removal with the origin of a value is no mirror.
+    /// Reason: "A mirror names the record that it copies" in Docs/Decisions/ReleaseWindows.md.
     var mirror: RecordOrigin.Mirror? {
         switch (origin?.mirrors, older) {
         case (let mirror?, .value) where mirror.kind == .value: mirror
@@ -163,6 +164,7 @@ struct MirroredLocations: Sendable {
         func refuse(_ code: StorageError.Code, _ message: String) -> StorageError {
             StorageError(code, key: slot.name, "\(message) Nothing was changed.")
         }
+        // Reason: "The older shape stays in a legacy location" in Docs/Decisions/ReleaseWindows.md.
         if place.route.slot == slot.id {
             throw refuse(
                 StorageError.unsupported,

@@ -52,6 +52,7 @@ extension MirroredLocations {
         // Nothing was written here since the record was made of it.
         case .content where isMade: return .outdated
         case .content: return .doubtful(source)
+        // Reason: "Without proof, a difference is a conflict" in Docs/Decisions/ReleaseWindows.md.
         case .none: return isMarked || isMade ? .changed(source) : .conflict(source)
         }
     }

@@ -50,6 +50,7 @@ struct Origins: Sendable {
     func carried(
         _ slot: UntypedSlot, over probe: StorageProbe, _ contents: LegacyLocations.Contents, _ kept: MirroredLocations.Seen? = nil
     ) async throws -> RecordOrigin {
+        // Reason: "With `.sourceWins`, an unreadable source blocks changes" in Docs/Decisions/Migration.md.
         if slot.key.sourceWinsConflicts { for place in contents.unreadable { try await requireDamage(place, of: slot.name) } }
         var origin = RecordOrigin(boot: env.runtime.host.bootID)
         try await requireLasting(contents.found, for: slot)
@@ -63,6 +64,7 @@ struct Origins: Sendable {
                 // The old record's seal does not open: its copies are unknown, and will count as conflicts instead of copies.
             }
         }
+        // Reason: "A durably empty legacy location makes later writes new" in Docs/Decisions/Migration.md.
         for place in contents.empty where origin.awaitsAbsence(of: place.place.text) {
             if await isDurablyEmpty(place) { origin.recordAbsence(of: place.place.text) }
         }
@@ -94,6 +96,7 @@ struct Origins: Sendable {
         if let record = contents.record {
             origin.noteKept(place.name)
             if contents.mirror != nil { return }
+            // Reason: "A legacy write is durable before a record names it" in Docs/Decisions/ReleaseWindows.md.
             do { _ = try await ResiduePurger(env).settledDurability(of: place.route, nil) } catch let error as StorageError {
                 // The key's own place alone decides whether a change succeeds, unless what is not named here would undo it.
                 if key.sourceWinsConflicts { throw error }

@@ -55,6 +55,7 @@ final class Quarantine: Sendable {
         named.add(content)
         var metadata = StorageMetadata(attributes: attributes)
         var id = "q" + hexadecimalText(of: SHA256.hash(data: named.bytes).prefix(16))
+        // Reason: "Displaced values go to the quarantine" in Docs/Decisions/Stores.md.
         if needed > store.capabilities.protection {
             let source = try source(for: needed, [route] + others)
             metadata.attributes["source"] = source.1
@@ -64,6 +65,7 @@ final class Quarantine: Sendable {
             }
             metadata.sealing = SealingKey.name(of: key.id)
             // The name of a sealed entry is keyed like its content: it tells nothing of a secret to someone without the key.
+            // Reason: "Fingerprints have no key" in Docs/Decisions/Sealing.md.
             let mac = HMAC<SHA256>.authenticationCode(for: named.bytes, using: key.subkey("LocalData quarantine name 1"))
             id = "q" + hexadecimalText(of: mac.prefix(16))
             content = try await translatingErrors(key: route.keyName) { [content, id, metadata] () throws(BackendError) in

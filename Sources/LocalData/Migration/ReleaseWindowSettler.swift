@@ -313,10 +313,12 @@ struct ReleaseWindowSettler: Sendable {
         guard let since = [work.run.windowSince, work.contents.mark?.since].compactMap(\.self).min(),
             let end = work.place.window?.end(since: since), end <= env.now
         else { return false }
+        // Reason: "The window of a collection ends for all records at once" in Docs/Decisions/ReleaseWindows.md.
         return await env.expiries.mayPurge(expiredAt: end)
     }
 
     /// Ends the window: the key's place says so first, durably. Then the mark goes, and the older copy.
+    /// Reason: "The record states the end before the mirror is deleted" in Docs/Decisions/ReleaseWindows.md.
     private func end<Value>(_ work: Work<Value>, _ visit: Visit) async throws -> Outcome {
         guard try await MirrorWriter(env).release(work.record, at: work.place) else { return .lookAgain(visit) }
         _ = try await ResiduePurger(env).settledDurability(of: work.slot.route, nil)

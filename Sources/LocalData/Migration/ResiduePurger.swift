@@ -108,6 +108,7 @@ struct ResiduePurger: Sendable {
     /// Makes sure that a value which was found, not written, lasts.
     func settledDurability(of route: Route, _ origin: RecordOrigin?) async throws -> StorageDurability {
         let achieved = try await translatingErrors(key: route.keyName) { () throws(BackendError) in try await route.backend.synchronize() }
+        // Reason: "Durability needs the daemon's folder, or a reboot" in Docs/Decisions/Keyring.md.
         if achieved == .untilPowerLoss, let written = origin?.boot, let now = env.runtime.host.bootID, written != now { return .durable }
         return achieved
     }

@@ -23,6 +23,7 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
         while true {
             try Task.checkCancellation()
             // Read before the page: what it holds counts only in this epoch.
+            // Reason: "A removal epoch refuses late moves" in Docs/Decisions/Collections.md.
             let epoch = try await RemovalEpochs(env).current(for: placeholder)
             guard let page = try await pages.next() else { break }
             work += try await env.unbroken { try await move(page, run, epoch) }
@@ -75,6 +76,7 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
                 }
             } catch { unreadable.append((entry, error)) }
         }
+        // Reason: "A read of a collection decides no conflict" in Docs/Decisions/Collections.md.
         if run.reason == .read { candidates = try await absent(candidates) { $0.slot } }
         if let first = candidates.first {
             try Mover(env).checkProtection(of: [first.copy.key], way.options, first.slot.untyped)

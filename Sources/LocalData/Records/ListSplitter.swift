@@ -49,6 +49,7 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
             if run.reason == .read { return work }
             try await env.quarantine.keep(record, of: slot.route, beside: [mark.route], reason: "may be a new write of \(list.key.name)")
         }
+        // Reason: "A list is split in one commit, with a mark" in Docs/Decisions/Collections.md.
         if match != .none {
             work.residue = await collector.purge(
                 [copy], for: mark.route, achieved: try await collector.settledDurability(of: mark.route, origin))

@@ -9,6 +9,7 @@ struct MirroredRecords<Source: Codable & Sendable, Record: Codable & Sendable>: 
     let destination: StorageCollection<Record>
 
     /// How many records are settled at once: they share commits and flushes.
+    /// Reason: "Each record of a collection has a window" in Docs/Decisions/ReleaseWindows.md.
     private static var mostAtOnce: Int { 64 }
 
     /// A record in both of its places.

@@ -80,6 +80,7 @@ struct RecordPages: AsyncSequence, Sendable {
 
     /// What the store is asked. Where records are sealed one by one, the store cannot tell which of them fulfil the conditions: what stands
     /// beside a seal counts once the seal was opened.
+    /// Reason: "A store is queried without conditions on sealed records" in Docs/Decisions/Sealing.md.
     private var asked: StorageQuery { sealed == nil ? query : StorageQuery(query.namespace) }
 
     /// The entries that belong on a page, once their seals were opened. One that is not proven is an entry whatever the conditions.

@@ -20,6 +20,7 @@ struct RecordSettler: Sendable {
                 run.recordsDone(page.entries.count)
             }
         }
+        // Reason: "The version and the expiry of a record are attributes" in Docs/Decisions/Collections.md.
         for try await page in queries.pages(collection, .attribute(StorageMetadata.expiresAttribute, "yes")) {
             let now = env.now
             for entry in page.entries {
@@ -41,6 +42,7 @@ struct RecordSettler: Sendable {
     }
 
     /// Reads every record, and notes those that cannot be read: a collection that has one is never called unchanged.
+    /// Reason: "A sweep reads and decodes every record" in Docs/Decisions/Collections.md.
     private func verify<Record>(
         _ collection: StorageCollection<Record>, _ run: MigrationRun, _ work: inout RecordWork
     ) async throws {

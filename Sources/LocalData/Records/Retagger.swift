@@ -10,6 +10,7 @@ struct Retagger<Record: Codable & Sendable>: Sendable {
     private var pages: RecordPages { RecordQueries(env).pages(collection, .all, typeTag: typeTag) }
 
     /// Tries every record, then writes them page by page.
+    /// Reason: "`migrateAll` tries all records before it writes one" in Docs/Decisions/Evolution.md.
     /// - Returns: How many records were written, and their size.
     /// - Throws: ``StorageError`` naming the first record that is not one of the new type.
     func run() async throws -> (records: Int, bytes: Int) {
@@ -44,6 +45,7 @@ struct Retagger<Record: Codable & Sendable>: Sendable {
         for entry in page {
             if let record = entry.record, env.isExpired(record) {
                 // A sweep of the newer type does not find it under the older one: an expired record gets the tag, too, until it may be purged.
+                // Reason: "The delay applies to sweeps and plans, not to removals" in Docs/Decisions/Expiry.md.
                 let slot = try env.routes.slot(for: key(entry)).untyped
                 guard case .kept = try await env.withLane(slot.route, { try await Purger(env).purge(record, slot) }) else { continue }
                 do { _ = try await PageConverter(env).convert(key(entry), host, includesExpired: true) } catch let error as StorageError {

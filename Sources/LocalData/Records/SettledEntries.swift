@@ -14,6 +14,7 @@ struct SettledEntries: Sendable {
     /// How many entries are read at once.
     private static let page = 256
     /// The least that a store does at once. In a slower one, such as a keyring, a page would take longer than a call may.
+    /// Reason: "A sweep skips settled keys without visiting them" in Docs/Decisions/Migration.md.
     private static let leastConcurrency = 16
 
     private struct Candidate {

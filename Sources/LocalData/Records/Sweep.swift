@@ -76,6 +76,7 @@ struct Sweep: Sendable {
             groups[slowest.slot.store, default: (max(1, slowest.capabilities.usefulConcurrency), [])].parts.append(part)
         }
         return await withTaskGroup(of: [(Int, MigrationReport.Row)].self) { group in
+            // Reason: "No order in the library depends on a hash" in Docs/Decisions/Tests.md.
             for (limit, parts) in groups.values.sorted(by: { $0.parts[0][0] < $1.parts[0][0] }) {
                 group.addTask { await Self.visit(parts, limit) { (index: Int) in await work(entries[index]) } }
             }
@@ -86,6 +87,7 @@ struct Sweep: Sendable {
     }
 
     /// The entries that share slots, each part in its order: what one visit moves, another one finds. Entries of two parts never meet.
+    /// Reason: "Rows of a sweep do not depend on the scheduler" in Docs/Decisions/Migration.md.
     private static func related(_ entries: [KeyRegistry.Entry]) -> [[Int]] {
         var parts: [[Int]] = []
         var partOf: [PhysicalSlot: Int] = [:]

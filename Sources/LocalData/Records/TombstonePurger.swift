@@ -90,6 +90,7 @@ struct TombstonePurger<Record: Codable & Sendable>: Sendable {
     }
 
     /// Whether the program has retired keys in the collection's catalog, and nothing is left of any, durably.
+    /// Reason: "Some tombstones stay until the source is retired" in Docs/Decisions/Collections.md.
     private func areSourcesRetired() async throws -> Bool {
         let own = try env.routes.slot(for: collection.placeholder)
         guard let catalog = env.registry.catalog(of: own.id) else { return false }
@@ -123,6 +124,7 @@ struct TombstonePurger<Record: Codable & Sendable>: Sendable {
                 return
             }
             // Where another process changed one of them meanwhile, they are left to the next sweep.
+            // Reason: "Tombstones of a collection are dropped" in Docs/Decisions/Collections.md.
             _ = try await env.committer.commit(drops + [epochs.next(of: mark)])
         }
     }

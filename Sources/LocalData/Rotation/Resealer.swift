@@ -164,7 +164,7 @@ package struct Resealer: Sendable {
 
     private static func damage(_ name: String) -> StorageError {
         StorageError(
-            StorageError.corrupted, key: name, "Its seal and its metadata name different keys, so it is damaged. Remove it or restore it from a backup.")
+            StorageError.corrupted, key: name, "Its seal and metadata name different keys. Remove it or restore it from a backup.")
     }
 
     private static func origin(_ past: RecordOrigin?, _ revision: StorageRevision) -> RecordOrigin {

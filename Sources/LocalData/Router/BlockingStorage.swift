@@ -77,6 +77,7 @@ public struct BlockingStorage: Sendable {
         }
         let router = router
         let waiting = Waiting<Answer>()
+        // Reason: "Everything from the machine is injected" in Docs/Decisions/LocksAndCommits.md.
         let task = Task.detached {
             do { waiting.end(.success(try await call(router))) } catch { waiting.end(.failure(error)) }
         }

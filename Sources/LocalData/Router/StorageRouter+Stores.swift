@@ -11,7 +11,7 @@ extension StorageRouter {
             if env.gate.refuses(backend.identity) { return .locked }
             return DomainStatus(await backend.status(), domain)
         } catch {
-            return .unavailable((error as? StorageError) ?? StorageError(StorageError.unavailable, key: "\(domain)", "The domain cannot be used."))
+            return .unavailable((error as? StorageError) ?? StorageError(StorageError.unavailable, key: "\(domain)", "It failed to open."))
         }
     }
 

@@ -86,6 +86,7 @@ public actor StorageRouter {
     nonisolated func entry<Value>(_ key: StorageKey<Value>) throws -> Slot<Value> { try env.routes.slot(for: key, if: admits) }
 
     /// Runs a call, and replaces a `CancellationError` by a ``StorageError`` with the code `cancelled`.
+    /// Reason: "A cancelled call throws one error, with an outcome" in Docs/Decisions/ToolAndErrors.md.
     /// - Parameter isStepwise: Whether the call may have completed some of its steps.
     package static func cancellable<R>(_ name: String, isStepwise: Bool = false, _ body: () async throws -> R) async throws -> R {
         do { return try await body() } catch is CancellationError { throw StorageError.cancelled(name, isStepwise: isStepwise) }

@@ -25,6 +25,7 @@ struct Attempts: AsyncSequence, AsyncIteratorProtocol {
     mutating func next(isolation actor: isolated (any Actor)?) async -> Int? {
         guard count < Self.limit else { return nil }
         count += 1
+        // Reason: "A writer that loses twice waits for a random time" in Docs/Decisions/Migration.md.
         if count > 2 {
             var numbers = runtime.generator
             // Up to 1 ms at first, up to 64 ms in the end: about two seconds in all.

@@ -35,6 +35,7 @@ final class Flights: Sendable {
                 state.result = result
                 defer { state.waiters = [:] }
                 // In the order in which they came.
+                // Reason: "No order in the library depends on a hash" in Docs/Decisions/Tests.md.
                 return state.waiters.sorted { $0.key < $1.key }.map(\.value)
             }
             for waiter in waiters { waiter.resume(returning: result) }
@@ -85,6 +86,7 @@ final class Flights: Sendable {
                 flight.end(result)
             }
         }
+        // Reason: "Callers that share a migration read the value themselves" in Docs/Decisions/Migration.md.
         try await flight.wait()
     }
 }

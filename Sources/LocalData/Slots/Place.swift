@@ -21,6 +21,7 @@ package struct Place: Hashable, Sendable, CustomStringConvertible {
 
     /// The place as text that identifies it: the four names in order, each as its number of bytes in UTF-8, a colon, the name and a comma
     /// (a netstring), for instance `12:userDefaults,7:secrets,0:,9:api-token,`.
+    /// Reason: "Locations are encoded as counted fields" in Docs/Decisions/Sealing.md.
     package var text: String {
         [kind, scope, namespace, name].map { "\($0.utf8.count):\($0)," }.joined()
     }

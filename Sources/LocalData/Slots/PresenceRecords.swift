@@ -40,6 +40,7 @@ final class PresenceRecords: Sendable {
         case .absent:
             guard try await hasEntry(for: route) else { return probe }
             // The value may have come since the slot was read. A removal leaves a tombstone: what is empty now has lost its value.
+            // Reason: "The list of witnesses never has an entry too many" in Docs/Decisions/Keyring.md.
             let now = try await route.lookAtStore(.fresh)
             if case .absent = now { return .unavailable(BackendError(.init("vanished"), Self.message(route))) }
             return try await heed(now, at: route)

@@ -206,6 +206,7 @@ final class RouteTable: Sendable {
         }
     }
 
+    // Reason: "Names in property lists are in Unicode normal form C" in Docs/Decisions/Stores.md.
     private static func requireFormC(_ scope: String, _ kind: StorageDomain.Kind, key: String) throws {
         if scope.utf8.elementsEqual(scope.precomposedStringWithCanonicalMapping.utf8) { return }
         throw StorageError(

@@ -24,6 +24,7 @@ struct ValueReader: Sendable {
 
     /// The value of a key that is in its place as the key says, where the store can tell at once: without waiting, and without another thread. All
     /// that has to be brought over, opened, judged or explained is left to ``read(_:_:seen:)``.
+    /// Reason: "A read that needs no waiting stays on its thread" in Docs/Decisions/LocksAndCommits.md.
     func immediateRead<Value>(_ key: StorageKey<Value>, _ route: Route) -> Immediate<Value> {
         guard key.membership == nil, key.releaseWindow == nil, route.judge == nil, !env.routes.mayHavePolicies,
             let seen = route.immediateProbe()
@@ -114,10 +115,12 @@ struct ValueReader: Sendable {
     private func readInPlace<Value>(_ slot: Slot<Value>, isSettled: Bool, seen known: StorageProbe? = nil) async throws -> Reading<Value>? {
         let seen: StorageProbe = if let known { known } else { try await slot.route.look() }
         // Opening the value proves what stands beside it; anything else is proven before it is believed.
+        // Reason: "A read opens the value in its slot only once" in Docs/Decisions/Sealing.md.
         let probe = slot.route.judge == nil || env.coder.isProvenByReading(seen, slot) ? seen : try await slot.route.judged(seen)
         // What an earlier release wrote in an older place that is kept up to date is brought over first.
         if !isSettled, slot.key.releaseWindow != nil, try await !MirroredLocations(env).decides(probe, slot.untyped) { return nil }
         switch probe {
+        // Reason: "An expired value is absent, but its slot is not empty" in Docs/Decisions/Expiry.md.
         case .value(let record):
             // An expired value is absent, and no older copy takes its place.
             if record.metadata.expiresAt != nil, record.metadata.isExpired(at: env.now) { return Reading() }

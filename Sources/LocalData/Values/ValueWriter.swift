@@ -62,6 +62,7 @@ struct ValueWriter: Sendable {
                 try env.requireNotLater(probe, prepared)
                 guard probe.revision != nil else { throw slot.route.error(for: .conflict(probe)) }
                 // A value of a later version that has expired, or one that names older copies.
+                // Reason: "Every write carries the origin of the record it replaces" in Docs/Decisions/Migration.md.
                 operation = try await env.coder.complete(prepared, origin: try await Origins(env).kept(slot, over: probe)).operation
                 precondition = probe.unchanged
             }
@@ -115,6 +116,7 @@ struct ValueWriter: Sendable {
     private enum Update<R: Sendable>: Sendable {
         case written(R)
         /// The new value holds records within references: all of them are written together, without the lane of one of them.
+        /// Reason: "A caller replaces a referenced record, migration inserts" in Docs/Decisions/Evolution.md.
         case refersTo(BatchWriter.Change, R)
     }
 
@@ -161,6 +163,7 @@ struct ValueWriter: Sendable {
         _ reading: ValueReader.Reading<Value>, _ error: any Error, _ initial: Value?, _ body: (inout Value?) throws -> R
     ) throws {
         var value = reading.value ?? initial
+        // Reason: "A read answers even if its migration cannot be written" in Docs/Decisions/Migration.md.
         _ = try body(&value)
         throw error
     }

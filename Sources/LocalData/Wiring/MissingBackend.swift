@@ -3,8 +3,8 @@ import BackendContract
 /// Replaces a backend that this build or configuration does not have. Keys of its domain can be declared and
 /// registered. Each access fails with an error that says what is missing.
 ///
-/// It has the capabilities of the real backend. The rules about protection and durability only consider keys, and
-/// therefore give the same results in every build.
+/// It has the capabilities of the real backend.
+/// Reason: "A missing backend is replaced by one that refuses" in Docs/Decisions/Stores.md.
 struct MissingBackend: StorageBackend {
     let identity: BackendIdentity
     let capabilities: BackendCapabilities

@@ -9,6 +9,7 @@ package enum RestoreMark {
 
     /// Throws while the file exists. Otherwise it removes the drafts of a restore that ended before it created the
     /// file.
+    /// Reason: "A journal makes a restore finish or change nothing" in Docs/Decisions/Backups.md.
     /// - Throws: ``StorageError`` with `unavailable`.
     static func requireNone(_ configuration: StorageConfiguration) throws {
         guard let directories = try configuration.directories else { return }

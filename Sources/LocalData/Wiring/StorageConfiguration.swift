@@ -107,6 +107,7 @@ public struct StorageConfiguration: Sendable {
     public static let `default`: StorageConfiguration = {
         let runtime = Runtime.live
         let name = runtime.host.executableName
+        // Reason: "A test process has no default storage" in Docs/Decisions/Tests.md.
         let place: Place =
             TestProcess.isCurrent
             ? .refused(

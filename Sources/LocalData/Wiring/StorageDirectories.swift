@@ -42,6 +42,7 @@ public struct StorageDirectories: Hashable, Sendable {
         func base(_ variable: String, _ fallback: String) throws -> String {
             // The specification says that relative paths are invalid and must be ignored.
             if let value = host.environment[variable], value.hasPrefix("/") { return value }
+            // Reason: "The home directory comes only from HOME" in Docs/Decisions/Files.md.
             guard let home = host.homeDirectory, home.hasPrefix("/") else {
                 throw StorageError(
                     StorageError.unavailable, key: variable,

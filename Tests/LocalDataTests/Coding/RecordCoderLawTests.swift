@@ -54,7 +54,9 @@ import Testing
                     try same(coded.metadata.sealing != nil, security != .automatic, "whether it is sealed")
                     // Encode and decode the record as a store of bytes does.
                     let record = StorageRecord(payload: coded.payload, metadata: coded.metadata, revision: StorageRevision([1]))
-                    guard case .record(let read) = RecordCodec.decode(RecordCodec.encode(record)) else { throw Broken("the encoded record does not decode") }
+                    guard case .record(let read) = RecordCodec.decode(RecordCodec.encode(record)) else {
+                        throw Broken("the encoded record does not decode")
+                    }
                     let decoded = try await env.coder.decode(read, slot)
                     try same(bits(decoded), bits(value), "\(serializer.name) in \(domain), \(security)")
                     try same(try await env.coder.origin(of: read.metadata, slot.route), origin, "the origin")

@@ -65,7 +65,9 @@ import Testing
             let after = try await bench.look()
             let kept = after.quarantine.union((after.places + [after.held]).compactMap(\.text))
             let isRefused = if case .threw(_, applied: false) = answer { true } else { false }
-            if case .corrupt = world.held, let bytes = world.held.text { try hold(kept.contains(bytes), "the damaged bytes were not quarantined") }
+            if case .corrupt = world.held, let bytes = world.held.text {
+                try hold(kept.contains(bytes), "the damaged bytes were not quarantined")
+            }
             if isRefused, let text = world.held.text { try hold(kept.contains(text), "a refused change displaced \(text)") }
             for (index, place) in world.places.enumerated()
             where isRefused || action != .remove || !place.held.isRecord || place.reach != .open {

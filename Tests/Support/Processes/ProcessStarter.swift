@@ -2,8 +2,7 @@ import Foundation
 import Synchronization
 
 /// Starts processes from one thread that never ends.
-///
-/// With `setpriv --pdeathsig`, a child process is killed when the *thread* that started it ends.
+/// Reason: "Tests start processes through `setpriv`" in Docs/Decisions/Tests.md.
 final class ProcessStarter: Sendable {
     static let shared = ProcessStarter()
 

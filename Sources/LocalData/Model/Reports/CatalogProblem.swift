@@ -28,6 +28,7 @@ public struct CatalogProblem: Sendable, Codable, Hashable, CustomStringConvertib
         /// A key's release window is over, and can be removed from the program.
         case endedWindow
 
+        // Reason: "A catalog is checked as a whole before anything is read" in Docs/Decisions/Migration.md.
         /// Whether the catalog is refused. The other problems depend on the machine and its configuration. Reads of the
         /// key report them, and no value is lost.
         public var refusesCatalog: Bool { ![.weakerDestination, .unreachableSource, .endedWindow].contains(self) }

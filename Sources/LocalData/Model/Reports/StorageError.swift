@@ -12,6 +12,7 @@ public import Foundation
 public struct StorageError: LocalizedError, Sendable, CustomStringConvertible, CustomReflectable {
     /// The kind of error. Later versions may add codes. A code is encoded as its name.
     public struct Code: Hashable, Sendable, Codable, CustomStringConvertible {
+        // Reason: "A code names the case that a caller handles" in Docs/Decisions/ToolAndErrors.md.
         /// The code's name.
         public let name: String
 

@@ -63,7 +63,7 @@ extension CustomKeySource {
     /// Throws, because by default the program cannot replace keys in the source.
     /// - Throws: `BackendError` with the code `unsupported`.
     public func replace(_ old: SealingKeyMaterial, with key: SealingKeyMaterial, others: [SealingKeyMaterial]) async throws {
-        throw BackendError(.unsupported, "The key of this source cannot be replaced here. Replace it where it is created; nothing was changed.")
+        throw BackendError(.unsupported, "This source cannot replace its key. Replace it where it is created; nothing was changed.")
     }
 
     /// Does nothing, because by default a source cannot be locked.
