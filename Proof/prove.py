@@ -67,7 +67,7 @@ def steps(length):
         return Run(name, f"{prove} {name} --seeds 4000" if quick else f"{prove} {name} --seeds {default} --covers")
 
     operations = ["list: set", "database: set"]
-    # Only a long run needs the names, and they require the built program.
+    # Only a long run needs the names of the operations, and only the built program can list them.
     operation_parts = listed(f"{prove} faults --list") if long else [""]
     return {
         "campaigns": [campaign("campaigns", 100_000), campaign("records", 40_000), campaign("windows", 40_000)],
@@ -145,7 +145,8 @@ class Runner:
     def __init__(self, length):
         self.length = length
         self.process = None
-        # A short path, because programs create sockets below it, whose paths have at most about a hundred bytes.
+        # The path must be short, because programs create sockets below it, and the path of a socket has at most about a
+        # hundred bytes.
         self.temporary = tempfile.mkdtemp(prefix="prove-")
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, self.interrupted)
@@ -177,7 +178,7 @@ class Runner:
         revision = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=TOP, stdout=subprocess.PIPE, text=True).stdout.strip()
         log = WORK / self.length / (re.sub(r"[^a-z0-9]+", "-", run.name) + ".log")
         log.parent.mkdir(parents=True, exist_ok=True)
-        # A log is continued only if its parts ran at this revision.
+        # A run continues an earlier log only if the parts in the log ran at this revision.
         ended = {}
         if self.length == "long" and log.exists() and log.read_text().startswith(f"{revision}\n"):
             for line in log.read_text().splitlines():

@@ -1,5 +1,4 @@
-// Values for code of another library that calls synchronously.
-// snippet.hide
+// A store for the code of another library, which can only call synchronous functions. snippet.hide
 import Foundation
 import LocalData
 

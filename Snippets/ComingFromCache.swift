@@ -1,5 +1,4 @@
-// The calls of Cache, and the same calls here.
-// snippet.hide
+// The calls of the library Cache, and the corresponding calls of LocalData. snippet.hide
 import Foundation
 import LocalData
 
@@ -90,7 +89,7 @@ check(try await storage.get(after).firstName == "John")
 try await storage.set(Person1(fullName: "John Snow"), for: before)
 
 // snippet.show
-// Or declare it once at the key. `get` then does the same, and deletes the old bytes only after a durable, verified write.
+// Or declare the conversion once, at the key. `get` then converts the value, and deletes the old bytes after a durable, verified write.
 let person = after.moved(from: before, split)
 // snippet.hide
 check(try await storage.get(person).lastName == "Snow")
@@ -103,7 +102,7 @@ try await storage.set(Person1(fullName: "John Snow"), for: cache.key("chained", 
 check(try await storage.get(versioned).lastName == "Snow")
 
 // snippet.show
-// As Realm's migration block, which Cache's document asks for: runs once for each stored object below the version.
+// Cache's document asks for a migration block like Realm's. This block runs once for each stored object with an earlier version.
 let people = StorageCollection<StoredDocument>(
     "people", domain: cache.domain, owner: "Cache", description: "People", id: { $0["id"]?.string ?? "" }
 )

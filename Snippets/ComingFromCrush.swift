@@ -1,5 +1,4 @@
-// The policies of Crush, and the same policies here.
-// snippet.hide
+// The policies of the library Crush, and the corresponding policies of LocalData. snippet.hide
 import Foundation
 // snippet.show
 import LocalDataVocabulary  // LocalData, and the bare names of plans
@@ -145,7 +144,7 @@ func adHoc(_ storage: StorageRouter, _ catalog: NewCatalog) async throws {
 }
 // snippet.show
 
-// One group of entities, without the others.
+// Migrates only the group of entities that is named CONF.
 try await storage.registerCatalog(CurrentCatalog(), migrationPolicy: .lightweight, configuration: "CONF")
 
 // A policy of your own. The router calls its functions in this order.

@@ -1,5 +1,4 @@
-// The calls of GarageStorage, and the same calls here.
-// snippet.hide
+// The calls of the library GarageStorage, and the corresponding calls of LocalData. snippet.hide
 import Foundation
 import LocalData
 
@@ -87,7 +86,7 @@ check(try await storage.count(in: contacts) == 2)
 check(try await storage.storedValue("a", in: contacts)?.syncStatus == .synced)
 
 // snippet.show
-// May the call be retired? This says when it last did something, and how many records wait for it on this machine.
+// May the call of migrateAll be removed? This says when it last migrated a record, and how many records on this machine still need it.
 let migration = try await storage.migration(from: "MyAppContact", to: contacts)
 if migration.isSafeToDelete { print("Last needed \(migration.lastWorked?.formatted() ?? "never")") }
 // snippet.hide

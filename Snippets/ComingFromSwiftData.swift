@@ -1,5 +1,4 @@
-// The calls of SwiftData or ManagedModels, and the same calls here, without macros.
-// snippet.hide
+// The calls of SwiftData or ManagedModels, and the corresponding calls of LocalData, without macros. snippet.hide
 import Foundation
 import LocalData
 
@@ -70,7 +69,7 @@ let read = try await storage.get(note)
 check(read.stars == 0 && read.color == "red")
 
 // snippet.show
-// VersionedSchema and SchemaMigrationPlan: here, one key or collection has the version.
+// Instead of VersionedSchema and SchemaMigrationPlan: each key or collection has a version and a chain of conversions.
 let tasks: StorageCollection<Contact> = main.collection("tasks", "Open tasks")
     .evolving(
         Evolution.from(version: 1)

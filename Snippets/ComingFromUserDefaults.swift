@@ -1,5 +1,4 @@
-// The calls of UserDefaults, and the same calls here.
-// snippet.hide
+// The calls of UserDefaults, and the corresponding calls of LocalData. snippet.hide
 import Foundation
 import LocalData
 

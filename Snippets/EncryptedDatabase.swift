@@ -1,5 +1,4 @@
-// Documents in an encrypted database, and the source of its key.
-// snippet.hide
+// Documents in an encrypted database. The source of its key is set in the configuration. snippet.hide
 import Foundation
 import LocalData
 

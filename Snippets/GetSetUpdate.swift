@@ -1,5 +1,4 @@
-// Reading, writing, changing and removing a value.
-// snippet.hide
+// Reading, writing, updating and removing a value. snippet.hide
 import LocalData
 
 let group = StorageKeyGroup(owner: "Window", domain: .memory())

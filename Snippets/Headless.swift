@@ -4,7 +4,7 @@ import Foundation
 import LocalData
 
 // snippet.show
-// Without a keyring, a key seals the value. Only the service's user can read the key file.
+// Without a keyring, the value is encrypted with a key from a key file, which only the service's user can read.
 let secrets = StorageKeyGroup(owner: "Network", domain: .userDefaults(suite: "secrets"), security: .encrypted)
 let apiToken: StorageKey<String> = secrets.key("api-token", "The token for the service")
 

@@ -1,4 +1,4 @@
-// Letting go of keys, and another passphrase for the same key.
+// Removing the keys from memory until they are needed again, and changing the passphrase that protects a key.
 
 // snippet.hide
 import LocalData

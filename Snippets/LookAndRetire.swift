@@ -1,5 +1,4 @@
-// The migrations that are left, the quarantine, and the migrations that may be retired.
-// snippet.hide
+// Planning a sweep, reviewing the quarantine, and finding the migrations that may be retired. snippet.hide
 import Foundation
 import LocalData
 
@@ -19,7 +18,7 @@ for row in await storage.planSweep().rows { print("\(row.key): \(row.state), fro
 // snippet.hide
 
 // snippet.show
-// A sweep with progress. It opens no prompt, and a bad key does not stop the others.
+// A sweep that reports its progress. It opens no prompt, and continues with the other keys after a key has failed.
 let report = await storage.sweep { progress in print("\(progress.finished) of \(progress.total)") }
 for row in report.failed { print("\(row.key) failed (\(row.errorCode?.name ?? "")): \(row.message ?? "")") }
 for row in report.rows where !row.residue.isEmpty { print("\(row.key) is at its destination; residue: \(row.residue)") }

@@ -1,5 +1,4 @@
-// To change the key, move the values into another database.
-// snippet.hide
+// To change the key of an encrypted database, move its values into another database. snippet.hide
 import LocalData
 
 // snippet.show

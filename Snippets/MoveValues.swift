@@ -14,12 +14,12 @@ struct Address: Codable, Sendable {
 struct NotANumber: Error {}
 
 // snippet.show
-// Another name or another store. If called twice, the first location is preferred.
+// The value had another name or another store. If `moved` is called twice, the location of the first call is preferred.
 let city: StorageKey<String> = new.key("city", "The first city to show")
     .moved(from: old.key("city", "The city, in version 2"))
     .moved(from: old.key("town", "The city, in version 1"))
 
-// Another shape.
+// The value had another shape.
 let interval: StorageKey<Int> = new.key("interval", "Minutes between two updates")
     .moved(from: old.key("intervalText", "The minutes as text")) { (text: String) in
         guard let minutes = Int(text) else { throw NotANumber() }
@@ -43,7 +43,7 @@ let observer: StorageKey<String> = new.key("observer", "The name that signs repo
 // snippet.hide
 
 // snippet.show
-// The other key keeps its value. The copy is made once, and later changes of the other key are not seen.
+// The source key keeps its value. The copy is made once, and later changes of the source are not copied.
 let recipient: StorageKey<String> = new.key("recipient", "Who gets the reports")
     .copied(from: new.key("email", "The address of the account"))
 // snippet.hide
@@ -56,7 +56,7 @@ let third: StorageKey<String> = new.key("name", "The name").moved(from: second)
 // snippet.hide
 
 // snippet.show
-// Allow by name what the safe default refuses.
+// Each of these options allows something that the safe default refuses.
 let cache: StorageKey<String> = new.key("cache", "The last page")
     .moved(
         from: StorageKey(name: "cache", domain: .keychain, owner: "Settings", description: "The last page, in the keyring"),
@@ -71,7 +71,7 @@ let recent: StorageKey<[String]> = new.key("recent", "Recently viewed cities")
 // snippet.hide
 
 // snippet.show
-// A condition: only data of a program before 3.0. The version is the one that completed the last sweep.
+// A condition: the migration runs only if the program version that completed the last sweep is below 3.0.
 let theme = StorageKey<String>(
     name: "theme", domain: .userDefaults(suite: "new"), owner: "Settings", description: "The colours",
     migration: { key in

@@ -1,5 +1,4 @@
-// The current value first, then every change.
-// snippet.hide
+// Observing a key: the current value first, then the value after every change. snippet.hide
 import LocalData
 
 let group = StorageKeyGroup(owner: "Window", domain: .memory())

@@ -1,4 +1,4 @@
-// Finding rows and files that are older than the latest.
+// Detecting that rows of a database, or its whole file, were replaced by an older state.
 
 // snippet.hide
 import LocalData

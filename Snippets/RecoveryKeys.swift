@@ -1,4 +1,4 @@
-// A second way into an encrypted database, and another source for its key.
+// A recovery key that opens an encrypted database, new keys for the database, and another source for its key.
 
 // snippet.hide
 import LocalData

@@ -110,7 +110,7 @@ struct EditorKeys: StorageKeyCatalog {
     var allKeys: [AnyStorageKey] { [.key(person), .collection(notes), .collection(records)] }
 }
 // snippet.show
-// The migrations that are still needed. A chain has one migration for each earlier version.
+// Lists the migrations, and says which are still needed. A chain has one migration for each earlier version.
 try await storage.registerCatalog(EditorKeys())
 for migration in try await storage.migrations() {
     print(migration.id, migration.lastWorked.map { "last worked \($0)" } ?? "never worked", "\(migration.pending) wait")

@@ -1,7 +1,8 @@
 import Foundation
 import LocalData
 
-/// Sweeps and registrations of a catalog. Each of its keys has one legacy location.
+/// Measures sweeps and registrations of a catalog, which is a list of keys. A sweep migrates the values of all keys.
+/// Each key has one legacy location, where an earlier version stored its value.
 struct Catalogs {
     private struct Catalog: StorageKeyCatalog {
         let id: String
@@ -27,8 +28,8 @@ struct Catalogs {
     /// A sweep from a property list into a database. Each value is written durably, verified, and removed from its
     /// legacy location.
     ///
-    /// Another catalog is swept before the measurement, because the number of connections that the database opens for
-    /// readers differs from run to run.
+    /// Another catalog is swept before the measurement, so that the database has already opened its connections for
+    /// readers. Their number differs from run to run.
     func sweep() async throws {
         let (first, count) = (128, 384)
         let router = StorageRouter(configuration: configuration(folder))
@@ -39,7 +40,7 @@ struct Catalogs {
         try await router.shutdown()
     }
 
-    /// A sweep with nothing left to do.
+    /// A sweep that has nothing to do, because every value is already at its destination.
     func sweepIdle() async throws {
         let count = 1_000
         let router = StorageRouter(configuration: configuration(folder))

@@ -7,8 +7,8 @@ import LocalData
 /// Runs one operation of the library many times under callgrind. `Scripts/bench counts` starts it and reads the output
 /// of callgrind.
 ///
-/// It prints the number of operations and the number of allocations in the measured phase. Callgrind counts the
-/// instructions of that phase on all threads.
+/// The program prints the number of operations and the number of allocations in the measured phase. Callgrind counts
+/// the instructions of that phase on all threads.
 @main
 enum Counts {
     /// `main` is synchronous. An asynchronous `main` ends the main thread once the first task starts, and valgrind 3.19

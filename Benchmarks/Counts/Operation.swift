@@ -1,7 +1,8 @@
 import Foundation
 import LocalData
 
-/// The operations that are counted. Contents, names and sizes are fixed, so that every run does the same.
+/// The operations whose instructions and allocations are counted. Contents, names and sizes are fixed, so that every
+/// run does the same work.
 enum Operation: String, CaseIterable {
     case getMemory = "get-memory"
     case getDefaults = "get-defaults"
@@ -54,7 +55,7 @@ enum Operation: String, CaseIterable {
 func configuration(_ folder: URL) -> StorageConfiguration {
     var configuration = StorageConfiguration(root: folder, applicationID: "counts")
     configuration.userDefaultsName = "counts"
-    // Valgrind runs one thread at a time, about fifty times slower.
+    // Valgrind runs one thread at a time, about fifty times slower, so operations on files need a longer deadline.
     configuration.deadlines.files = .seconds(600)
     return configuration
 }

@@ -1,7 +1,7 @@
 import Foundation
 import LocalData
 
-/// Records of a collection in encrypted SQLite.
+/// Measures reads of the records of a collection in encrypted SQLite.
 struct Records {
     private struct Note: Codable, Identifiable, Sendable {
         var id: Int
@@ -42,7 +42,8 @@ struct Records {
         try await router.shutdown()
     }
 
-    /// A read runs the three steps of the chain and writes the result back.
+    /// Measures reads of records that have the first schema version. Each read converts the record with the three steps
+    /// of an evolution chain, and writes the result back.
     func readThroughChain() async throws {
         let router = try await filled(120)
         let titled = notes(Titled.self).evolving(

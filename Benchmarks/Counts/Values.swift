@@ -1,7 +1,7 @@
 import Foundation
 import LocalData
 
-/// Gets and durable sets of single values.
+/// Measures gets and durable sets of single values, and the opening of their database.
 struct Values {
     private struct Note: Codable, Sendable {
         var title = "A note of some size"
@@ -45,8 +45,8 @@ struct Values {
         let router = StorageRouter(configuration: configuration(folder))
         for number in 0..<10 { try await router.set("abc", for: text("text-\(number)")) }
         let key = text("text-3")
-        // A list is served from memory only after it has been unchanged for a moment. Until then, each get reads it
-        // again.
+        // The router serves a property list from memory only after its file has been unchanged for a moment. Until
+        // then, each get reads the file again.
         for _ in 0..<10 {
             _ = try await router.get(key)
             try await Task.sleep(for: .milliseconds(50))

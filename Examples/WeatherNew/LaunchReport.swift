@@ -1,7 +1,8 @@
 import Foundation
 import LocalData
 
-/// The result of a launch: the report of the sweep, and the audit after it.
+/// The result of a launch: the report of the sweep, which migrates the values of all keys, and an audit of all stored
+/// values after the sweep.
 struct LaunchReport: Encodable {
     let report: MigrationReport
     let audit: StorageAudit

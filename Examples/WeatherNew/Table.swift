@@ -11,7 +11,7 @@ struct Table {
 
     mutating func add(_ cells: [String]) { rows.append(cells.map { $0.split(separator: "\n").map(String.init) }) }
 
-    /// The table; the titles pass through `decorate`.
+    /// Returns the table as text. `decorate` formats the line with the titles.
     func text(_ decorate: (String) -> String) -> String {
         let widths = titles.indices.map { column in
             rows.flatMap { $0[column] }.map(visibleWidth).reduce(titles[column].count, max)
@@ -34,6 +34,6 @@ struct Table {
         return String(line.reversed().drop { $0 == " " }.reversed())
     }
 
-    /// The number of characters, without colour sequences.
+    /// Returns the number of visible characters, without the escape sequences for colours.
     private func visibleWidth(_ text: String) -> Int { text.replacing(#/\u{1B}\[[0-9;]*m/#, with: "").count }
 }

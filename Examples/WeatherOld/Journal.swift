@@ -1,8 +1,8 @@
 /// A document of about 2 kB: the journal of a sailor who uses the program's forecasts.
 enum Journal {
     /// Returns the text of the journal.
-    /// - Parameter hut: The name of the hut in the last entry. The demonstration uses a unique name, and then searches
-    ///   all files for it.
+    /// - Parameter hut: The name of the hut in the last entry. The demonstration uses a unique name. It searches all
+    ///   files for the name, to show where the journal can be read.
     static func text(hut: String) -> String {
         let entries = days + [(place: "The hut", entry: "The key of the hut is under the stone: \(hut)")]
         return "# Journal\n" + entries.map { "\n## \($0.place)\n\n\($0.entry)\n" }.joined()

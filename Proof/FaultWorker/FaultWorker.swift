@@ -1,14 +1,16 @@
 import Foundation
 import LocalData
 
-/// The program that uses LocalData while a campaign of real faults kills it or lets its calls fail.
+/// A program that uses LocalData. A campaign of real faults (`Proof/RealFaults`) kills it, or lets its system calls
+/// fail.
 ///
 /// Arguments: `list`; or `prepare`, `act` or `check`, with the name of an operation and the root folder. `prepare`
 /// fills the stores, `act` does the operation, and `check` reads the result, sweeps, and does the operation again.
-/// `act` takes an ending: `abandon` (without closing the stores), `close`, or `again` (lifts the fault and does the
-/// operation once more). Each output line is a word and a text, for example `told acknowledged`.
+/// `act` takes an ending: `abandon` (exits without closing the stores), `close`, or `again` (lifts the fault and does
+/// the operation once more). Each output line is a word and a text, for example `told acknowledged`.
 ///
-/// The arguments `live`, `serve` and `foundation` start one of several processes on the same stores.
+/// If the first argument is `live`, `serve` or `foundation`, the program is one of several processes that use the same
+/// stores.
 @main
 struct FaultWorker {
     let operation: Operation
@@ -74,7 +76,7 @@ struct FaultWorker {
         await tellState("settled")
         for key in operation.older where await isLeft(key) { say("left", "\(key.name)") }
         await tell("again", operation.act)
-        // A restore closes the router that was in use, so read with a new one.
+        // Read with a new router, because a restore closes the router that was in use.
         let fresh = FaultWorker(
             operation: operation,
             stage: Operation.Stage(root: stage.root, router: StorageRouter(configuration: Operation.configuration(stage.root))))
@@ -88,7 +90,8 @@ struct FaultWorker {
         do { return try await stage.router.value(for: key) != nil } catch { return true }
     }
 
-    /// Requires that two sweeps finish, and that a third one changes nothing.
+    /// Sweeps three times. The first or the second sweep must be complete. The third one must be complete and move
+    /// nothing.
     private func settle() async {
         do {
             try await stage.router.registerCatalog(FaultCatalog(allKeys: operation.keys))
@@ -126,7 +129,8 @@ private func say(_ word: String, _ text: String) {
     Shim.mark(line)
 }
 
-/// The functions of the library that makes faults, if the program was started with it.
+/// The functions of the preloaded library that makes the faults (`Proof/RealFaults/shim.c`). They do nothing if the
+/// program was started without this library.
 private enum Shim {
     /// Ends the fault: no further call fails.
     static func lift() {
@@ -134,7 +138,7 @@ private enum Shim {
         if let symbol = dlsym(nil, "fault_lift") { unsafeBitCast(symbol, to: Lift.self)() }
     }
 
-    /// Writes a line into the record of changes.
+    /// Writes a line into the library's record of the changes of files.
     static func mark(_ line: String) {
         typealias Mark = @convention(c) (UnsafePointer<CChar>) -> Void
         if let symbol = dlsym(nil, "fault_mark") { unsafeBitCast(symbol, to: Mark.self)(line) }

@@ -8,7 +8,7 @@ struct LimitWork {
     let router: StorageRouter
     let clock: TestClock
 
-    /// Does a piece of work; nil for an unknown verb.
+    /// Does the work that a verb names, and returns the answer; nil for an unknown verb.
     func answer(_ words: [String]) async throws -> String? {
         let count = words.count > 1 ? Int(words[1]) ?? 0 : 0
         switch words.first {
@@ -46,15 +46,15 @@ struct LimitWork {
         }
     }
 
-    /// Counts the names that have the value.
+    /// Returns how many of the names have the value.
     private func look(_ names: [String], _ value: String) async throws -> Int {
         var found = 0
         for name in names { if let key = LiveKeys.key(name), try await router.value(for: key) == value { found += 1 } }
         return found
     }
 
-    /// Stores two different values for each name, in the destination and in the legacy location. A sweep then
-    /// quarantines one of them.
+    /// Stores two different values for each name, in the destination and in the legacy location. Then sweeps, which
+    /// moves one of the two values into the quarantine, and returns whether the sweep was complete.
     private func conflicts(_ names: [String]) async throws -> String {
         try await fill(names.map { "older-\($0)" }, "theirs")
         try await fill(names.map { "database-\($0)" }, "mine")
@@ -62,8 +62,8 @@ struct LimitWork {
         return await router.sweep(FaultCatalog(allKeys: keys.map { .key($0) })).isComplete ? "ok complete" : "ok incomplete"
     }
 
-    /// Forks while a value is being written, until a child has inherited the open file of a lock. The child then
-    /// sleeps for a minute. Returns its process identifier.
+    /// Forks repeatedly while a value is being written, until a child has inherited the open lock file. This child
+    /// sleeps for a minute. Returns `ok` and the child's process identifier.
     private func divide(writing name: String) async throws -> String? {
         typealias Fork = @convention(c) () -> Int32
         guard let key = LiveKeys.key(name), let symbol = dlsym(nil, "fork") else { return nil }

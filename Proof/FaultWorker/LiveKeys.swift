@@ -1,19 +1,20 @@
 import Foundation
 import LocalData
 
-/// The values that several processes use at once, by their names.
+/// The values that several processes use at the same time. The name of a value determines its key.
 ///
 /// A name begins with the kind of value:
-/// - `list`, `own` and `database` name the store, and `ring` the keyring.
+/// - `list`, `database` and `ring` are values in the property list, in the database and in the keyring.
+/// - `own` is a value in the property list that only one of the processes uses.
 /// - `moving` is a value that moves from the list into the database.
-/// - `rolling` moves in the same way, in a release window.
-/// - `older` is the legacy location of such a value.
+/// - `rolling` moves in the same way, in a release window: its legacy location is kept up to date for an older release.
+/// - `older` is the legacy location of a `moving` or `rolling` value.
 ///
 /// A name with `count` in it is a counter.
 enum LiveKeys {
     static let list = StorageDomain.userDefaults(suite: "shared")
     static let database = StorageDomain.encryptedSQLite(database: "shared")
-    /// How many values of each kind move, one after the other.
+    /// How many values of each kind (`moving` and `moving-count`) move, one after the other.
     static let moving = 48
 
     /// The key of a name; nil for an unknown kind.
@@ -30,14 +31,15 @@ enum LiveKeys {
         }
     }
 
-    /// The catalog of some values.
+    /// The catalog with the keys of some names.
     static func catalog(_ names: [String]) -> FaultCatalog { FaultCatalog(allKeys: names.compactMap(key).map { .key($0) }) }
 
     /// The names of all values that move.
     static let allMoving = (0..<moving).flatMap { ["moving-\($0)", "moving-count-\($0)"] }
 
     /// The configuration of stores that processes share.
-    /// - Parameter deadline: How long a call waits for a stopped process, in milliseconds; nil for the default.
+    /// - Parameter deadline: How long a call waits for the lock of a stopped process, in milliseconds; nil for the
+    ///   default.
     static func configuration(_ root: String, deadline: Int? = 1_500) -> StorageConfiguration {
         var configuration = Operation.configuration(URL(filePath: root))
         if let deadline { configuration.deadlines.files = .milliseconds(deadline) }

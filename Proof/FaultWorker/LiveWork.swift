@@ -4,15 +4,16 @@ import LocalData
 import LocalDataTesting
 import Synchronization
 
-/// Makes random calls on values that several processes share. It records each call before it is made and after it was
-/// answered.
+/// Makes random calls on values that several processes share. It writes a line into a log before each call and after
+/// the answer.
 ///
 /// Arguments: `live`, the root folder, the log file, a unique tag of the process, a role, and a file whose existence
 /// ends the work. The roles are:
-/// - `newer` and `older`: the two releases of a program.
+/// - `newer` and `older`: the two releases of a program. The older one uses only the legacy location of a moved value.
 /// - `list`, `database` and `moving`: only values of this kind.
-/// - `beside`: separate values beside a foreign writer.
-/// - `forgetful` and `twice`: planted mistakes, which the campaign must notice.
+/// - `beside`: only values of this process, while a program without LocalData writes the same property list.
+/// - `forgetful` and `twice`: as `newer`, but some sets are acknowledged and not made, or some increments are made
+///   twice. The campaign must notice these planted mistakes.
 struct LiveWork: Sendable {
     let router: StorageRouter
     let diary: CallLog
@@ -37,7 +38,8 @@ struct LiveWork: Sendable {
             number += 1
             let call = role == "beside" ? besideForeign(number) : next("\(tag)-\(caller)-\(number)")
             await tell(call, number)
-            // Read a forgotten write at once, before another worker's write hides that it is missing.
+            // A forgotten write was acknowledged and not made. Read the value at once, before another worker's write
+            // hides that this write is missing.
             if isForgotten(call, number) { await tell(LiveCall(verb: "get", name: call.name), number) }
         }
     }
@@ -57,7 +59,7 @@ struct LiveWork: Sendable {
         return await call.answer(router)
     }
 
-    /// The numbers of the values that move at present. All processes switch to the next ones at the same time.
+    /// The numbers of the values that move at present. All processes switch to the next numbers at the same time.
     private var moving: [Int] {
         let turn = CallLog.now() / 1_500_000_000
         return [turn % LiveKeys.moving, (turn + LiveKeys.moving - 1) % LiveKeys.moving]
@@ -91,7 +93,7 @@ struct LiveWork: Sendable {
         return LiveCall(verb: "set", name: name, argument: value)
     }
 
-    /// Writes and reads a value of this process in turn.
+    /// Writes and reads values of this process alternately.
     private func besideForeign(_ number: Int) -> LiveCall {
         let name = "own-\(tag)-\(number / 2 % 3)"
         return number % 2 == 0
@@ -102,8 +104,8 @@ struct LiveWork: Sendable {
 /// Whether a file exists.
 private func isThere(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
-/// The log of a worker. It has a line before each call and one after it. Each line is one write, so a kill leaves a
-/// call without an end, but no torn line.
+/// The log of a worker. It has a line for the begin of each call, and a line for its end. Each line is written with one
+/// system call, so a kill may leave a call without an end, but no torn line.
 final class CallLog: Sendable {
     private let file: Int32
     private let number = Mutex(0)
@@ -141,8 +143,8 @@ final class CallLog: Sendable {
     }
 }
 
-/// A program that makes the calls on its standard input. Each line is a verb, a name and an argument, and gets one
-/// line as its answer.
+/// A program that reads calls from its standard input and makes them. Each line is a verb, a name and an argument, and
+/// the program answers with one line.
 ///
 /// Arguments: `serve`, the root folder, and how many milliseconds a call may wait.
 enum LiveServer {
@@ -169,8 +171,8 @@ enum LiveServer {
 
 /// A program that writes the same property list with Foundation's `UserDefaults`.
 ///
-/// Arguments: `foundation`, the tags of the processes whose values it also writes, and a file whose existence ends
-/// the work. `XDG_CONFIG_HOME` is the folder of the list.
+/// Arguments: `foundation`, the tags of the processes whose values (`own`) it also writes, and a file whose existence
+/// ends the work. `XDG_CONFIG_HOME` is the folder of the list.
 enum ForeignWriter {
     static func main(_ words: [String]) {
         guard words.count > 1, let defaults = UserDefaults(suiteName: "shared") else { exit(64) }

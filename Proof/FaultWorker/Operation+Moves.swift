@@ -1,7 +1,7 @@
 import Foundation
 import LocalData
 
-/// Operations on values that move.
+/// Operations on values that move from a legacy location to their destination.
 extension Operation {
     static let moves = [
         lazy("list to database", from: Keys.list, to: Keys.database),
@@ -42,7 +42,8 @@ extension Operation {
         name: "set over a pending value", prepare: { try await $0.router.set("old", for: pending) },
         act: { try await $0.router.set("new", for: moving) }, read: Keys.read([moving]), keys: [.key(moving)], older: [pending])
 
-    /// Stores different values in the destination and in the legacy location. The legacy value gets quarantined.
+    /// Stores different values in the destination and in the legacy location. A sweep then moves the legacy value into
+    /// the quarantine, the store for displaced values that no user has reviewed.
     private static let conflictBegins: Work = { stage in
         try await stage.router.set("mine", for: destination)
         try await stage.router.set("theirs", for: pending)
@@ -55,7 +56,7 @@ extension Operation {
             try report.requireComplete()
         },
         read: { stage in
-            // No user has reviewed the value that lost, so it must be in its legacy location or in quarantine.
+            // No user has reviewed the legacy value, so it must be in its location or in quarantine.
             let kept = try await stage.router.quarantine.values().count
             let waiting = try await stage.router.value(for: pending)
             return try await Keys.read([destination])(stage) + ["theirs is kept=\(kept > 0 || waiting != nil)"]
@@ -82,7 +83,8 @@ extension Operation {
     private static let openWindow = Operation(
         name: "release window opens", prepare: { try await $0.router.set("old", for: pending) },
         act: { try await $0.router.set("new", for: windowed) },
-        // Compares only the destination: between the two writes of a set, the legacy location has an earlier value.
+        // Reads only the destination. In a release window, a set writes the destination first and the legacy location
+        // second. Between the two writes, the legacy location has an earlier value.
         read: Keys.read([windowed]), keys: [.key(windowed)])
 
     private static let endOfWindow = Operation(

@@ -50,7 +50,7 @@ extension Operation {
     private static let removeRecord = Operation(
         name: "collection: remove", prepare: fill, act: { try await $0.router.remove("3", in: notes) }, read: read(notes))
 
-    /// The type of the records gets another tag.
+    /// Gives all records another type tag, the name of their type in the store.
     private static let retag = Operation(
         name: "collection: migrateAll", prepare: fill,
         act: {
@@ -102,7 +102,7 @@ extension Operation {
     private static let referenceOverStores = referring(
         "references over two stores", collection("notes", Keys.other), isAtomic: true)
 
-    /// A plan that renames a collection, then an attribute of its records.
+    /// A migration plan that renames a collection, and then an attribute of its records.
     private static let plan: Operation = {
         let stored = StorageCollection<StoredDocument>(
             "memos", domain: Keys.database, owner: "Faults", description: "Records", typeTag: "Note", id: { $0["id"]?.string ?? "" })

@@ -2,7 +2,7 @@ import Foundation
 import LocalData
 import LocalDataBackup
 
-/// Operations on keys and backups.
+/// Operations on encryption keys and backups.
 extension Operation {
     static let upkeep = [rotateDataKey, rotateKey, deleteOlderKeys, adopt, backup, restore, restoreIntoNothing]
 
@@ -40,7 +40,7 @@ extension Operation {
 
     private static let moved = StorageDomain.encryptedSQLite(database: "moved")
 
-    /// A database is adopted after its file was renamed.
+    /// Renames the file of a database. `adopt` then makes the database usable under its new name.
     private static let adopt = Operation(
         name: "adoption", mayRefuse: true,
         prepare: { stage in
@@ -61,7 +61,7 @@ extension Operation {
 
     private static func file(_ stage: Stage) -> URL { stage.root.appending(path: "kit/backup") }
 
-    /// Makes a backup beside the data folder. A program may remove a backup that no call acknowledged.
+    /// Makes a backup beside the data folder. Removes it again if it does not contain every store.
     private static let backup = Operation(
         name: "backup",
         prepare: { stage in
@@ -74,7 +74,8 @@ extension Operation {
             // this call must not acknowledge it.
             if (try? await StorageRouter.verifyBackup(at: file(stage), with: secret())) != nil { throw NothingToDo() }
             let report = try await stage.router.backup(to: file(stage), openedBy: [secret()])
-            // The report names the stores that could not be read. In this case the program makes another backup.
+            // If the report is not sound, it names stores that could not be read. A program would then make another
+            // backup.
             guard !report.isSound else { return }
             try FileManager.default.removeItem(at: file(stage))
             throw StorageError(StorageError.unavailable, key: "backup", "The backup does not contain every store.")
@@ -86,7 +87,7 @@ extension Operation {
             return try await Keys.read(keys)(stage) + ["backup=\(report.map { "\($0.isSound)" } ?? "none")"]
         })
 
-    /// A backup replaces later values.
+    /// Restores a backup, which replaces later values.
     private static let restore = Operation(
         name: "restore", isAtomic: false, mayRefuse: true,
         prepare: { stage in
@@ -103,7 +104,7 @@ extension Operation {
                 replacing: ["userDefaults(list)", "encryptedSQLite(database)", "encryptedSQLite(other)", "ledger"])
         }, read: Keys.read(keys))
 
-    /// A backup is restored into empty folders, as on another machine.
+    /// Restores a backup into empty folders, as on another machine.
     private static let restoreIntoNothing = Operation(
         name: "restore into nothing", isAtomic: false, mayRefuse: true,
         prepare: { stage in

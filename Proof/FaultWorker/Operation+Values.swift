@@ -46,7 +46,7 @@ extension Operation {
 
     private static let secret = Keys.text("secret", Keys.list, .encrypted)
 
-    /// The first sealed value of a list. Its key is created with it.
+    /// Stores the first sealed (encrypted) value of a property list. This also creates the key.
     private static let sealed = Operation(
         name: "list: first sealed value", act: { try await $0.router.set("new", for: secret) }, read: Keys.read([secret]))
 
@@ -54,7 +54,7 @@ extension Operation {
         name: "list: sealed value", prepare: { try await $0.router.set("old", for: secret) },
         act: { try await $0.router.set("new", for: secret) }, read: Keys.read([secret]))
 
-    /// A sweep clears expired values, and new ones are set with another lifetime.
+    /// A sweep settles expired values. Then new values are set with another lifetime.
     private static let expiry: Operation = {
         let keys = [Keys.text("session", Keys.database), Keys.text("draft", Keys.list)]
         return Operation(

@@ -37,8 +37,8 @@ struct Operation: Sendable {
     let name: String
     /// Whether all lines change at once, and a call that reports `notApplied` has changed none.
     var isAtomic = true
-    /// Whether reads may be refused until the operation was done again. A restore that was killed must be completed
-    /// first.
+    /// Whether reads may throw an error until the operation was done again. For example, a restore that was killed must
+    /// be completed before values can be read.
     var mayRefuse = false
     /// Whether values are in the keyring. Then copying a folder does not restore the state before the operation.
     var usesKeyring = false
@@ -48,7 +48,7 @@ struct Operation: Sendable {
     let act: Work
     /// Reads the stored values, as lines of text.
     let read: @Sendable (Stage) async throws -> [String]
-    /// The keys that a sweep settles afterwards.
+    /// The keys that the sweeps after the fault settle: they migrate, convert and purge the values of these keys.
     var keys: [AnyStorageKey] = []
     /// The legacy locations of values that move. They must be empty at the end.
     var older: [StorageKey<String>] = []
@@ -60,7 +60,7 @@ struct Operation: Sendable {
     static func configuration(_ root: URL) -> StorageConfiguration {
         var configuration = StorageConfiguration(root: root, applicationID: "org.example.faults")
         configuration.userDefaultsName = "standard"
-        // Some failing calls last until the deadline. A short one leaves time for more of them.
+        // Some failing calls last until the deadline. A short deadline leaves time for more calls.
         configuration.deadlines.files = .seconds(4)
         configuration.databaseKeySources = ["other": .keyFile("other-key")]
         if Keys.hasKeyring { configuration.databaseKeySources["ringed"] = .keychain(service: Keys.service) }
@@ -74,7 +74,7 @@ enum Keys {
     static let database = StorageDomain.encryptedSQLite(database: "database")
     /// A database whose key is in the keyring.
     static let ringed = StorageDomain.encryptedSQLite(database: "ringed")
-    /// The service of this run in the keyring, which all runs share.
+    /// The service name of this run's items. All runs share one keyring.
     static let service = ProcessInfo.processInfo.environment["FAULT_SERVICE"] ?? "faults"
     static let hasKeyring = ProcessInfo.processInfo.environment["FAULT_SERVICE"] != nil
     static let keyring = StorageDomain.keychain(service: service)
@@ -84,7 +84,7 @@ enum Keys {
         StorageKey(name: name, domain: domain, security: security, owner: "Faults", description: "A value")
     }
 
-    /// Reads the values of keys, a line each.
+    /// Returns a function that reads the values of keys, with one line for each key.
     static func read(_ keys: [StorageKey<String>]) -> @Sendable (Operation.Stage) async throws -> [String] {
         { stage in
             var lines: [String] = []

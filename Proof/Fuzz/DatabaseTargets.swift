@@ -6,7 +6,7 @@
     @testable import SQLiteBackend
     @testable import Sealing
 
-    /// Rows, headers and keysets of a database, as SQLite returns them.
+    /// The targets for rows, headers and keysets (data keys) of a database, as SQLite returns them.
     extension FuzzTarget {
         static let databases: [FuzzTarget] =
             [
@@ -28,8 +28,8 @@
                     }
                 },
                 FuzzTarget(name: "row-contents", seeds: { DatabaseSeeds.contents }) { (bytes) throws(BrokenPromise) in
-                    // The plaintext of a valid seal: the input itself, the input in its size class, or a row content
-                    // built from the input.
+                    // The plaintext of a valid row is the input itself, the input padded to its size class, or a row
+                    // content that is built from the input.
                     var dice = Dice(bytes)
                     switch dice.number(below: 3) {
                     case 0: try checkContent(dice.remainder())
@@ -61,12 +61,12 @@
         }
     }
 
-    /// A row as an input: its version, its slot, and the sealed rest. Columns can also have a wrong type.
+    /// A row as an input of a target: its version, its slot, and the sealed rest. Columns can also have a wrong type.
     struct StoredRow: Hashable {
         var version: Int64
         var slot: [UInt8]
         var sealed: [UInt8]
-        /// The columns with a value of a wrong type, a bit each.
+        /// The columns that have a value of a wrong type, one bit for each column.
         var strange: UInt8
 
         init(version: Int64, slot: [UInt8], sealed: [UInt8]) {
@@ -100,7 +100,8 @@
         static let destroyed: [UInt8] = Array(80..<88)
         static var keyIDs: [[UInt8]] { [active?.key ?? [], decryptOnly?.key ?? [], destroyed] }
 
-        /// One key of every state, wrapped as the format demands.
+        /// One data key in every state. Each one that is not destroyed is wrapped, that is, encrypted with the key of
+        /// the seeds.
         static let tables: KeyTables? = {
             let wraps = [active, decryptOnly].compactMap(\.self)
             let keys = zip(wraps, [KeyTables.State.active, .decryptOnly]).map { KeyTables.Key(id: $0.key, state: $1) }
@@ -109,7 +110,7 @@
 
         static let keyset = tables.flatMap { try? Keyset.open($0, database: database, formats: formats, kek: SealSeeds.key) }
 
-        /// A data key that repeats one byte, wrapped for the key of the seeds.
+        /// Returns a data key that repeats one byte, encrypted with the key of the seeds.
         static func wrapped(_ byte: UInt8) -> KeyTables.Wrap? {
             let key = SymmetricKey(data: [UInt8](repeating: byte, count: 32))
             return try? KeyEncryptionKey(SealSeeds.key, database: database).wrap(key, source: "key file k") { SealSeeds.bytes($0) }
@@ -143,7 +144,7 @@
             return bytes + Array(repeating: 0, count: SizeClass.padded(bytes.count) - bytes.count)
         }
 
-        /// A row with a valid seal around a plaintext.
+        /// Returns a row that contains a plaintext with a valid seal.
         static func row(_ plain: [UInt8], with key: DataKey? = keyset?.active) -> StoredRow? {
             let (slot, version, nonce) = (SealSeeds.bytes(DataKey.slotLength), Int64(3), SealSeeds.bytes(24))
             guard let key else { return nil }

@@ -1,10 +1,11 @@
-/// A reader of bytes that others may have written, and a check of its promises for any bytes.
+/// A reader (a function of the library that reads bytes from other programs), and a check that the reader keeps its
+/// promises for any bytes.
 struct FuzzTarget: Sendable {
     /// The name of the target, and of the folder of its inputs.
     let name: String
-    /// The first inputs, as this library writes them.
+    /// The inputs from which the fuzzer starts, such as bytes that the library wrote.
     let seeds: @Sendable () -> [[UInt8]]
-    /// Gives an input to the reader, and checks its promises.
+    /// Gives an input to the reader, and checks the promises.
     let run: @Sendable ([UInt8]) throws(BrokenPromise) -> Void
 
     /// Every target.
@@ -21,7 +22,7 @@ func promise(_ holds: Bool, _ what: @autoclosure () -> String) throws(BrokenProm
     guard holds else { throw BrokenPromise(description: what()) }
 }
 
-/// Reads some bytes twice, with other bytes in between, and requires the same result.
+/// Reads some bytes twice, reads other bytes in between, and requires that both results are equal.
 func steady<Answer: Equatable>(_ bytes: [UInt8], _ look: ([UInt8]) -> Answer) throws(BrokenPromise) -> Answer {
     let first = look(bytes)
     _ = look(Array(bytes.dropLast()))

@@ -5,7 +5,7 @@
     @testable import SQLiteBackend
     @testable import Sealing
 
-    /// The header and the data keys of a database.
+    /// The target for the header and the data keys of a database.
     extension FuzzTarget {
         static let headers: [FuzzTarget] = [
             FuzzTarget(name: "headers", seeds: { HeaderSeeds.all }) { (bytes) throws(BrokenPromise) in
@@ -13,8 +13,8 @@
                 var dice = Dice(bytes)
                 let isInsider = dice.flag()
                 for _ in 0..<6 where !dice.isEmpty { tables.change(&dice) }
-                // An attacker with the keys could write a valid tag. The valid tag lets the fuzzer reach the code
-                // after the tag check.
+                // An attacker with the keys could write a valid tag, which authenticates the header. The valid tag lets
+                // the fuzzer reach the code after the tag check.
                 if isInsider { tables.tag() }
                 let (first, second) = (tables.open(), tables.open())
                 try promise(first == second, "two reads of the same header differ")
@@ -86,7 +86,7 @@
                 if state != .destroyed { wraps.append(Self.row(wrap)) }
             default: break
             }
-            // Each table has a key once. The tables are compared in key order.
+            // Each table must have a key only once. The tables are sorted by key, so that they can be compared.
             Self.settle(&keys, by: 1)
             Self.settle(&wraps, by: 2)
         }
@@ -172,7 +172,7 @@
 
         // MARK: Reading
 
-        /// Writes the tables into a database, and reads it as the store does.
+        /// Writes the tables into a database, and reads them as the store does.
         func open() -> Answer {
             ScratchDatabase.shared.withLock { database in
                 database.run("BEGIN", [])
@@ -191,7 +191,7 @@
         }
     }
 
-    /// Changes of the header, as ``Dice`` reads them.
+    /// Inputs that change the header. ``Dice`` reads the changes from their bytes.
     enum HeaderSeeds {
         static let all: [[UInt8]] = [
             [], [1], [0, 3, 0, 0, 1], [1, 2, 1, 97, 3, 1, 1], [1, 0, 1, 3, 8, 0, 0, 0, 4, 110, 97, 109, 101], [1, 1, 2], [0, 4, 0],

@@ -3,7 +3,8 @@ import Foundation
 @testable import BackendContract
 @testable import KeyringBackend
 
-/// Secrets of keyring items: lines of LocalData, and bare texts of other programs.
+/// The targets for secrets of keyring items. A secret is a line that LocalData wrote, or a bare text, which another
+/// program wrote or can read.
 extension FuzzTarget {
     static let keyring: [FuzzTarget] = [
         FuzzTarget(name: "keyring-lines", seeds: { KeyringSeeds.lines }) { (bytes) throws(BrokenPromise) in try checkSecret(bytes) },
@@ -27,8 +28,8 @@ extension FuzzTarget {
             try promise(text == Array(Data(bytes).base64EncodedData()), "the text is not that of Foundation")
             try promise(Base64.decode(text) == bytes, "bytes do not come back from their text")
             guard let content = try steady(bytes, { Base64.decode($0) }) else {
-                // Foundation also accepts texts whose unused bits are not zero, so the same bytes have two texts.
-                // This decoder must refuse them.
+                // Foundation also accepts texts whose unused bits are not zero, so that the same bytes have two texts.
+                // This decoder must refuse such texts.
                 let lax = Data(base64Encoded: Data(bytes))
                 return try promise(lax == nil || lax.map { Base64.encode(Array($0)) } != bytes, "a text is refused")
             }
@@ -65,7 +66,7 @@ extension FuzzTarget {
         return probe
     }
 
-    /// Other programs read bare texts. A bare text that is written must be read back unchanged.
+    /// Checks the text that is written for other programs, without LocalData's format. It must be read back unchanged.
     private static func checkText(_ payload: StoragePayload) throws(BrokenPromise) {
         guard let text = try? KeyringPayload.text(payload) else { return }
         let back = KeyringPayload.probe(text, isInterop: true, revision: StorageRevision([1])).record?.payload

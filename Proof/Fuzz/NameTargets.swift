@@ -6,7 +6,7 @@
     import SQLiteBackend
 #endif
 
-/// The encoding of names in a store, and back.
+/// The target for the encoding of names in stores, and for the way back.
 extension FuzzTarget {
     static let names: [FuzzTarget] = [
         FuzzTarget(name: "names", seeds: { NameSeeds.all }) { (bytes) throws(BrokenPromise) in
@@ -61,8 +61,8 @@ extension FuzzTarget {
         try promise(again.slots.map(\.address) == [address], "a name in a property list does not come back")
     }
 
-    /// Checks the keyring's attributes. Those of an item must lead back to its slot. Two layouts have the same
-    /// identity only if they search for the same attributes.
+    /// Checks the attributes of keyring items. The attributes of an item must lead back to its slot. Two layouts (rules
+    /// for the attributes) have the same identity only if they search for the same attributes.
     private static func checkKeyring(_ texts: [String], _ address: StorageAddress) throws(BrokenPromise) {
         var attributes: [[String: String]] = []
         for half in [texts.prefix(2), texts.dropFirst(2)] {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Prepares a run. libFuzzer's `main` calls this function and the next one (`Scripts/fuzz`).
+/// Prepares a run. libFuzzer's `main` calls this function once, and then `run` for each input (`Scripts/fuzz`).
 ///
 /// `--target=<name>` names the target. libFuzzer ignores arguments with two hyphens. With `--seeds=<folder>`, the
 /// program only writes the seeds of the target into the folder. With `--list`, it only prints the names of the

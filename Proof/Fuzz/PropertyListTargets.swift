@@ -2,7 +2,8 @@ import BackendContract
 
 @testable import DefaultsBackend
 
-/// Property lists: the reader, the reserved dictionary, and the rewritten list.
+/// The targets for property lists: for the reader, for the reserved dictionary with LocalData's metadata, and for a
+/// list that is read and written again.
 extension FuzzTarget {
     static let propertyLists: [FuzzTarget] = [
         FuzzTarget(name: "property-lists", seeds: { PropertyListSeeds.files }) { (bytes) throws(BrokenPromise) in
@@ -31,7 +32,8 @@ extension FuzzTarget {
         },
     ]
 
-    /// Makes a slot as the store does, and the probe that must find it; nil if the store refuses the slot.
+    /// Makes a slot as the store does, and the probe (the result of a read) that is expected for it; nil if the store
+    /// refuses the slot.
     private static func slot(_ dice: inout Dice) -> (StorageAddress, PropertyListSlot, StorageProbe)? {
         let namespace = StorageNamespace(dice.flag() ? dice.text(atMost: 30) : "")
         let address = StorageAddress(dice.text(), in: namespace)
@@ -61,7 +63,7 @@ extension FuzzTarget {
             } catch {
                 switch error {
                 case .damaged(let how): return .damaged(how)
-                // The order of a dictionary decides which of several reasons is given.
+                // The reason is left out. If there are several, the order of a dictionary decides which one is given.
                 case .unsupported: return .unsupported
                 }
             }
@@ -98,7 +100,8 @@ extension FuzzTarget {
         }
     }
 
-    /// Whether two probes are equal byte for byte. Texts that are only canonically equivalent are different.
+    /// Whether two probes (results of reads) are equal byte for byte. Texts that are only canonically equivalent are
+    /// different.
     private static func areSame(_ left: StorageProbe, _ right: StorageProbe) -> Bool {
         switch (left, right) {
         case (.value(let left), .value(let right)):
@@ -109,8 +112,8 @@ extension FuzzTarget {
     }
 }
 
-/// Makes a binary property list from an input. It consists of whole objects with arbitrary references, which pass the
-/// first checks of the reader.
+/// Makes a binary property list from an input. The list consists of whole objects with arbitrary references, so that it
+/// passes the first checks of the reader.
 enum BinaryPropertyList {
     static func bytes(_ input: [UInt8]) -> [UInt8] {
         var dice = Dice(input)

@@ -1,6 +1,6 @@
 @testable import BackendContract
 
-/// Record format 1 (``RecordCodec``), and the native values in it.
+/// The targets for record format 1 (``RecordCodec``), and for the native values in it.
 extension FuzzTarget {
     static let records: [FuzzTarget] = [
         FuzzTarget(name: "records", seeds: { RecordSeeds.framed }) { (bytes) throws(BrokenPromise) in try checkRecord(bytes) },
@@ -70,7 +70,7 @@ extension RecordCodec.Decoded {
     }
 }
 
-/// Records and values of every kind.
+/// Records and values of every kind, as seeds of the targets.
 enum RecordSeeds {
     static let values: [NativeValue] = [
         .string("\u{E9}t\u{E9}"), .integer(-2), .unsigned(.max), .real(0.1), .boolean(true), .date(0.25), .data([0, 255]), .array([]),

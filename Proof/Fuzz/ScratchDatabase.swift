@@ -58,7 +58,7 @@
                 case .text(let text): sqlite3_bind_text(statement, place, text, Int32(text.utf8.count), copied)
                 }
             }
-            // A row that the table refuses is left out.
+            // If the table refuses a row, the row is left out.
             sqlite3_step(statement)
         }
 

@@ -3,12 +3,12 @@ import Crypto
 
 @testable import Sealing
 
-/// Sealed values, keys as text, and passphrase files.
+/// The targets for sealed (encrypted) values, keys as text, and passphrase files.
 extension FuzzTarget {
     static let seals: [FuzzTarget] = [
         FuzzTarget(name: "envelopes", seeds: { SealSeeds.envelopes }) { (bytes) throws(BrokenPromise) in
             try checkEnvelope(bytes)
-            // Seal the input. It must open only in its own context, and only unchanged.
+            // Seal the input. The sealed value must open only in its context, and only unchanged.
             guard let sealed = try? Envelope.seal(bytes, with: SealSeeds.key, for: SealSeeds.context, SealSeeds.bytes) else {
                 throw BrokenPromise(description: "a content is not sealed")
             }
@@ -25,8 +25,8 @@ extension FuzzTarget {
             switch Result(catching: { () throws(BackendError) in try SealingKey(textBytes: bytes) }) {
             case .success(let key):
                 try promise(key.id.count == SealingKey.idLength && key.key.bitCount == 256, "a key has another length")
-                // Blanks around the three parts, and capitals in the id, are allowed for people. Any other difference
-                // makes another key.
+                // People may type a key with blanks around its three parts, and with capitals in its id. Any other
+                // difference makes another key.
                 let parts = bytes.split { " \t\r\n".utf8.contains($0) }.map { String(decoding: $0, as: UTF8.self) }
                 try promise(parts.count == 3 && "\(parts[0]) \(parts[1].lowercased()) \(parts[2])" == text, "two texts are one key")
             case .failure(let error):

@@ -1,12 +1,16 @@
 /*
- * The migration protocol of one key, for spin. Docs/Model.md says what is modelled, what is not, and how to read what spin finds.
+ * The migration protocol of one key, as a model for spin. Docs/Model.md describes what is modelled, what is not, and how to read a
+ * counter-example. Docs/Glossary.md defines the terms.
  *
- * One key with a destination D and one older place S. Two processes of the new program get, set, remove and sweep; an old application that knows only
- * S writes there; a tool sets D through a key without the migration; the disk writes back what it likes when it likes; looks find a place locked or
- * unavailable; processes die and the power fails between any two steps. A step is one call to a store, or one flush: what a process works out between
- * two calls is nobody else's to see.
+ * The key has a destination D and one legacy location S. Two processes of the new program get, set, remove and sweep. An old application
+ * uses only S: it writes and deletes S. A tool sets D through a key without the migration. The disk may write back D or S at any time. A
+ * probe may find D or S locked or unavailable. Between any two steps, a process may die, or the power may fail.
  *
- * Each row of `Program` is a step of the protocol; the comment above it names the functions of Sources/LocalData.
+ * A step is one call to a store, or one flush. Other processes cannot see what a process computes between two calls. So the computation
+ * belongs to the step of the call before it.
+ *
+ * Each row of `Program` is a step. The comment above a row names the functions of Sources/LocalData. A variable marked as *ghost* records
+ * the history for the assertions. No rule of the protocol reads it.
  */
 
 #define DESTINATION_WINS 0
@@ -15,55 +19,58 @@
 #define POLICY DESTINATION_WINS
 #endif
 #ifndef OPS
-#define OPS 2                 /* operations of each process */
+#define OPS 2                 /* The number of operations of each process. */
 #endif
 #ifndef CUTS
-#define CUTS 1                /* power cuts */
+#define CUTS 1                /* The number of power losses. */
 #endif
 #ifndef KILLS
-#define KILLS 1               /* deaths of one process; an error after which nobody knows whether the change was made is the same */
+#define KILLS 1               /* The number of deaths of processes. An error with an unknown outcome is modelled as a death. */
 #endif
 #ifndef OLD
-#define OLD 1                 /* changes by the old application, at most 2 */
+#define OLD 1                 /* The number of changes by the old application, at most 2. */
 #endif
 #ifndef TOOL
-#define TOOL 0                /* sets through a key without the migration */
+#define TOOL 0                /* The number of sets through a key without the migration. */
 #endif
 #ifndef FOREIGN
-#define FOREIGN 0             /* 0: the old application writes records of the library, each with a new revision. 1: bare values, known by their content only */
+#define FOREIGN 0             /* 0: The old application writes records of the library, each with a new revision.
+                                 1: It writes bare values, without metadata. */
 #endif
 #ifndef REWRITES
-#define REWRITES 0            /* 1: it also writes a bare value again while a process is about to delete the same value. Nothing can tell the two apart */
+#define REWRITES 0            /* 1: The old application may write a bare value again while a process is about to delete it. The process
+                                 cannot distinguish the two writes. */
 #endif
 
-/* Variants of the protocol that are wrong: Scripts/check-model says under which policy, and demands that each is found out. */
+/* Each variant omits one rule of the protocol. Scripts/check-model defines its policy and bounds, and requires that it violates an
+ * assertion. */
 #ifndef VARIANT
 #define VARIANT 0
 #endif
-#define NO_PUT_PRECONDITION       1   /* a migration overwrites whatever stands in D by then */
-#define NO_DELETE_PRECONDITION    2   /* S is deleted although it was changed since it was read */
-#define DELETE_BEFORE_DURABLE     3   /* S is deleted as soon as D is written, and D flushed later */
-#define NO_BARRIER                4   /* a value that was found in D, not written, counts as durable */
-#define NO_TOMBSTONE              5   /* a removal leaves nothing in D */
-#define LOCKED_AS_ABSENT          6
-#define UNAVAILABLE_AS_ABSENT     7
-#define NO_SECOND_LOOK            8   /* nothing in D, then nothing in S: nothing anywhere */
-#define NO_QUARANTINE             9   /* the loser of a conflict is deleted */
-#define NO_ORIGIN                10   /* a set or remove does not say which older copy it replaces */
-#define REPEATED_REMOVE_UNFLUSHED 11  /* a remove that finds a tombstone trusts that it is on disk */
-#define COPY_TAKEN_FOR_CONFLICT  12   /* a sweep that cannot read S at first does not compare it with D's origin afterwards */
-#define SOURCE_UNSEEN            13   /* a set or remove goes ahead although S cannot be read, and the source wins conflicts */
-#define COPIES_BY_CONTENT        14   /* a record in S with the content that D's origin names is a copy, whoever wrote it when */
-#define FOREIGN_COPY_UNSEEN      15   /* the same for a bare value: it is deleted without being quarantined */
-#define FOREIGN_COPY_WINS        16   /* a bare value is a new write although its absence was never recorded */
-#define ABSENCE_RECORDED_EARLY   17   /* the absence of a bare value is recorded before it is durable */
-#define FOREIGN_OVER_TOMBSTONE   18   /* a bare value wins over a removal */
-#define EQUAL_NOT_READ_AGAIN     19   /* S is found equal to what D held some time ago */
-#define PLAIN_SET_FORGETS        20   /* a set through a key without the migration does not carry the origin */
-#define READ_DECIDES             21   /* a get, too, compares S with a value in D */
+#define NO_PUT_PRECONDITION       1   /* A migration writes D without a precondition. */
+#define NO_DELETE_PRECONDITION    2   /* S is deleted even if it was changed after it was read. */
+#define DELETE_BEFORE_DURABLE     3   /* S is deleted before the new record in D is flushed. */
+#define NO_BARRIER                4   /* A record that was read from D counts as durable. */
+#define NO_TOMBSTONE              5   /* A remove leaves D empty, without a tombstone. */
+#define LOCKED_AS_ABSENT          6   /* A locked slot counts as absent. */
+#define UNAVAILABLE_AS_ABSENT     7   /* An unavailable slot counts as absent. */
+#define NO_SECOND_LOOK            8   /* A get returns nil after one probe of D and one probe of S. */
+#define NO_QUARANTINE             9   /* The loser of a conflict is deleted, and is not in quarantine. */
+#define NO_ORIGIN                10   /* The record of a set or remove has no origin. */
+#define REPEATED_REMOVE_UNFLUSHED 11  /* A remove that finds a tombstone is acknowledged without a flush of D. */
+#define COPY_TAKEN_FOR_CONFLICT  12   /* If the first probe of S fails, a sweep does not compare S with D's origin after the second. */
+#define SOURCE_UNSEEN            13   /* With SOURCE_WINS, a set or remove writes D although S cannot be read. */
+#define COPIES_BY_CONTENT        14   /* A record in S counts as a copy if D's origin names its content, but not its revision. */
+#define FOREIGN_COPY_UNSEEN      15   /* A bare value whose content D's origin names is deleted, and is not in quarantine. */
+#define FOREIGN_COPY_WINS        16   /* A bare value whose content D's origin names wins a conflict without a recorded absence. */
+#define ABSENCE_RECORDED_EARLY   17   /* The absence of a bare value is recorded before the empty S is durable. */
+#define FOREIGN_OVER_TOMBSTONE   18   /* A bare value wins a conflict with a tombstone. */
+#define EQUAL_NOT_READ_AGAIN     19   /* D is not re-read after S was found equal to it. */
+#define PLAIN_SET_FORGETS        20   /* A set through a key without the migration drops D's origin. */
+#define READ_DECIDES             21   /* A get compares S with a value in D, like a sweep. */
 #define is(variant) (VARIANT == variant)
 
-/* What D is, or a look at it finds. */
+/* The kind of a record in D, or the result of a probe of D. */
 #define ABSENT      0
 #define VALUE       1
 #define TOMBSTONE   2
@@ -71,11 +78,12 @@
 #define UNAVAILABLE 4
 #define failed      (my.kind >= LOCKED)
 
-/* S is the number of the write that it holds. For a record of the library this is its revision: no two are equal. What the write stored is its content, one of
- * two. A bare value has no revision but its content: there, the number is a ghost, and only `sameState` may compare. */
-#define NOTHING     0         /* 1 is there at first; the old application writes 2 and 3 */
-#define REMOVED     4         /* a tombstone: an older version of the program removed it */
-#define UNREADABLE  5         /* only in `older`: locked or unavailable when it was looked at */
+/* S has the number of the write that it stores. For a record of the library, this number is its revision, so every number is unique. Each
+ * write has one of two contents. A bare value has no revision, and the rules can compare only its content. Its number is a ghost. So the
+ * rules compare two states of S only with `sameState`. */
+#define NOTHING     0         /* S is empty. The numbers 1 to 3 are values: S may have 1 at first. The old application writes 2 and 3. */
+#define REMOVED     4         /* S has a tombstone, which an older version of the program wrote. */
+#define UNREADABLE  5         /* Only in `older`: the probe found S locked or unavailable. */
 #define isValue(s)  (s >= 1 && s <= 3)
 #define content(s)  (1 + ((second >> (s)) & 1))
 #define isWriteOf(s, c)    (isValue(s) && content(s) == (c))
@@ -83,47 +91,52 @@
 #define sameState(s, t)    ((s) == (t) || (FOREIGN && sameContent(s, t)))
 
 mtype = {
-    NONE, GET, SET, REMOVE, SWEEP,                                                                /* what a process does, */
-    IDLE, PLACE, SETTLE, SOURCE, SECOND_S, SECOND_D, PUT, FLUSH, VERIFY, COLLECT, FLUSH_S, LOOK,  /* and its next step */
+    NONE, GET, SET, REMOVE, SWEEP,                                                                /* The operations of a process. */
+    IDLE, PLACE, SETTLE, SOURCE, SECOND_S, SECOND_D, PUT, FLUSH, VERIFY, COLLECT, FLUSH_S, LOOK,  /* The steps of an operation. */
     NAMED, COMPARE, EQUAL, QUARANTINE, BARRIER, SYNC_S, WRITE_D, WRITE_S, WRITE, FLUSH_WRITE
 }
 typedef Record {
     unsigned kind : 3, val : 2;
-    unsigned copy : 2;        /* the origin: the state of S that this replaces; 0: none */
-    bit gone;                 /* the origin: that bare value was durably absent afterwards */
-    unsigned ver : 4;         /* ghost: the user's change it comes from, in the order of commits; 0: none. Also of an empty slot */
-    unsigned past : 4         /* ghost: the set of writes to S that it holds, replaced or descends from */
+    unsigned copy : 2;        /* Origin: the state of S that this record replaced, or 0. */
+    bit gone;                 /* Origin: S was durably empty after it had the bare value of `copy`. */
+    unsigned ver : 4;         /* Ghost: the number of the last set or remove, in commit order. An empty D keeps it. A migration into an
+                                 empty D resets it to 0. */
+    unsigned past : 4         /* Ghost: the set of writes to S that the record has, replaced or descends from. */
 }
 typedef Process {
     mtype at, op;
     unsigned ops : 2;
-    unsigned kind : 3, val : 2, copy : 2, ver : 4;   /* what it saw in D */
+    unsigned kind : 3, val : 2, copy : 2, ver : 4;   /* The result of its last probe of D. */
     bit gone;
-    bit stale;                /* D has another revision by now. None is ever used again: only another look clears this */
-    unsigned older : 3;       /* what it saw in S */
-    unsigned under : 2;       /* ghost: the write that S held when a set or remove looked at it, also in vain; the one that D agreed with */
-    unsigned floor : 4;       /* ghost: what was acknowledged when its get began */
-    bit gap                   /* ghost: since its get began there was a moment without a value in either place */
+    bit stale;                /* D has another revision since that probe. No revision is used again, so only a new probe clears this. */
+    unsigned older : 3;       /* The result of its last probe of S. */
+    unsigned under : 2;       /* Ghost. In a set or remove: the write that S had at the probe of S, even if the probe failed.
+                                 In a sweep: the write in S that was found equal to D. */
+    unsigned floor : 4;       /* Ghost: the newest acknowledged change when its get began. */
+    bit gap                   /* Ghost: since its get began, there was a moment in which neither D nor S had a value. */
 }
-Record D, onDisk;             /* what everybody sees, and what a power cut leaves */
-bit dirty;                    /* D was changed since it was written back */
-unsigned S : 3, S_onDisk : 3;
+Record D, onDisk;             /* D as all processes see it, and D as a power loss leaves it. */
+bit dirty;                    /* D was changed since the disk last wrote it back. */
+unsigned S : 3, S_onDisk : 3; /* The number of the write in S, as all processes see it, and as a power loss leaves it. */
 Process P[2];
 unsigned cuts : 2, kills : 2, old : 2, tool : 1;
-unsigned second : 4;          /* the set of writes to S with the second content */
-unsigned alone : 3;           /* 1 to 3: no more faults, and process 0 sweeps, sweeps again, gets; 4: the end */
-/* More ghosts: only assertions look at them. */
-unsigned changes : 4;         /* of users, so far */
-unsigned acked : 4;           /* the newest that was acknowledged */
-unsigned safe : 4;            /* a set of writes: the past of all that was in D on disk, and the quarantine */
-bit waiting;                  /* 1 was in S at first, and nobody has deleted or replaced it */
-bit moved;                    /* D was changed in the last sweep */
-unsigned fault : 3;           /* what this look runs into: chosen for one step, and 0 between steps */
+unsigned second : 4;          /* The set of writes to S that have content 2. */
+unsigned alone : 3;           /* 0: before the end. 1 to 3: there are no more faults, and process 0 sweeps, sweeps again, and gets.
+                                 4: after the end. */
+/* More ghosts. Only assertions read them. */
+unsigned changes : 4;         /* The number of sets and removes so far. */
+unsigned acked : 4;           /* The newest change that was acknowledged. */
+unsigned safe : 4;            /* The set of safe writes to S, which S may lose. D on disk had or replaced such a write, or had an equal
+                                 value when the two were compared, or the write is in quarantine. */
+bit waiting;                  /* S had write 1 at first. Since then there was no set, no remove, and no deletion by the old application. */
+bit moved;                    /* D was changed in the last sweep. */
+unsigned fault : 3;           /* No ghost: the fault that the call of the current step meets. It is 0 between two steps. */
 
+/* The process that executes the step. Its number is `me`. */
 #define my P[me]
 #define nothingThere (D.kind != VALUE && !isValue(S))
 
-inline note() {               /* after every visible change */
+inline note() {               /* Runs after each change that processes can see. Sets `gap` of each get if neither D nor S has a value. */
     if
     :: nothingThere ->
         if :: P[0].op == GET -> P[0].gap = 1 :: else fi;
@@ -131,29 +144,32 @@ inline note() {               /* after every visible change */
     :: else
     fi
 }
+/* The last probe of D by process p is out of date. */
 inline outdate(p) { if :: P[p].at != IDLE -> P[p].stale = 1 :: else fi }
-inline changed() {            /* D has a new revision */
+inline changed() {            /* D has a new revision. */
     dirty = 1;
     if :: alone -> moved = 1 :: else fi;
     outdate(1 - me);
     note()
 }
 inline copyTo(to, from) { to.kind = from.kind; to.val = from.val; to.copy = from.copy; to.gone = from.gone; to.ver = from.ver }
-inline persist() {            /* D is on disk */
+inline persist() {            /* D is written to disk. */
     copyTo(onDisk, D); onDisk.past = D.past; dirty = 0;
     safe = safe | D.past;
-    assert(onDisk.ver >= acked)                       /* I1: nothing replaces what was acknowledged but something newer */
+    assert(onDisk.ver >= acked)                       /* I1: only a newer change replaces an acknowledged one. */
 }
-inline drop(p) {              /* what it saw in D does not matter any more */
+inline drop(p) {              /* Clears the last probe of D when process p does not need it any more. */
     P[p].kind = 0; P[p].val = 0; P[p].copy = 0; P[p].gone = 0; P[p].stale = 0;
     if :: P[p].op != REMOVE -> P[p].ver = 0 :: else fi
 }
+/* Ends the operation of process p. */
 inline forget(p) { P[p].op = NONE; P[p].at = IDLE; drop(p); P[p].older = 0; P[p].under = 0; P[p].floor = 0; P[p].gap = 0 }
 inline begin(p, what, where) {
     P[p].op = what; P[p].at = where;
     if :: what == GET -> P[p].floor = acked; P[p].gap = nothingThere :: else fi
 }
 
+/* `lookD` and `lookS` probe D and S. In two variants, a fault counts as absence. */
 #define takenAsAbsent ((fault == LOCKED && is(LOCKED_AS_ABSENT)) || (fault == UNAVAILABLE && is(UNAVAILABLE_AS_ABSENT)))
 inline lookD() {
     drop(me); my.ver = 0;
@@ -162,41 +178,44 @@ inline lookD() {
 inline lookS() {
     if :: fault == 0 -> my.older = S :: takenAsAbsent -> my.older = NOTHING :: else -> my.older = UNREADABLE fi
 }
-/* Whether a state of S is one that the origin names. A record of the library is named by its revision. */
+/* Whether the origin of D names the state of S. `it` has the probes of both. A record of the library is named by its revision, and a bare
+ * value by its content. */
 #define named(it) (isValue(it.older) && !it.gone && (sameState(it.older, it.copy) || is(COPIES_BY_CONTENT) && sameContent(it.older, it.copy)))
-/* Whether a bare value is certain to have been written after the change in D. */
+/* Whether the value of S may replace D in a conflict. A bare value may only if it was certainly written after the change in D. */
 #define mayWin(it) (POLICY == SOURCE_WINS && (!FOREIGN || ((it.kind != TOMBSTONE || is(FOREIGN_OVER_TOMBSTONE)) && (!named(it) || is(FOREIGN_COPY_WINS)))))
 
+/* Probes S before a set or remove writes D. With SOURCE_WINS, the operation fails if S cannot be read. */
 inline lookBeforeWriting() {
     lookS();
     my.under = (isValue(S) -> S : 0);
     if :: my.older == UNREADABLE && POLICY == SOURCE_WINS && !is(SOURCE_UNSEEN) -> forget(me) :: else fi
 }
 
-inline answer() {             /* a get returns what it saw in D */
-    assert(my.ver >= my.floor);                       /* I2, I3: nothing older than what was acknowledged before it began */
-    assert(my.kind != ABSENT || my.gap);              /* I4: without a tombstone, nil is proven absence */
-    assert(alone != 3 || !waiting || my.kind == VALUE);   /* I1, from end to end */
+inline answer() {             /* A get returns the result of its last probe of D. */
+    assert(my.ver >= my.floor);                       /* I2, I3: the result is not older than `floor`. */
+    assert(my.kind != ABSENT || my.gap);              /* I4: nil without a tombstone is proven absence. */
+    assert(alone != 3 || !waiting || my.kind == VALUE);   /* I1: if `waiting`, the last get returns a value. */
     forget(me)
 }
-inline acknowledge() {        /* a set, or a remove, also one that leaves residue: its outcome is `applied` */
+inline acknowledge() {        /* Acknowledges a set or a remove, even if residue is left: the outcome is `applied`. */
     if :: my.ver > acked -> acked = my.ver :: else fi;
-    assert(onDisk.ver >= acked);                      /* I1: it is on disk, or something newer */
+    assert(onDisk.ver >= acked);                      /* I1: the change, or a newer one, is on disk. */
     forget(me)
 }
-inline done() {               /* the work in the lane is done */
+inline done() {               /* The work in the key lane is done. */
     if
     :: my.op == GET -> drop(me); my.older = 0; my.at = LOOK
     :: my.op == REMOVE -> acknowledge()
     :: else -> forget(me)
     fi
 }
-inline again(where) {         /* changed meanwhile */
-    assert(!alone);                                   /* liveness: there is nobody else */
+inline again(where) {         /* D has changed since it was read, so the process returns to an earlier step. */
+    assert(!alone);                                   /* Liveness: at the end, no other process can change D. */
     my.at = where
 }
 
-/* What `spin -t` prints of a step: the state it begins with, and what is done. A record is kind.content.origin and, behind #, its change. */
+/* Prints a step for `spin -t`: the state before the step, the process, its operation and its step. A record is printed as
+ * kind.content.origin#change. */
 inline tell() {
     printf("D %d.%d.%d#%d  on disk %d.%d.%d#%d  S %d.%d  on disk %d  acknowledged %d  | ", D.kind, D.val, D.copy, D.ver,
         onDisk.kind, onDisk.val, onDisk.copy, onDisk.ver, S, (isValue(S) -> content(S) : 0), S_onDisk, acked)
@@ -207,7 +226,7 @@ inline tellStep() {
 }
 #define tellEvent(what) tell(); printf(what); printf("\n")
 
-/* A step; and one that looks at a store, which may be locked or unavailable. */
+/* STEP is one step. CALL is a step that calls a store, which may be locked or unavailable. BEGIN begins an operation. */
 #define STEP(state, body) :: d_step { my.at == state -> tellStep(); body; fault = 0 }
 #define CALL(state, body) STEP(state, body) \
     :: d_step { my.at == state && !alone -> fault = LOCKED; tellStep(); body; fault = 0 } \
@@ -221,14 +240,14 @@ proctype Program(bit me) {
     BEGIN(REMOVE, WRITE_D)
     BEGIN(SWEEP, SETTLE)
 
-    /* ValueReader.readInPlace */
+    /* ValueReader.readInPlace: a get probes D. */
     CALL(PLACE, lookD();
         if
         :: failed -> forget(me)
         :: my.kind == ABSENT || is(READ_DECIDES) && my.kind == VALUE -> my.at = SETTLE
         :: else -> answer()
         fi)
-    /* Settler.settle: the state table */
+    /* Settler.settle: the state table of Docs/Design.md. */
     CALL(SETTLE, lookD();
         if
         :: failed -> forget(me)
@@ -236,7 +255,7 @@ proctype Program(bit me) {
         :: my.kind != ABSENT && !failed && (my.op == SWEEP || is(READ_DECIDES)) -> my.at = NAMED
         :: else -> done()
         fi)
-    /* Settler.fill, Mover.attempt, SourceReader.read */
+    /* Settler.migrateFromSources, Mover.attempt, SourceReader.read: D is absent, so S is read. */
     CALL(SOURCE, lookS();
         if
         :: my.older == UNREADABLE -> forget(me)
@@ -245,19 +264,21 @@ proctype Program(bit me) {
         :: my.older == NOTHING && !(is(NO_SECOND_LOOK) && my.op == GET) -> my.at = SECOND_S
         :: else -> my.at = PUT
         fi)
-    /* Settler.isFilledMeanwhile: the second look, in the direction in which values travel */
+    /* Settler.isFilledMeanwhile re-reads S, and then Mover.emptiness re-reads D. A value moves from S to D, so this order finds a value
+     * that moved during the first two probes. */
     CALL(SECOND_S, lookS();
         if :: my.older == UNREADABLE -> forget(me) :: isValue(my.older) -> my.at = SETTLE :: else -> my.at = SECOND_D fi)
     CALL(SECOND_D, lookD();
         if :: failed -> forget(me) :: my.kind == ABSENT -> done() :: else -> again(SETTLE) fi)
 
-    /* Mover.move, DurableWriter; also Reconciler.resolve and replace, where what stands in D makes room under its revision */
+    /* Mover.move, DurableWriter.write: write the value of S to D. The precondition is the state of D that was read. Reconciler.replace does
+     * the same if S wins a conflict. */
     STEP(PUT,
         if
         :: !my.stale || is(NO_PUT_PRECONDITION) ->
-            assert(my.kind == ABSENT || my.op == SWEEP);   /* a read does not decide */
-            assert(my.kind == ABSENT || !(D.past & (1 << my.older)));   /* I2: nothing that the record in D replaced replaces it */
-            assert(my.kind != TOMBSTONE || !FOREIGN);      /* I3: no bare value proves that it was written after a removal */
+            assert(my.kind == ABSENT || my.op == SWEEP);   /* A get decides no conflict. */
+            assert(my.kind == ABSENT || !(D.past & (1 << my.older)));   /* I2: a write to S that D's record replaced never replaces it. */
+            assert(my.kind != TOMBSTONE || !FOREIGN);      /* I3: no bare value proves that it is newer than a tombstone. */
             D.past = (my.kind == ABSENT -> 0 : D.past) | (1 << my.older);
             D.ver = (my.kind == ABSENT -> 0 : D.ver);
             D.kind = VALUE; D.val = content(my.older); D.copy = my.older; D.gone = 0;
@@ -265,34 +286,38 @@ proctype Program(bit me) {
             my.at = (is(DELETE_BEFORE_DURABLE) -> COLLECT : FLUSH)
         :: else -> again(SETTLE)
         fi)
+    /* The commit of PUT returns when D is durable. */
     STEP(FLUSH, persist();
         if :: is(DELETE_BEFORE_DURABLE) -> done() :: else -> my.at = VERIFY fi)
-    /* Committer.readBack: what others wrote after us is as good */
+    /* Committer.readBack: re-read D. A record that another process wrote since then is accepted too. */
     CALL(VERIFY, lookD();
         if :: failed || my.kind == ABSENT -> forget(me) :: else -> drop(me); my.at = COLLECT fi)
-    /* Collector.collect: delete S on condition of the revision that was read. What cannot be deleted is residue */
+    /* ResiduePurger.purge: delete S. The precondition is the revision of S that was read. If S cannot be deleted, it stays as residue. */
     CALL(COLLECT,
         if
         :: fault == 0 && (sameState(S, my.older) || (isValue(S) && is(NO_DELETE_PRECONDITION))) ->
-            assert(safe & (1 << S));                  /* I1, I6: nothing is deleted that is not safe on disk */
+            assert(safe & (1 << S));                  /* I1, I6: only a safe write is deleted. */
             S = NOTHING; my.older = 0;
             note();
             my.at = FLUSH_S
         :: else -> done()
         fi)
+    /* The commit of COLLECT returns when the empty S is durable. */
     STEP(FLUSH_S, S_onDisk = S;
         if
         :: is(DELETE_BEFORE_DURABLE) && my.op != REMOVE -> my.at = FLUSH
         :: else -> done()
         fi)
-    /* ValueReader.read: whoever joined looks again */
+    /* ValueReader.readWritten: each caller that shared the migration re-reads D. */
     CALL(LOOK, lookD();
         if :: failed -> forget(me) :: else -> answer() fi)
 
-    /* Reconciler.collectCopies: copies that the record names. A bare value with their content may also be a new write */
+    /* Reconciler.collectCopies: find a copy that D's origin names. A bare value with the same content may be a new write, so the next step
+     * compares it. */
     CALL(NAMED, lookS();
         my.at = (named(my) && (!FOREIGN || is(FOREIGN_COPY_UNSEEN)) -> BARRIER : COMPARE))
-    /* Reconciler.reconcile(step): a copy that could not be read a moment ago, the same value, or a conflict */
+    /* Reconciler.reconcile, for one step of a migration. S has a copy that the previous probe could not read, the same value as D, or a
+     * conflicting value. In the model, this sweep deletes such a copy. The engine leaves it to the next sweep. */
     CALL(COMPARE, lookS();
         if
         :: !isValue(my.older) -> done()
@@ -301,7 +326,7 @@ proctype Program(bit me) {
             my.at = EQUAL
         :: else -> my.at = QUARANTINE
         fi)
-    /* Reconciler.reconcile(step): D still holds what S was found equal to, after S was read. So that write to S says what D says */
+    /* Reconciler.isUnchanged: re-read D after S was read. If D is unchanged, the write in S is equal to D. */
     CALL(EQUAL,
         if
         :: fault -> forget(me)
@@ -310,38 +335,41 @@ proctype Program(bit me) {
             if :: !my.stale -> my.under = my.older :: else fi;
             my.at = BARRIER
         fi)
-    /* Reconciler.resolve: the loser is in quarantine, durably, before anything goes */
+    /* Reconciler.resolve: the loser of a conflict is durably in quarantine before it is deleted or replaced. */
     STEP(QUARANTINE,
-        assert(my.op == SWEEP);                           /* a read does not decide */
+        assert(my.op == SWEEP);                           /* A get decides no conflict. */
         if
         :: mayWin(my) -> my.at = PUT
         :: else ->
             if :: is(NO_QUARANTINE) -> skip :: else -> safe = safe | (1 << my.older) fi;
             my.at = BARRIER
         fi)
-    /* Collector.settledDurability: what was found, not written, is made durable first */
+    /* ResiduePurger.settledDurability: make D durable, even if another process wrote it. Only then is S deleted, or a repeated remove
+     * acknowledged. */
     STEP(BARRIER,
         if :: is(NO_BARRIER) -> skip :: else -> persist(); safe = safe | (1 << my.under) fi;
         drop(me); my.under = 0;
         if :: isValue(my.older) -> my.at = COLLECT :: else -> acknowledge() fi)
 
-    /* ValueWriter.store and bury: the place, then LegacyLocations.read. An S that cannot be read is no obstacle */
+    /* ValueWriter.store and writeTombstone: probe D, and then read S with LegacyLocations.read. If S cannot be read, the operation fails
+     * only with SOURCE_WINS. */
     CALL(WRITE_D, lookD();
         if :: failed -> forget(me) :: else -> my.at = WRITE_S fi)
     CALL(WRITE_S, lookBeforeWriting();
         if
         :: my.op == REMOVE && my.kind == TOMBSTONE && (!isValue(my.older) || named(my) && !FOREIGN) ->
-            /* bury: removed before, nothing new to name; but whoever wrote the tombstone may have died before it was on disk */
+            /* ValueWriter.writeTombstone: D already has a tombstone, and its origin names each value that was found in S. The process
+             * that wrote the tombstone may have died before the flush. So BARRIER flushes D. */
             if :: !isValue(my.older) && is(REPEATED_REMOVE_UNFLUSHED) -> acknowledge() :: else -> my.at = BARRIER fi
         :: my.op == NONE -> skip
         :: else -> my.at = (FOREIGN && my.older == NOTHING && my.copy && !my.gone -> SYNC_S : WRITE)
         fi)
-    /* Origins.isDurablyEmpty: the place of a bare value that the origin names was seen empty. Once that lasts, it is recorded with the change: what is met there
-     * afterwards was written afterwards */
+    /* Origins.isDurablyEmpty: S is empty, and D's origin names a bare value that S had. When the empty S is durable, the new origin records
+     * this absence. A value that is found in S afterwards is a new write. */
     STEP(SYNC_S,
         if :: is(ABSENCE_RECORDED_EARLY) -> skip :: else -> S_onDisk = S fi;
         my.gone = 1; my.at = WRITE)
-    /* Committer.commit, with Origins.carried */
+    /* Committer.commit, with the origin from Origins.carried: write D. The precondition is the revision of D that was read. */
     STEP(WRITE,
         if
         :: !my.stale ->
@@ -359,6 +387,7 @@ proctype Program(bit me) {
             my.at = FLUSH_WRITE
         :: else -> again(WRITE_D)
         fi)
+    /* The commit of WRITE returns when D is durable. Then a remove deletes the value in S. */
     STEP(FLUSH_WRITE, persist();
         if :: my.op == REMOVE && isValue(my.older) -> my.at = BARRIER :: else -> acknowledge() fi)
 
@@ -366,13 +395,14 @@ proctype Program(bit me) {
     od
 }
 
-/* The old application. It does not wait for the disk, and knows no revision but its own. */
+/* The old application writes S without a precondition, and does not wait for the disk. With SOURCE_WINS, the model puts its writes on disk
+ * at once. Docs/Model.md lists this limit. */
 #define newWrite (2 + OLD - old)
 #define isAboutToDelete(c) (isWriteOf(P[0].older, c) || isWriteOf(P[1].older, c))
 #define mayWrite(c) (old > 0 && !alone && (!FOREIGN || !isWriteOf(S, c) && (REWRITES || !isAboutToDelete(c))))
 inline writeS() { S = newWrite; old--; if :: POLICY == SOURCE_WINS -> S_onDisk = S :: else fi }
 
-/* The disk, the power, the old application, the tool, and the end. */
+/* The disk, the power, deaths of processes, the old application, the tool, and the end. */
 init {
     d_step { forget(0); P[0].ops = OPS; forget(1); P[1].ops = OPS; cuts = CUTS; kills = KILLS; old = OLD; tool = TOOL }
     atomic {
@@ -397,8 +427,8 @@ init {
     :: d_step { alone < 4 && P[0].at == IDLE && P[1].at == IDLE && P[0].ops == 0 && P[1].ops == 0 ->
         if
         :: alone == 0 -> begin(0, SWEEP, SETTLE)
-        :: alone == 1 -> assert(!isValue(S)); begin(0, SWEEP, SETTLE); moved = 0    /* liveness: one sweep was enough */
-        :: alone == 2 -> assert(!moved); begin(0, GET, PLACE)                        /* I5: the second changed nothing */
+        :: alone == 1 -> assert(!isValue(S)); begin(0, SWEEP, SETTLE); moved = 0    /* Liveness: one sweep leaves no value in S. */
+        :: alone == 2 -> assert(!moved); begin(0, GET, PLACE)                        /* I5: the second sweep did not change D. */
         :: else
         fi;
         alone++ }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import RealFaults
 
-/// The command that tries the limits of the machine.
+/// The command that tries the limits of the machine, such as a full disk.
 struct Limits: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Runs into limits of the machine, and shows what a caller sees; exits with 1 if it is not what was expected. Needs root.")

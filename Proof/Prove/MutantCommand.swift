@@ -2,7 +2,8 @@ import ArgumentParser
 import Foundation
 import Simulation
 
-/// The command that requires that the campaigns notice each mutant.
+/// The command that runs the campaigns with mutants. A mutant switches off one part of the protocol. At least one run
+/// must notice it, that is, break a rule.
 struct Mutants: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mutants",
@@ -23,7 +24,7 @@ struct Mutants: ParsableCommand {
 
     func run() throws {
         var known = try RecordedSeeds(file: seedsFile)
-        // All subjects run, even if the first one misses a mutant.
+        // All subjects (kinds of simulated programs) run, even if the first one misses a mutant.
         let all = [
             misses(of: MovingValues.self, &known), misses(of: StoredRecords.self, &known), misses(of: ReleaseWindows.self, &known),
         ]
@@ -37,8 +38,8 @@ struct Mutants: ParsableCommand {
         }
     }
 
-    /// Counts the mutants that were tried, and those that failed. A mutant fails if the subject does not notice it,
-    /// or if the same run breaks a rule without it.
+    /// Counts the mutants that were tried, and those that failed. A mutant fails if no run of the subject notices it,
+    /// or if the run that notices it also breaks a rule without the mutant.
     private func misses<S: CommandSubject>(of subject: S.Type, _ known: inout RecordedSeeds) -> (tried: Int, missed: Int) {
         var (tried, missed) = (0, 0)
         for mutant in S.mutants where mutant.isAvailable && (self.mutant ?? mutant) == mutant {
@@ -49,7 +50,8 @@ struct Mutants: ParsableCommand {
         return (tried, missed)
     }
 
-    /// The seed whose run notices a mutant and breaks no rule without it; nil if there is none.
+    /// Returns the seed of a run that breaks a rule with the mutant, and none without the mutant; nil if there is no
+    /// such run.
     private func noticed<S: CommandSubject>(_ subject: S.Type, _ mutant: Mutant, _ before: UInt64?) -> UInt64? {
         let name = "\(S.self), \(mutant)"
         let kind = everyKind ? nil : S.telling(mutant)
@@ -72,14 +74,14 @@ struct Mutants: ParsableCommand {
         return seed
     }
 
-    /// Prints a line without a buffer, also into a file.
+    /// Prints a line without a buffer, even if the output goes into a file.
     private func show(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8)) }
 
     /// The command that runs this program again, from the root of the checkout.
     private static var program: String { Mutant.hasPatches ? "Scripts/mutate" : CommandLine.arguments[0] }
 }
 
-/// Refuses a mutant that this build does not contain.
+/// Throws an error for a mutant that this build does not contain.
 func requireAvailable(_ mutant: Mutant?) throws {
     if let mutant, !mutant.isAvailable { throw ValidationError(Mutant.unavailable) }
 }

@@ -50,8 +50,8 @@ struct Processes: AsyncParsableCommand {
         return violations
     }
 
-    /// Stops a worker while it holds a lock, by chance. A worker that was never stopped at such a moment is tried
-    /// again.
+    /// Stops a worker at random moments until it holds the lock at such a moment. If this never happens, tries again
+    /// with another worker, at most five times in all.
     private func holder(of lock: String, _ place: Workplace) async throws -> StoppedHolder {
         for _ in 0..<4 {
             do { return try await StoppedHolder(lock, place) } catch let failure as ProgramFailure { show("  \(failure)") }
@@ -59,8 +59,8 @@ struct Processes: AsyncParsableCommand {
         return try await StoppedHolder(lock, place)
     }
 
-    /// Counts values beside a Foundation program. No lock stops Foundation, so it may replace or destroy values. The
-    /// round fails if values were lost and the log does not report it.
+    /// Runs workers and a program that uses Foundation on the same property list, and counts the values that were lost
+    /// or replaced. Foundation takes no lock, so it may do both. Returns 1 if values were lost and no log reports it.
     private func besideFoundation(_ place: Workplace) async throws -> Int {
         let foreign = try await ProcessRound.besideFoundation(place, seconds: seconds)
         show("beside Foundation | seconds | Foundation's writes | acknowledged | lost | replaced by Foundation's | errors")

@@ -18,13 +18,14 @@ struct Prove: AsyncParsableCommand {
         ])
 }
 
-/// The properties of a simulation that the commands need.
+/// The properties of a simulation that the commands of this program need.
 protocol CommandSubject: Subject where Plan.Kind: ExpressibleByArgument {
     static var campaigns: CommandConfiguration { get }
     static var replay: CommandConfiguration { get }
-    /// The endings of calls that must occur at least once in many seeds, as the diary counts them.
+    /// The kinds of calls, each with a result, that must occur at least once in a large campaign. The call log counts
+    /// them.
     static var answers: [String] { get }
-    /// The folder with plans that broke a rule once; nil if none are kept.
+    /// The folder with the plans of runs that broke a rule once; nil if none are kept.
     static var pastFailures: URL? { get }
 }
 
@@ -49,7 +50,7 @@ extension MovingValues: CommandSubject {
     static var pastFailures: URL? { folder(ofPastFailures: "Values") }
 }
 
-/// The folder of the runs that broke a rule once.
+/// The folder with the plans of runs that broke a rule once.
 private func folder(ofPastFailures subject: String) -> URL {
     URL(filePath: #filePath).appending(path: "../../Searches/Simulation/PastFailures/\(subject)").standardizedFileURL
 }
@@ -88,7 +89,7 @@ extension ReleaseWindows: CommandSubject {
     }
 }
 
-/// Runs seeds, and prints their coverage.
+/// Runs a simulation for each of many seeds, and prints the coverage: which situations and faults occurred.
 struct Campaigns<S: CommandSubject>: ParsableCommand {
     static var configuration: CommandConfiguration { S.campaigns }
 
@@ -132,8 +133,8 @@ struct Campaigns<S: CommandSubject>: ParsableCommand {
         return "\(CommandLine.arguments[0]) \(name) \(campaign.seed) --kind \(campaign.plan.kind.rawValue)\(mutant)"
     }
 
-    /// The gaps of the coverage: pairs of the tables, rows that occurred less than three times, and answers that
-    /// never occurred.
+    /// The gaps of the coverage: combinations that never occurred in the coverage tables, rows (states of a value) that
+    /// occurred less than three times, and answers that never occurred.
     private func missing(_ result: Series<S>.Result) -> [String] {
         let rare = S.Row.allCases.compactMap { row -> String? in
             let count = result.coverage.rows.values.reduce(0) { $0 + $1[row, default: 0] }
@@ -142,7 +143,7 @@ struct Campaigns<S: CommandSubject>: ParsableCommand {
         return result.coverage.gaps + rare + S.answers.filter { result.counts[$0] == nil }.map { "answer \($0)" }
     }
 
-    /// Whether a plan that broke a rule once breaks one again, in any of several orders of its steps.
+    /// Whether a plan that broke a rule once breaks a rule again, in any of several orders of its steps.
     private func isPastFailureBack() throws -> Bool {
         guard let folder = S.pastFailures else { return false }
         let failures = try PastFailure<S>.all(in: folder)
@@ -157,7 +158,7 @@ struct Campaigns<S: CommandSubject>: ParsableCommand {
     }
 }
 
-/// Runs one seed again.
+/// Runs the simulation of one seed again.
 struct Replay<S: CommandSubject>: ParsableCommand {
     static var configuration: CommandConfiguration { S.replay }
 

@@ -4,7 +4,8 @@ import RealFaults
 
 extension Trials.Planted: ExpressibleByArgument {}
 
-/// The choice of operations, how many run at once, and the output.
+/// The options that choose the operations and how many run at once, and the function that runs them and prints the
+/// results.
 struct RealFaultOptions: ParsableArguments {
     @Option(help: "Operations whose names contain this text only.") var operation = ""
     @Flag(help: "Only the operation whose name is that text.") var exactly = false
@@ -32,10 +33,10 @@ struct RealFaultOptions: ParsableArguments {
         if !total.violations.isEmpty { throw ExitCode(1) }
     }
 
-    /// Prints a line without a buffer, also into a file.
+    /// Prints a line without a buffer, even if the output goes into a file.
     private func show(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8)) }
 
-    /// Does a piece of work for every element, several at a time.
+    /// Does a piece of work for every element, several at a time, and adds the outcomes to the tally.
     func each<Element: Sendable>(
         _ elements: [Element], _ tally: inout Tally, _ work: @escaping @Sendable (Element) async throws -> Trials.Outcome
     ) async throws {
@@ -45,7 +46,7 @@ struct RealFaultOptions: ParsableArguments {
 
 /// The results of the runs of an operation.
 struct Tally {
-    /// Numbers of runs, one for each column.
+    /// How many runs there were of each kind, in the order of the printed columns.
     var counts: [Int]
     var notReached = 0
     var violations: [Trials.Violation] = []
@@ -110,7 +111,7 @@ struct Cuts: AsyncParsableCommand {
     func run() async throws {
         if ext4 { return try await runOnExt4() }
         try await options.run(columns: ["disks after a cut", "after a kill, another start and a cut"]) { trials in
-            // The keyring belongs to another process, so its disk is not recorded.
+            // Another process writes the files of the keyring, so these writes are not recorded.
             guard !trials.operation.usesKeyring else { return Tally(counts: [0, 0]) }
             let cuts = try await trials.cuts(ignoring: planted)
             var tally = Tally(counts: [cuts.count, 0])

@@ -1,14 +1,15 @@
 import Foundation
 import TestSupport
 
-/// The states of a disk that a power cut can leave.
+/// Computes the states of a disk that a power cut can leave, from the recorded changes of a program.
 ///
-/// There are two models. In the *strict* one, content is durable after a flush of its file, and a name after a flush
-/// of its folder. Any part of the other changes may be there: none, one change alone, all, all but one, half of the
-/// last write.
+/// There are two models of the file system. In the *strict* model, the content of a file is durable after a flush of
+/// the file, and a name after a flush of its folder. Of the other changes, any part may be on the disk: none, one
+/// change alone, all, all but one, or half of the last write.
 ///
-/// The *ordered* model is that of ext4 by default. Names and sizes are there up to some moment, which is at least the
-/// last flush of any file. Content that was not flushed is there or not.
+/// The *ordered* model is that of ext4 with its default options. All changes of names and sizes up to some moment are
+/// on the disk. This moment is not before the last flush of any file. Content that was not flushed is on the disk or
+/// not.
 struct CrashImages {
     /// A disk after a power cut, and the answer that the program got before the cut.
     struct Image: Sendable {
@@ -19,7 +20,7 @@ struct CrashImages {
 
     let record: DiskRecord
 
-    /// Returns every image once.
+    /// Returns every image, that is, every state of the disk, once.
     /// - Parameter onlyLast: Whether only the durable state after the last event is returned.
     func all(onlyLast: Bool = false) -> [Image] {
         var images: [Image] = []
@@ -76,7 +77,7 @@ struct CrashImages {
                 for (index, element) in changes.enumerated() where element.change.flushedWith == file { durable.insert(index) }
                 lastFlush = changes.count
             case .told(let text):
-                // Only the answer of the operation counts, not that of closing the stores.
+                // Only the answer of the operation counts, not the answer of the call that closes the stores.
                 if text.hasPrefix("told ") { told = text.split(separator: " ").dropFirst().first.map(String.init) }
             }
             if !onlyLast || number == record.events.count - 1 { cut(number) }
@@ -84,7 +85,7 @@ struct CrashImages {
         return images
     }
 
-    /// The files and folders that have a name in a reachable folder.
+    /// Returns the files and folders that can be reached by names from the root.
     private static func reachable(_ nodes: [Int: DiskRecord.Node]) -> [Int: DiskRecord.Node] {
         var found: [Int: DiskRecord.Node] = [:]
         var waiting = [DiskRecord.root]
@@ -99,12 +100,12 @@ struct CrashImages {
 
 extension CrashImages.Image {
     /// Writes the image into a new folder.
-    /// - Parameter original: The folder that was recorded. A restore writes the paths of its files into JSON files,
-    ///   so these paths are replaced.
+    /// - Parameter original: The folder in which the changes were recorded. A restore of a backup writes paths below it
+    ///   into JSON files. These paths are changed to paths below the new folder.
     func write(to path: String, insteadOf original: String) throws {
         try write(DiskRecord.root, to: path) { bytes in
             let text = String(decoding: bytes, as: UTF8.self)
-            // Only the folder's name is replaced, because JSON may escape slashes.
+            // Replaces only the name of the enclosing folder and not the whole path, because JSON may escape slashes.
             let names = [original, path].map {
                 ($0 as NSString).deletingLastPathComponent.split(separator: "/").last.map(String.init) ?? ""
             }

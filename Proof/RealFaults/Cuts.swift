@@ -3,7 +3,8 @@ import TestSupport
 
 /// Power cuts of one operation. Its changes are recorded, and a new process checks every disk that a cut could leave.
 extension Trials {
-    /// The flushes that the record leaves out. They are planted mistakes, which the images must reveal.
+    /// The flushes that the record leaves out, as if the library had not made them. The checks of the images must
+    /// notice these planted mistakes.
     package enum Planted: String, CaseIterable, Sendable {
         case directories, logs
     }
@@ -11,7 +12,7 @@ extension Trials {
     /// A disk after a power cut.
     package struct Cut: Sendable {
         let image: CrashImages.Image
-        /// The folder that was recorded.
+        /// The folder in which the operation was recorded.
         let root: String
     }
 
@@ -27,8 +28,8 @@ extension Trials {
         return CrashImages(record: record).all().map { Cut(image: $0, root: root) }
     }
 
-    /// The disk that a power cut can leave after a kill and a second run. The program is killed before a change,
-    /// started again, and does the operation. The power is cut after the second program got its acknowledgement.
+    /// The disk that a power cut can leave after a kill and a second run. The program is killed before a change. A
+    /// second program does the operation again. The power is cut after the second program got its acknowledgement.
     /// - Returns: No disk if the second program got no acknowledgement.
     package func cut(afterKillBefore change: Int) async throws -> [Cut] {
         let folder = try place.makeRoot()

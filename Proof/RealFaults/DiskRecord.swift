@@ -8,7 +8,7 @@ struct DiskRecord: Sendable {
         var isFolder: Bool
         var mode: UInt16
         var bytes: [UInt8] = []
-        /// The names in a folder.
+        /// The names in a folder, each with the number of its node.
         var entries: [String: Int] = [:]
     }
 
@@ -41,7 +41,7 @@ struct DiskRecord: Sendable {
             }
         }
 
-        /// Whether it changes only bytes, neither sizes nor names.
+        /// Whether the change affects only bytes, neither sizes nor names.
         var isContent: Bool { if case .write = kind { true } else { false } }
     }
 
@@ -49,7 +49,7 @@ struct DiskRecord: Sendable {
         case change(Change)
         /// All changes of a file, or of the names of a folder, become durable.
         case flush(Int)
-        /// The program got an answer.
+        /// The program got the answer of a call.
         case told(String)
     }
 
@@ -62,7 +62,7 @@ struct DiskRecord: Sendable {
     private var live: [Int: Node] = [:]
     private var next = 0
 
-    /// Reads the content of a folder before it is changed.
+    /// Reads the content of a folder before the program changes it.
     init(folder: String) throws {
         try add(folder)
         live = nodes
@@ -95,7 +95,7 @@ struct DiskRecord: Sendable {
 
     // MARK: Reading the library's log
 
-    /// Adds the changes in the log of the shim.
+    /// Adds the changes in the log of the shim, the preloaded library that records a program's changes (`shim.c`).
     mutating func read(_ log: String) throws {
         let bytes = [UInt8](FileManager.default.contents(atPath: log) ?? Data())
         var position = 0
@@ -161,7 +161,7 @@ struct DiskRecord: Sendable {
 }
 
 extension DiskRecord.Change {
-    /// Makes the change. A change of a file or folder that does not exist has no effect.
+    /// Makes the change in the nodes. A change of a file or folder that does not exist has no effect.
     func apply(to nodes: inout [Int: DiskRecord.Node]) {
         switch kind {
         case .begin(let file, let node): nodes[file] = node

@@ -1,14 +1,15 @@
 import Foundation
 
-/// The result of an operation without a fault, and the rules for the result after one.
+/// The states before and after an operation, from runs without a fault, and the rules for the result of a run with a
+/// fault.
 struct Expectation: Sendable {
     let operation: Workplace.Operation
     let before: [String]
     let after: [String]
-    /// The names of all files at the end.
+    /// The names of all files after the runs without a fault.
     let files: Set<String>
 
-    /// Compares the findings of a new process with the rules.
+    /// Compares the state that a new process found with the rules.
     /// - Parameters:
     ///   - told: The first word of the answer that the program got for the operation; nil if it was killed before.
     ///   - then: The state that the program read after the operation.
@@ -36,7 +37,7 @@ struct Expectation: Sendable {
         return wrong
     }
 
-    /// Counts the files that a run without a fault does not leave, by their names.
+    /// Counts the files that a run without a fault would not leave, by their names.
     func leftovers(in root: String) -> [String: Int] {
         Dictionary(grouping: Self.names(in: root)) { $0 }.mapValues(\.count).filter { !files.contains($0.key) }
     }

@@ -2,13 +2,13 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// Power cuts of a real file system. An operation runs on ext4 in a disk image, which is copied while it is mounted.
+/// Power cuts on a real file system. An operation runs on ext4 in a disk image, which is copied while it is mounted.
 ///
 /// A copy is the disk that a power cut would leave at that moment, without the data that the kernel has not written
 /// back. The program is stopped for each copy. An image that changes during the copy is copied again, so each copy
 /// shows one moment. Mounting the copy recovers the journal.
 extension Trials {
-    /// The results of the copies of an operation.
+    /// The results of the checks of all copies for an operation.
     package struct Copies: Sendable {
         package var count = 0
         /// Copies that were made after the program got its acknowledgement.
@@ -24,10 +24,10 @@ extension Trials {
         let moment: String
     }
 
-    /// Repeats the operation until there are enough copies.
+    /// Repeats the operation until enough copies were made and checked.
     package func ext4(copies wanted: Int) async throws -> Copies {
         let folder = try place.makeRoot()
-        // Every disk is mounted at the same path, because stored data may contain its path.
+        // Every disk is mounted at the same path, because stored data may contain paths.
         let disk = try folder.folder("disk")
         let blank = folder.file("blank.img")
         try await Self.command("truncate", "-s", "24M", blank)
@@ -43,7 +43,8 @@ extension Trials {
                 try await Self.command("sync", "-f", disk)
                 return try await self.copies(of: image, root: "\(disk)/root", into: folder)
             }
-            // A run may have many copies. Checking a few of each run covers more different moments.
+            // A run may have many copies. Only a few copies of each run are checked, so that more runs, and with them
+            // more different moments, are checked.
             for copy in copies.shuffled().prefix(max(2, wanted / 8)) + copies.suffix(1) where result.count < wanted {
                 let found = try await Self.mounted(copy.file, at: disk) { try await place.work("check", operation, in: "\(disk)/root") }
                 result.count += 1
@@ -83,7 +84,8 @@ extension Trials {
             } while try await TestSupport.run("cmp", ["-s", image, file]).status != 0
             copies.append(Copy(file: file, told: answer, moment: moment))
         }
-        // The time of a stop counts for the deadline, so after many stops a call reaches it.
+        // Limits the number of copies of a run, because the time in which the program is stopped counts for the
+        // deadline of its call. After many stops, the call would time out.
         while copies.count < 12 {
             try await Task.sleep(for: .microseconds(Int.random(in: 100...8_000)))
             program.signal(SIGSTOP)
@@ -100,7 +102,7 @@ extension Trials {
         return copies
     }
 
-    /// Mounts a disk image for a piece of work.
+    /// Mounts a disk image while a piece of work runs.
     private static func mounted<Answer>(_ image: String, at path: String, _ work: () async throws -> Answer) async throws -> Answer {
         try await command("mount", "-o", "loop", image, path)
         do {

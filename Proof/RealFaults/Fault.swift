@@ -4,19 +4,20 @@ import Foundation
 package enum Fault: Hashable, Sendable, CustomStringConvertible {
     /// How long calls fail.
     package enum Span: String, CaseIterable, Sendable {
-        /// Only that call fails. Then the program ends without closing its stores.
+        /// Only one call fails. Then the program ends without closing its stores.
         case once
-        /// Every later call that can fail in this way fails, until the program has ended.
+        /// The call fails, and every later call that can fail in this way, until the program has ended.
         case on
-        /// Every later call fails until the operation has returned. Then the program does the operation again.
+        /// The calls fail in this way until the operation has returned. Then the program does the operation again.
         case lifted
     }
 
-    /// A kill before a change, counted from 1.
+    /// A kill before the change with this number. A change is a call that can alter the disk; the first one has number
+    /// 1.
     case kill(Int)
-    /// Half of a change is written, and then the program is killed.
+    /// The program writes half of the bytes of a change, and is then killed.
     case tear(Int)
-    /// A call fails, counted from 1 among all calls.
+    /// The call with this number fails. All calls are counted; the first one has number 1.
     case failure(Int, CallError, Span)
     /// A call transfers half of the bytes.
     case short(Int)
@@ -49,7 +50,7 @@ package enum Fault: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The ending of the worker's run after the operation.
+    /// The ending that the worker gets as an argument. It says what the worker does after the operation.
     var ending: String {
         switch self {
         case .failure(_, _, .once): "abandon"
@@ -76,7 +77,7 @@ package struct CallError: Hashable, Sendable, CustomStringConvertible {
         CallError(description: "EMFILE", number: EMFILE, kinds: ["open", "open-to-write", "create", "list"]),
         CallError(description: "EACCES", number: EACCES, kinds: ["open", "open-to-write", "create", "name", "look", "mode"]),
         CallError(description: "EROFS", number: EROFS, kinds: ["open-to-write", "create", "name", "resize", "mode"]),
-        // A signal interrupts one call at a time.
+        // A signal interrupts only one call, so no other call fails.
         CallError(
             description: "EINTR", number: EINTR, kinds: ["open", "open-to-write", "create", "read", "write", "sync", "resize", "lock"],
             spans: [.once]),

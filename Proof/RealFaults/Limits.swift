@@ -3,7 +3,7 @@ import TestSupport
 
 /// The answers that a caller gets at a limit of the machine, from a real run, and whether they are the expected ones.
 package struct Limit: Sendable {
-    /// The limits.
+    /// The limits that are tried.
     package enum Kind: String, CaseIterable, Sendable {
         case descriptors32 = "32 open files"
         case descriptors12 = "12 open files"
@@ -99,14 +99,14 @@ package struct Limit: Sendable {
         try await worker.end()
     }
 
-    /// Checks all values without the limit. Earlier values and acknowledged changes must be there, and changes must
+    /// Checks all values without the limit. Earlier values and acknowledged changes must be there, and new changes must
     /// succeed.
     private mutating func settle(_ answers: [String: ConversingWorker.Answer?], value: String = "during") async throws {
         let worker = try worker()
         let (count, wrong) = (seen.count, violations.count)
         for name in ["list-0", "database-0", "moving-1"] { try await expect(worker, "get \(name)", value: "before") }
         for (name, answer) in answers.sorted(by: { $0.key < $1.key }) {
-            // A program that ended during a change got no answer for it.
+            // If the program ended during a change, there is no answer, and the change may be there or not.
             let found = try await expect(worker, "get \(name)")
             if let answer {
                 let isThere = found.value == value
@@ -149,7 +149,7 @@ package struct Limit: Sendable {
 
     // MARK: Limits of the disk
 
-    /// Mounts a small file system over the root folder.
+    /// Mounts a small file system over the root folder while a piece of work runs.
     private mutating func onSmallDisk(_ work: @Sendable (inout Limit) async throws -> Void) async throws {
         let mounted = try await run("mount", ["-t", "tmpfs", "-o", "size=4m,mode=0700", "tmpfs", root])
         guard mounted.status == 0 else { throw ProgramFailure("This limit mounts a file system, and so needs root: \(mounted.stderr)") }
@@ -262,7 +262,7 @@ package struct Limit: Sendable {
         }
         for (seconds, value) in [(200, "absent"), (-200, "before"), (-100_000, "before"), (100_000, "before"), (200, "absent")] {
             try await expect(worker, "clock \(seconds)")
-            // Expired values are kept for one more day.
+            // The sweep keeps expired values for one more day, so they return when the clock is set back.
             try await expect(worker, "sweep list-0,database-0")
             for name in ["list-0", "database-0"] { try await expect(worker, "get \(name)", value: value) }
         }

@@ -5,7 +5,7 @@ import TestSupport
 package struct Trials: Sendable {
     let place: Workplace
     package let operation: Workplace.Operation
-    /// The stores before the operation.
+    /// The folder with the stores in their state before the operation.
     let base: TemporaryDirectory
     let expectation: Expectation
     /// The calls of the run without a fault: the kind of each, and its path.
@@ -94,7 +94,7 @@ package struct Trials: Sendable {
     /// A kill in the middle of each write.
     package var tears: [Fault] { changeKinds.enumerated().compactMap { $1 == "write" ? .tear($0 + 1) : nil } }
 
-    /// Every call, failing in each way that it can.
+    /// A failure of every call, in each way in which the call can fail.
     package var failures: [Fault] {
         var faults: [Fault] = []
         for (index, kind) in kinds.enumerated() {
@@ -124,7 +124,7 @@ package struct Trials: Sendable {
         }
     }
 
-    /// Checks whether a fault leaves more files each time it occurs. The next write or start should remove them.
+    /// Checks whether a fault leaves more files each time it occurs. The next write or start should remove such files.
     /// - Returns: The name of a file that is left three times after three such faults; nil if there is none.
     private func growing(_ fault: Fault) async throws -> String? {
         let folder = try place.makeRoot()

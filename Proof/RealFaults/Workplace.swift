@@ -2,16 +2,17 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// The programs and folders of a campaign: the shim, which makes the faults, the worker, and a folder for each run.
+/// The programs and folders of a campaign: the shim (a preloaded library that makes the faults), the worker, and a
+/// folder for each run.
 package final class Workplace: Sendable {
     /// An operation of the worker.
     package struct Operation: Hashable, Sendable {
         package enum Manner: String, Sendable {
-            /// All lines change at once.
+            /// All lines of the stored state change at once.
             case atomic
             /// Each line changes separately.
             case stepwise
-            /// Each line changes separately, and reads may be refused until the operation was done again.
+            /// Each line changes separately, and reads may throw an error until the operation was done again.
             case refusing
         }
 

@@ -1,19 +1,22 @@
-// A library that the dynamic linker puts before the C library: it counts the calls with which a program reaches files under one folder, and ends
-// the program at one of them, tears it, lets it fail, or records what would be on the disk.
+// A library that the dynamic linker loads before the C library. It counts the calls with which a program uses the files under one folder. At one
+// of these calls, it kills the program, transfers only a part of the bytes, or lets the call fail. Or it records all changes of the files.
 //
 //   FAULT_ROOT    the folder, without a link in its path
 //   FAULT_PLAN    count             only counts
 //                 kill N            SIGKILL before the Nth change
-//                 tear N            half of the Nth change where it is a write, then SIGKILL
-//                 fail N E SPAN KINDS  the Nth call, or the first one after it of one of these kinds (with commas between them), fails with the error number E:
-//                                   `once`, `on` (and every later one of them), or `lifted` (until the program calls `fault_lift`)
-//                 short N           the Nth call, or the first write or read after it, transfers half
-//                 record N          writes down every change with its bytes; SIGKILL before the Nth change, unless it is 0
-//   FAULT_LOG     where it writes: for `count` a line for each call; else one line when the fault has happened; for `record` every change
+//                 tear N            SIGKILL at the Nth change; if the change is a write, half of its bytes are written before
+//                 fail N E SPAN KINDS  a call fails with the error number E: the Nth call, or the first later one if the Nth has none of these
+//                                   kinds (separated by commas). SPAN is `once` (only this call fails), `on` (every later call of these kinds
+//                                   fails, too) or `lifted` (as `on`, until the program calls `fault_lift`)
+//                 short N           the Nth call, or the first later one that reads or writes, transfers only half of the bytes
+//                 record N          records every change with its bytes; SIGKILL before the Nth change, unless N is 0
+//   FAULT_LOG     the file that this library writes. `count` writes a line for each call, `record` every change, and the other plans one line
+//                 when the fault happens
 //   FAULT_SOCKETS if it is set, messages to other processes are counted as well, as changes
-//   FAULT_IGNORE  for `record`: `directories` or `logs`, whose flushes are made but not written down: two planted mistakes
+//   FAULT_IGNORE  for `record`: `directories` or `logs`. Flushes of folders, or of write-ahead logs, are then made but not recorded. These are
+//                 planted mistakes, which the search must notice
 //
-// A change is a call that can alter what is on the disk, and a flush. Calls of another process, or outside of the folder, are not counted.
+// A change is a flush, or a call that can alter what is on the disk. Calls of another process, or outside of the folder, are not counted.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -68,7 +71,7 @@ __attribute__((constructor)) static void begin(void) {
     span = !strcmp(length, "on") ? ON : !strcmp(length, "lifted") ? LIFTED : ONCE;
     counts_messages = getenv("FAULT_SOCKETS") != NULL;
     if (getenv("FAULT_IGNORE")) ignored = getenv("FAULT_IGNORE");
-    // At a high number, so that the program's own descriptors have the numbers that they would have.
+    // The log's descriptor gets a high number, so that the program's descriptors have the same numbers as without this library.
     if (path) {
         int file = syscall(SYS_open, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
         log_file = fcntl(file, F_DUPFD_CLOEXEC, 900);
@@ -93,7 +96,7 @@ __attribute__((format(printf, 1, 2))) static void note(const char *format, ...) 
     note_bytes(line, length);
 }
 
-// The program calls these functions when the fault is over, and to write a word between the changes.
+// The program calls `fault_lift` to end the fault, and `fault_mark` to write a word between the recorded changes.
 void fault_lift(void) { __atomic_store_n(&is_lifted, 1, __ATOMIC_SEQ_CST); }
 
 void fault_mark(const char *word) {
@@ -135,7 +138,7 @@ static const char *full_path(int folder, const char *path, char *buffer) {
 
 static int is_change(enum kind kind) { return kind == CREATE || kind == WRITE || kind == SYNC || kind == NAME || kind == RESIZE || kind == MODE || kind == SEND; }
 
-// Whether a call of a kind can fail in the planned way.
+// Returns whether a call of a kind can fail in the planned way.
 static int suits(enum kind kind) {
     if (plan == SHORT) return kind == WRITE || kind == READ;
     const char *name = kind_names[kind];
@@ -187,7 +190,8 @@ static unsigned long long inode_at(const char *path) {
     return syscall(SYS_lstat, path, &found) == 0 ? found.st_ino : 0;
 }
 
-// Whether a call is recorded. It holds the lock until `ends_record`, so that the record has the order of the disk.
+// Returns whether a call is recorded. If so, the call holds the mutex until `ends_record`, so that the record has the order in which the
+// changes were made.
 static int starts_record(const char *path) {
     if (plan != RECORD || !is_ours(path)) return 0;
     pthread_mutex_lock(&mutex);
@@ -482,7 +486,7 @@ int fstat64(int descriptor, struct stat64 *found) {
 int flock(int descriptor, int operation) {
     char buffer[PATH_MAX];
     REAL(flock);
-    // A lock is let go of by the kernel, whatever the call says.
+    // Unlocking never fails, because the kernel releases a lock in any case.
     if (!(operation & LOCK_UN) && enter(LOCK, path_of(descriptor, buffer)) == FAILS) { errno = fault; return -1; }
     return real(descriptor, operation);
 }

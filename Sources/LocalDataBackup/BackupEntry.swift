@@ -38,9 +38,9 @@ struct BackupManifest: Codable {
     }
 }
 
-/// The result of writing one store: the number of parts (8 bytes), the SHA-256 digest of all parts with their lengths, and a state byte.
-/// State 0 is intact. State 1 is damaged, with the file copied unchanged. State 2 is unreadable, and is followed by an error code with
-/// its length.
+/// The result of writing one store: the number of parts (8 bytes), the SHA-256 digest of all parts with their lengths,
+/// and a state byte. The state byte is 0 for an intact store, 1 for a damaged store whose file was copied unchanged,
+/// and 2 for an unreadable store. After a 2 follow the length of an error code and the code.
 struct BackupStoreEnd: Equatable {
     var parts: Int
     var digest: [UInt8]

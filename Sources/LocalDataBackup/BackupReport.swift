@@ -1,5 +1,5 @@
 public import Foundation
-public import LocalData
+import LocalData
 
 /// The content of a backup that was made, verified or restored. It contains no values and no names of values.
 public struct BackupReport: Codable, Hashable, Sendable {
@@ -13,8 +13,8 @@ public struct BackupReport: Codable, Hashable, Sendable {
         public internal(set) var bytes = 0
         /// The SHA-256 digest of the content, in hexadecimal.
         public internal(set) var digest = ""
-        /// Whether a program changed the store without this library's lock while the stores were copied. Its state may be from another
-        /// moment than the others.
+        /// Whether a program changed the store without this library's lock while the stores were copied. The state of
+        /// this store may be from another moment than the states of the other stores.
         public internal(set) var isForeign = false
         /// Whether the store changed after it was copied and before the backup ended. The backup contains the copied state.
         public internal(set) var isOlder = false
@@ -24,10 +24,12 @@ public struct BackupReport: Codable, Hashable, Sendable {
         /// The error code if the store could not be read; nil for every other store. The backup does not contain such a store, and a
         /// restore does not change it on the destination.
         public internal(set) var problem: String?
-        /// The number of rows of a database that could not be opened because they were damaged before the backup. Nil if no rows were
-        /// opened.
+        /// The number of damaged rows of a database: rows that could not be decrypted. They were damaged before the
+        /// backup. Nil if no rows were decrypted.
         public internal(set) var damagedRows: Int?
-        /// Whether the database had exactly the rows that its commits recorded when the backup was made. Nil if no rows were opened.
+        /// Whether, when the backup was made, the database had exactly the rows that its commits recorded. False for a
+        /// damaged database whose file was copied unchanged. Nil for other stores, and for a store that could not be
+        /// read.
         public internal(set) var hasProvenRows: Bool?
 
         /// The name by which a restore identifies a store to replace: "encryptedSQLite(main)", "ledger".
@@ -75,7 +77,7 @@ public struct RestoreReport: Codable, Hashable, Sendable {
     public internal(set) var missing: [String] = []
     /// The new locations of the replaced stores: paths, and namespaces of keyring services.
     public internal(set) var kept: [String] = []
-    /// The stores that were rewrapped for a key that this machine already had.
+    /// The stores whose data keys were encrypted again (rewrapped), with a key that this machine already had.
     public internal(set) var givenToOtherKey: [String] = []
 
     init(_ backup: BackupReport) { self.backup = backup }

@@ -5,7 +5,8 @@ import Foundation
 import LocalData
 import Sealing
 
-/// Reads a whole backup and verifies every chunk, every digest, that each database opens with the keys in the backup, and every row.
+/// Reads a whole backup. Verifies every chunk, every digest and every row, and that the keys in the backup open each
+/// database.
 struct BackupVerifier {
     let path: String
     let opener: StreamOpener

@@ -1,4 +1,4 @@
-public import LocalData
+import LocalData
 
 /// The result of an export.
 public struct ExportReport: Codable, Hashable, Sendable {

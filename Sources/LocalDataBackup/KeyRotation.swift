@@ -2,7 +2,7 @@ import BackendContract
 import LocalData
 import Sealing
 
-/// Moves databases, values and the quarantine from the older keys of a source to its present key.
+/// Moves the data of a source's older keys to the source's present key: databases, values and the quarantine.
 struct KeyRotation: Sendable {
     let router: StorageRouter
     let access: RotationAccess
@@ -61,7 +61,8 @@ struct KeyRotation: Sendable {
         try await calling { () throws(BackendError) in try await access.keys.deleteOthers(keys, of: source) }
     }
 
-    /// The databases that have an older key as a recipient, with the ids of their recipients.
+    /// The databases that an older key of the source can open, with the ids of all keys of the source that can open
+    /// them.
     private func found(_ keys: SourceKeys) async throws -> [StorageDomain: Set<[UInt8]>] {
         let older = Set(keys.others.map(\.id))
         return try await calling { () throws(BackendError) in try await access.keyedStores() }.filter { !$0.value.isDisjoint(with: older) }

@@ -1,8 +1,8 @@
 /// The result of a rotation of a source's key.
 public struct KeyRotationReport: Hashable, Sendable {
-    /// The number of databases that were rewrapped for the new key.
+    /// The number of databases whose data keys were encrypted again (rewrapped), with the new key.
     public internal(set) var databases = 0
-    /// The number of values, tombstones and quarantined values that were resealed.
+    /// The number of values, tombstones (records of removals) and quarantined values that were resealed.
     public internal(set) var values = 0
     /// The number of older keys that the source keeps, for data that is still sealed with them.
     public let olderKeys: Int

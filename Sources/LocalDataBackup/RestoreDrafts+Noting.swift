@@ -4,7 +4,8 @@ import Foundation
 import LocalData
 
 extension RestoreDrafts {
-    /// Records the paths of drafts before they are created, so that they can be removed after a crash; durable when this returns.
+    /// Records the paths of drafts, the files that a restore prepares, before they are created. The drafts can
+    /// therefore be removed after a crash. The record is durable when this returns.
     func note(_ drafts: [String]) throws(BackendError) {
         let path = Self.path(directories)
         let portable = drafts.map(PortablePaths(directories, runtime.files).portable)

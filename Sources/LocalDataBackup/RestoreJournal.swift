@@ -3,7 +3,8 @@ import BackendRuntime
 import Foundation
 import LocalData
 
-/// The planned operations of a restore, written before the first store is replaced and removed after the last one; see ``RestoreMark``.
+/// The planned operations of a restore. The journal is written before the first store is replaced, and removed after
+/// the last one; see ``RestoreMark``.
 struct RestoreJournal: Codable {
     /// The replacement of one file.
     struct Step: Codable {
@@ -33,7 +34,7 @@ struct RestoreJournal: Codable {
     var backup: String
     var steps: [Step]
     var items: [Items]
-    /// The values of the report.
+    /// The names of stores, for the report of the restore.
     var restored: [String]
     var unchanged: [String]
     var givenToOtherKey: [String]

@@ -188,8 +188,8 @@ struct RestoreRun {
         let presence = try host.presenceRecordsPath
         try await onLane { () throws(BackendError) in
             do throws(FileError) {
-                // Remove the presence records: values that are not in the backup were removed on purpose. The next read of any other
-                // value records its presence again.
+                // Remove the presence records, the notes that values exist: values that are not in the backup are
+                // absent on purpose. The next read of a value that exists records its presence again.
                 try files.remove(presence)
                 try files.remove(RestoreMark.path(directories))
                 try files.synchronizeDirectory(directories.data)

@@ -12,7 +12,7 @@ struct RestoreSurvey {
     private(set) var stores: [BackupManifest.Name: BackedStore] = [:]
     /// The ids of the keys that sealed single values, inside and outside databases, from the metadata `sealing`.
     private(set) var sealings: Set<String> = []
-    /// The key sources on this machine of the backup's databases, by the store's name.
+    /// For each database of the backup, the key source on this machine, by the store's name.
     private(set) var databases: [String: KeySourceReference] = [:]
     /// The sources whose keys the backup contains.
     private(set) var references: [KeySourceReference] = []
@@ -72,7 +72,7 @@ struct RestoreSurvey {
             digests[name] = store.digest
         }
         for database in content.databases.values {
-            // The rows of a damaged database were not opened, so any key of the backup may have sealed their values.
+            // The rows of a damaged database were not decrypted, so any key of the backup may have sealed their values.
             sealings.formUnion(
                 database.isFile ? Set(content.keys.flatMap(\.keys.all).map { SealingKey.name(of: $0.id) }) : database.sealings)
         }

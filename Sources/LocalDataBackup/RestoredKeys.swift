@@ -7,7 +7,7 @@ import Sealing
 struct ResolvedKey: Sendable {
     let reference: KeySourceReference
     let key: SealingKey
-    /// The source's short name.
+    /// The short name of the source, which is stored with the data that its key sealed.
     let pin: String
     /// The description of the source, for messages.
     let identifier: String
@@ -15,7 +15,8 @@ struct ResolvedKey: Sendable {
     let isOther: Bool
 }
 
-/// Adds the backup's keys to the sources on this machine. A source that has a key keeps it, and the databases are rewrapped for that key.
+/// Adds the backup's keys to the sources on this machine. A source that has a key keeps this key, and the data keys of
+/// the restored databases are encrypted with it (rewrapped).
 struct RestoredKeys {
     private let content: BackupVerifier.Content
     private let host: any BackupHost
@@ -58,7 +59,8 @@ struct RestoredKeys {
         _ source: any KeySource, _ reference: KeySourceReference, _ kept: BackupSourceKeys?
     ) async throws(BackendError) -> SourceKeys {
         if case .passphrase(let name) = reference.form, let kept, try await !hasOtherFile(name) {
-            // The backup also restores the passphrase file, so the passphrase of the backup opens it here.
+            // The restore also restores the passphrase file, which contains the backup's key. The source therefore has
+            // this key afterwards.
             return kept.keys
         }
         if let keys = try await source.load() { return keys }

@@ -2,7 +2,7 @@ import BackendContract
 import BackendRuntime
 import Sealing
 
-/// Reads a sealed file chunk by chunk. It returns only authenticated bytes.
+/// Reads a sealed file (a backup or an export) chunk by chunk. It returns only authenticated bytes.
 final class SealedFileReader {
     let header: StreamHeader
     private let path: String

@@ -4,8 +4,8 @@ import Foundation
 import LocalData
 import Sealing
 
-/// Writes a sealed file as a draft in the same folder. The draft gets its final name after it is complete and flushed. An existing file
-/// is never replaced.
+/// Writes a sealed file (a backup or an export) as a draft in the same folder. The draft gets its final name after it
+/// is complete and flushed. An existing file is never replaced.
 final class SealedFileWriter {
     private let path: String
     private let draft: String

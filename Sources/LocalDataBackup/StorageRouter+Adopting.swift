@@ -7,10 +7,10 @@ extension StorageRouter {
     /// this call the router refuses the database with `wrongContext`, which names the domain that it belongs to. Durable when it
     /// returns. A database that already belongs to this domain is not changed.
     ///
-    /// The call gives the database a new identity and a new data key, and seals every value again, in one transaction. If the
-    /// process is killed at any point, the database belongs to the former domain or to this one. Rows of a copy of the former file
-    /// cannot be opened in it afterwards. The call takes as long as a rotation of the data key, and the database's log grows to the
-    /// size of the database.
+    /// The call gives the database a new identity and a new data key, and seals every value again, in one transaction.
+    /// If the process is killed at any point, the database belongs either to the former domain or to this one.
+    /// Afterwards, rows from a copy of the former file cannot be opened in the database. The call takes as long as a
+    /// rotation of the data key, and the database's log grows to the size of the database.
     ///
     /// No other process may have the database open. All key sources of the database are needed.
     /// - Parameters:

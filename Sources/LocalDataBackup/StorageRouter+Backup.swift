@@ -46,7 +46,8 @@ extension StorageRouter {
 
     /// Verifies a backup without restoring it, and writes nothing.
     ///
-    /// It checks every chunk of the file, every digest, that each database opens with the keys in the backup, and every row.
+    /// It verifies every chunk of the file, every digest and every row, and that the keys in the backup open each
+    /// database.
     /// - Parameters:
     ///   - file: The backup.
     ///   - key: A passphrase or recovery key that opens the backup.
@@ -69,9 +70,9 @@ extension StorageRouter {
     /// Restores a backup into the stores of a configuration, on this machine or another. The whole backup is verified before any store is
     /// replaced.
     ///
-    /// A store that exists with different content is a conflict, unless `replacing` names it: then the existing store is kept under
-    /// another name. The backup's keys are added to the sources of the configuration. If a source already has a key, that key stays, and
-    /// the restored databases are rewrapped for it.
+    /// A store that exists with different content is a conflict, unless `replacing` names it: then the existing store
+    /// is kept under another name. The backup's keys are added to the sources of the configuration. If a source already
+    /// has a key, that key stays, and the data keys of the restored databases are encrypted with it.
     ///
     /// End every program that uses the stores before you call this. If the restore is interrupted after it began to replace stores, no
     /// store opens until you run the same restore again. The second run continues where the first one stopped.

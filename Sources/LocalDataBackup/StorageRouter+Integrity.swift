@@ -4,8 +4,9 @@ public import LocalData
 extension StorageRouter {
     /// Verifies an encrypted database completely, and changes nothing.
     ///
-    /// It opens every row and every label in one snapshot, and compares them with the sealed count and sum that each commit writes. This
-    /// detects rows that another program replaced with older ones, removed, exchanged or added.
+    /// It opens every row and every label (the keyed hash of an attribute) in one snapshot. It compares them with the
+    /// sealed count and sum that each commit writes. This detects rows that another program replaced with older ones,
+    /// removed, exchanged or added.
     ///
     /// It takes a few microseconds for each row, on a separate thread. Reads and writes continue. The database's write-ahead log grows
     /// until the verification ends.
@@ -16,8 +17,8 @@ extension StorageRouter {
     ///   - domain: An encrypted database, or a keychain that is stored in a sealed vault.
     ///   - progress: Called repeatedly on the store's thread while rows are verified. It must not block.
     /// - Returns: The findings; see `IntegrityReport.isSound`. Nil if the database does not exist yet.
-    /// - Throws: ``StorageError``: `unsupported` for a domain without a sealed state; `locked`, `corrupted`, `rolledBack` and others if
-    ///   the database cannot be opened.
+    /// - Throws: ``StorageError``: `unsupported` for a domain without a sealed count and sum; `locked`, `corrupted`,
+    ///   `rolledBack` and others if the database cannot be opened.
     @concurrent
     public nonisolated func verifyIntegrity(
         of domain: StorageDomain, progress: (@Sendable (IntegrityProgress) -> Void)? = nil
@@ -30,8 +31,8 @@ extension StorageRouter {
         }
     }
 
-    /// Accepts the present rows and keys of an encrypted database as the latest. It computes the sealed count and sum and the labels from
-    /// the rows, and is durable when this returns.
+    /// Accepts the present rows and keys of an encrypted database as the latest. It computes the sealed count, the
+    /// sealed sum and the labels from the rows. The change is durable when this returns.
     ///
     /// Call it after you repaired damage, or after a person accepted the loss: ``verifyIntegrity(of:progress:)`` no longer reports
     /// earlier losses. Check ``keyRecipients(of:)`` afterwards, because a removed recovery key may be a recipient again.
@@ -47,8 +48,9 @@ extension StorageRouter {
 
     /// Accepts the file of an encrypted database as the latest, although its freshness anchor has recorded a later commit.
     ///
-    /// Call it after an older copy of the file was restored on purpose. Until then, the database fails with `rolledBack`. Changes after
-    /// that copy was made are lost, and values that were removed after it exist again.
+    /// Call it after an older copy of the file was restored on purpose. Until then, the database fails with
+    /// `rolledBack`. Changes that were made after this copy are lost. Values that were removed after this copy exist
+    /// again.
     ///
     /// The commit number continues from the anchor's number. Therefore neither the later file nor an unchanged copy of this file is
     /// accepted again. The change is durable in the database and in the anchor when this returns.

@@ -63,12 +63,14 @@ extension StorageRouter {
         }
     }
 
-    /// Opens an encrypted database with a recovery key, after the key of its source was lost, and rewraps it for the configured source.
+    /// Opens an encrypted database with a recovery key, after the key of its source was lost. The call also encrypts
+    /// the data key of the database with the key of the configured source (rewraps it).
     ///
     /// The source's present key opens the database afterwards; a source without a key gets a new one. Keys of other sources no longer
     /// open the database. Recovery keys still do. The change is durable when this returns.
     ///
-    /// The database must prove that this recovery key was added to it. A planted database is refused, even if it names the key.
+    /// The database must prove that this recovery key was added to it. If an attacker replaced the database by one that
+    /// names the recovery key without proof, the call throws `corrupted`.
     ///
     /// The database also gets a new data key, which seals all later writes. ``rotateDataKey(of:progress:)`` seals the existing values
     /// with it, too. Check ``keyRecipients(of:)`` afterwards: an older file may still list recovery keys that were removed later.
@@ -87,10 +89,11 @@ extension StorageRouter {
         }
     }
 
-    /// Rewraps an encrypted database for the source that the configuration now names for it.
+    /// Encrypts the data key of a database with the key of the source that the configuration now names for the database
+    /// (rewraps it).
     ///
-    /// It needs the key of the previous source once more. That key no longer opens the database afterwards. Recovery keys stay. No row is
-    /// rewritten. The change is durable when this returns.
+    /// It needs the key of the previous source once more. That key no longer opens the database afterwards. Recovery
+    /// keys stay. No row is rewritten. The change is durable when this returns.
     /// - Parameters:
     ///   - domain: An encrypted database, or a keychain that is stored in a sealed vault.
     ///   - old: The source that opens the database now.

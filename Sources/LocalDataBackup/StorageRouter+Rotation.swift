@@ -14,11 +14,12 @@ extension StorageRouter {
     /// - Parameters:
     ///   - domain: An encrypted database, or a keychain that is stored in a sealed vault.
     ///   - progress: Called after each batch, on the task of this call.
-    /// - Returns: The number of values and tombstones that were resealed.
-    /// - Throws: ``StorageError``: `unsupported` for a domain without a data key, `unavailable` if there is no database, the errors of
-    ///   fetching the source's key. With the outcome `applied`, every readable row is sealed with the new key. In that case, `corrupted`
-    ///   means that damaged rows need the old key, which is kept for them. `residueRemains` means that another program still reads an
-    ///   older state, so the log is overwritten by the next change. You can safely repeat the call.
+    /// - Returns: The number of values and tombstones (records of removals) that were resealed.
+    /// - Throws: ``StorageError``: `unsupported` for a domain without a data key, `unavailable` if there is no
+    ///   database, the errors of fetching the source's key. With the outcome `applied`, every readable row is sealed
+    ///   with the new key. In that case, `corrupted` means that damaged rows need the old key, which is kept for them.
+    ///   `residueRemains` means that another program still reads an older state of the database. Bytes of the old key
+    ///   then stay in the log until the next change overwrites them. You can safely repeat the call.
     @concurrent
     @discardableResult
     public nonisolated func rotateDataKey(
@@ -35,15 +36,17 @@ extension StorageRouter {
 
 /// Rotation of a source's key.
 extension StorageRouter {
-    /// Makes a new key in a source, and reseals with it the data that older keys of the source have sealed.
+    /// Makes a new key in a source, and seals data of the source's older keys again with the new key.
     ///
-    /// Databases are rewrapped for the new key. Values of the registered catalogs and quarantined values are resealed in their slots.
-    /// This and other programs can use them during the rotation. All reported work is durable when this returns.
+    /// The data keys of databases are encrypted with the new key. Values of the registered catalogs and quarantined
+    /// values are sealed again in their slots. This and other programs can use them during the rotation. All reported
+    /// work is durable when this returns.
     ///
-    /// Older keys stay in the source until ``deleteOlderKeys(of:waitingAtMost:)``. While the source has older keys, a call makes no
-    /// further key but continues the rotation. Repeat the call after a crash, after a store was locked, or after a program with the older
-    /// key has sealed more values. A program cannot change some sources, such as a credential. An administrator adds the new key as the
-    /// first line of such a source, and then this call does the rest.
+    /// Older keys stay in the source until ``deleteOlderKeys(of:waitingAtMost:)``. While the source has older keys, a
+    /// call makes no further key but continues the rotation. Repeat the call after a crash, after a store was locked,
+    /// or after a program with the older key has sealed more values. A program cannot change some sources, such as a
+    /// credential. An administrator adds the new key as the first line of such a source, and then calls this function
+    /// to do the rest.
     ///
     /// The data keys of databases stay the same. If the source's key was disclosed, rotate them afterwards:
     /// ``rotateDataKey(of:progress:)``.
@@ -66,9 +69,10 @@ extension StorageRouter {
     /// Deletes the keys of a source that a rotation has replaced; durable when this returns. It does nothing if the source has no older
     /// key.
     ///
-    /// It fails while a database, a value of the registered catalogs or the quarantine needs an older key. It also fails while a running
-    /// program exists that has sealed with an older key since its start. *Values outside the registered catalogs are not checked*: such a
-    /// value is lost if an older key has sealed it. Backups have separate keys.
+    /// It fails while a database, a value of the registered catalogs or the quarantine needs an older key. It also
+    /// fails while a program runs that has sealed data with an older key since that program began. *Values outside the
+    /// registered catalogs are not checked*: such a value is lost if an older key has sealed it. Backups have separate
+    /// keys.
     /// - Parameters:
     ///   - source: The source; the configuration's by default.
     ///   - limit: How long to wait for unfinished changes of this program.

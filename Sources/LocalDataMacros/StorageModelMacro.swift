@@ -50,7 +50,7 @@
         }
     }
 
-    /// `@Attribute` and `@Transient`: marks that `@StorageModel` reads. On their own, they generate nothing.
+    /// `@Attribute` and `@Transient`: attributes that `@StorageModel` reads. On their own, they generate nothing.
     package enum PropertyMarkMacro: PeerMacro {
         package static func expansion(
             of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol, in context: some MacroExpansionContext

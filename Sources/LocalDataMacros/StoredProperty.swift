@@ -118,7 +118,7 @@
     }
 
     extension VariableDeclSyntax {
-        /// The marks that `@StorageModel` reads.
+        /// The attributes `@Attribute` and `@Transient`, which `@StorageModel` reads.
         var marks: [AttributeSyntax] {
             attributes.compactMap { $0.as(AttributeSyntax.self) }.filter { ["Attribute", "Transient"].contains($0.attributeName.lastName) }
         }
@@ -139,7 +139,7 @@
     }
 
     extension IfConfigDeclSyntax {
-        /// Whether one of the branches declares a stored property.
+        /// Whether one of the branches of an `#if` declares a stored property.
         var declaresProperties: Bool {
             clauses.contains { clause in
                 guard case .decls(let members) = clause.elements else { return false }

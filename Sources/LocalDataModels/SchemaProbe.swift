@@ -60,8 +60,9 @@ struct SchemaProbe {
 
     private static func emptyValue<Value: Decodable>(of type: Value.Type) -> Any? {
         if let cases = type as? any CaseIterable.Type { return first(cases) }
-        // An enumeration that rejects the empty raw value. A trivially copyable decodable type contains only numbers, Booleans and
-        // enumerations. All bits zero is a valid value of each: zero, false, or the first case.
+        // The type may be an enumeration that rejects the empty raw value. A decodable type that can be copied bit by
+        // bit contains only numbers, Booleans and enumerations. Memory with only zero bits is a valid value of each of
+        // these: zero, false, or the first case.
         guard type is any RawRepresentable.Type, _isPOD(type) else { return nil }
         return withUnsafeTemporaryAllocation(byteCount: max(1, MemoryLayout<Value>.size), alignment: MemoryLayout<Value>.alignment) {
             $0.initializeMemory(as: UInt8.self, repeating: 0)

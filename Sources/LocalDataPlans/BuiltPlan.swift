@@ -2,10 +2,11 @@ import BackendContract
 import Crypto
 import LocalData
 
-/// One unit of work of a step. It is completed before the next unit begins.
+/// One unit of work of a plan's step, which leads from one schema version to a later one. A unit is completed before
+/// the next unit begins.
 struct PlanUnit: Sendable {
     enum Work: Sendable {
-        /// Converts an entity's records to the last version of a chain.
+        /// Converts an entity's records to the last version of a chain of versions.
         case update(String, EvolutionChain)
         /// Copies an entity's records to another entity, at the given version. The chain converts the records; without a chain, records
         /// of any version are read.
@@ -17,7 +18,8 @@ struct PlanUnit: Sendable {
     }
 
     let work: Work
-    /// The description of the unit in the stamps. A plan can continue a step only if its units have the same names.
+    /// The description of the unit in the schema stamps, the records beside the data that store a plan's progress. A
+    /// plan can continue a step only if its units have the same names.
     let name: String
 
     init(_ work: Work, _ name: String) {
@@ -64,7 +66,8 @@ struct BuiltStep: Sendable {
     var units: [PlanUnit] { work.units }
     /// The name of the step in the stamps.
     var name: String { "\(from)>\(to)" }
-    /// The names of the step's parts in the stamps, in order.
+    /// The names of the step's parts in the stamps, in order: the hook before the step, the units, and the hook after
+    /// the step.
     var parts: [String] {
         (willMigrate == nil ? [] : ["willMigrate"]) + units.map(\.name) + (didMigrate == nil ? [] : ["didMigrate"])
     }
@@ -76,7 +79,7 @@ struct BuiltStep: Sendable {
         return parts.map { strangers.contains($0) ? Self.digest($0) : $0 }
     }
 
-    /// The verb of a part, and a digest of its name.
+    /// Returns the verb of a part, and a digest of its name.
     private static func digest(_ part: String) -> String {
         "\(part.prefix { $0 != " " }) #\(hexadecimalText(of: SHA256.hash(data: Array(part.utf8)).prefix(8)))"
     }
@@ -87,8 +90,9 @@ struct BuiltPlan: Sendable {
     /// The versions. Each version precedes the versions that can be reached from it.
     let versions: [String]
     var steps: [BuiltStep] = []
-    /// The chains of the entities in the last version. Several plans outside a chain begin at versions of the catalog, but a record
-    /// contains only its entity's version. If the conversion of earlier records is therefore ambiguous, the entity has no chain.
+    /// The chains of versions of the entities in the last version. If a policy has several plans outside a chain, they
+    /// may begin at different versions of the catalog, but a record contains only the version of its entity. If the
+    /// conversion of earlier records is therefore ambiguous, the entity has no chain.
     var chains: [String: EvolutionChain] = [:]
 
     var current: String { versions.last ?? "" }
@@ -130,7 +134,7 @@ struct PlanBuilder {
         return strangers + (links.isEmpty ? [current] : links)
     }
 
-    /// The first and last version of a plan. The last version is nil for the current one.
+    /// The first and last version of a plan. The last version is nil if the plan leads to the current version.
     private func ends(of plan: SchemaPlan.AdHocMigration, _ links: [String]) -> (from: String, to: String?) {
         if plan.target != nil || links.contains(plan.name) { return (plan.name, plan.target) }
         for from in links where plan.name.hasPrefix("\(from)To") {

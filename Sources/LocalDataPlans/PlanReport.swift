@@ -12,7 +12,7 @@ public struct PlanReport: Sendable, Codable, Hashable {
             case lightweight
         }
 
-        /// The version before the step; nil if no version was stamped.
+        /// The version before the step, as recorded beside the data (stamped); nil if no version was stamped.
         public var from: String?
         /// The version after the step.
         public var to: String

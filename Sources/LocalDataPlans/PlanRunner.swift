@@ -1,14 +1,15 @@
 import LocalData
 
-/// Runs verified steps. It runs the parts and hooks of a step in order, and records the progress in the stamps. ``DocumentRecords``
-/// writes the records.
+/// Runs verified steps. It runs the parts of a step in order: the hook before the step, the units of work, and the hook
+/// after the step. It records the progress in the schema stamps, small records beside the data. ``DocumentRecords``
+/// writes the records of entities.
 struct PlanRunner: Sendable {
     let session: PlanSession
     let scene: PlanSession.Scene
 
     var records: DocumentRecords { session.host.documents {} }
 
-    /// The records for one part of a step. A write fails if another program has already completed the part.
+    /// Access to the records for one part of a step. A write fails if another program has already completed the part.
     private func records(of run: StepRun, _ part: Int) -> DocumentRecords {
         session.host.documents { [session] in try await session.requireTurn(run, part) }
     }
@@ -31,8 +32,8 @@ struct PlanRunner: Sendable {
             try Task.checkCancellation()
             let index = part - (step.willMigrate == nil ? 0 : 1)
             if step.units.indices.contains(index), !isConcerned(step.units[index].involved) { continue }
-            // Do not record the first hook as begun. If it fails, it has changed nothing that the step needs, so an earlier program can
-            // continue.
+            // Do not record that the first hook has begun. A program of an earlier version refuses data if a step is
+            // recorded as begun. If the hook fails, no record was migrated, so such a program may still use the data.
             if index < 0 { try await session.requireTurn(run, part) } else { try await session.note(run, begun: part) }
             count += try await unlessOvertaken(run, part) {
                 switch index {

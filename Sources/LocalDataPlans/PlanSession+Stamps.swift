@@ -1,7 +1,8 @@
 import BackendContract
 import LocalData
 
-/// The schema stamps of all stores of a run.
+/// The schema stamps of all stores of a run. A stamp is a small record that stores the version of the data and the
+/// progress of a step.
 struct StoredStamps: Sendable {
     var stamps: [SchemaStamp?]
     /// The index of the store that contains each entity.
@@ -20,8 +21,9 @@ struct StoredStamps: Sendable {
         }
     }
 
-    /// The index of each entity's version. An entity with data but without a stamp has the first version. An entity without both has the
-    /// lowest version of the others, or the current version if there are no others.
+    /// The index of each entity's version in the plan's versions. An entity with data but without a stamp has the first
+    /// version. An entity without both has the lowest version of the other entities, or the current version if there
+    /// are no others.
     func positions(_ scene: PlanSession.Scene, _ catalog: String) throws -> [String: Int] {
         var positions: [String: Int] = [:]
         for entity in scene.concerned {
@@ -44,7 +46,8 @@ struct StoredStamps: Sendable {
         return positions
     }
 
-    /// Refuses data that a later program has migrated or has begun to migrate. This program would misread it.
+    /// Throws `incompatibleSchema` if a later program has migrated the data or has begun to migrate it. This program
+    /// would misread the data.
     /// - Parameter steps: The names of the steps in this program's plan.
     func refuseLater(_ scene: PlanSession.Scene, _ catalog: String, steps: [String]) throws {
         guard let current = scene.versions.last else { return }
@@ -124,7 +127,7 @@ extension PlanSession {
         return Scene(entities: entities, concerned: names, versions: versions, stamps: stores.map(\.1))
     }
 
-    /// Refuses a plan that copies or renames an entity into or out of the configuration.
+    /// Throws `invalidEvolution` if a plan copies or renames an entity into or out of the configuration.
     func checkConfiguration(_ changes: [SchemaPlan.EntityChange], _ scene: Scene) throws {
         guard let configuration else { return }
         for change in changes {
@@ -136,7 +139,7 @@ extension PlanSession {
         }
     }
 
-    /// Refuses a declared schema with entities that the catalog does not have.
+    /// Throws if a declared schema has entities that the catalog does not have.
     func entities(of schema: CatalogSchema, _ entities: RegisteredEntities) throws(PlanProblem) {
         for entity in schema.entities where entities.all[entity.name] == nil {
             throw PlanProblem(place: "The schema \(schema.version)", what: "the catalog has no key or collection \(entity.name)")
@@ -207,7 +210,8 @@ extension PlanSession {
     }
 }
 
-/// A step that is being run, with its recorded progress.
+/// A step that is being run, with its recorded progress. The parts of a step are the hook before it, the units of work,
+/// and the hook after it.
 struct StepRun: Sendable {
     let step: BuiltStep
     let configuration: String?

@@ -32,7 +32,8 @@ struct PlanSession: Sendable {
         let entities: [String]
     }
 
-    /// The report of a run, and the chain for each entity that converts earlier records to the declared schema when they are read.
+    /// The report of a run. Also, for each entity, the chain of versions by which reads convert earlier records to the
+    /// declared schema.
     struct Outcome: Sendable {
         var report: PlanReport
         var chains: [String: EvolutionChain] = [:]
@@ -59,8 +60,8 @@ struct PlanSession: Sendable {
     private func run(_ builder: PlanBuilder, _ options: SchemaPlan.Policy.Options, _ scene: Scene) async throws -> Outcome {
         var stored = try await read(scene)
         if stored.isCurrent(scene), !stored.isUnfinished, !options.forceValidateModel {
-            // All data is current, so the plan need not be verified. The chains are still needed to read records that an earlier program
-            // may store.
+            // All data is current, so the plan need not be verified. Its chains of versions are still needed: an
+            // earlier program may store records, and reads must convert these records.
             let chains = (try? builder.build()).map { own($0.chains, scene) } ?? [:]
             return Outcome(report: PlanReport(from: scene.versions.last, to: scene.versions.last), chains: chains)
         }
@@ -184,8 +185,8 @@ struct PlanSession: Sendable {
         return chains
     }
 
-    /// The next step from a version. It is the step that was already begun, or else the longest one that fits: every entity must be at
-    /// its first version, or at its last version or later.
+    /// The next step from a version. If a step was already begun, it is this step. Otherwise it is the longest step for
+    /// which every entity is at the step's first version, or at the step's last version or later.
     private func step(
         _ plan: BuiltPlan, from start: Int, _ positions: [String: Int], _ scene: Scene, _ stored: StoredStamps
     ) -> BuiltStep? {
@@ -199,7 +200,7 @@ struct PlanSession: Sendable {
         .max { (index($0.to), $0.kind == .adHoc ? 1 : 0) < (index($1.to), $1.kind == .adHoc ? 1 : 0) }
     }
 
-    /// Refuses a plan that copies or moves records to a location with weaker protection.
+    /// Throws if a plan copies or moves records to a location with weaker protection.
     private func checkProtection(_ plan: BuiltPlan, _ scene: Scene) throws {
         let runner = PlanRunner(session: self, scene: scene)
         for unit in plan.steps.flatMap(\.units) {

@@ -21,8 +21,8 @@ struct RegisteredEntities: Sendable {
             declared[change.entity] = (declared[change.entity] ?? SchemaPlan.DeclaredPlace()).filled(from: change.place)
             if let kind = change.place.kind, kinds[change.entity] == nil { kinds[change.entity] = kind }
         }
-        // A copied or renamed entity has the kind of its source. It has the location of its source, too, unless the plan names another
-        // one.
+        // A copied or renamed entity has the kind of its source. It also has the location of its source, unless the
+        // plan names another location.
         for _ in changes {
             for change in changes {
                 guard case (let from, let to)? = change.pair else { continue }

@@ -181,7 +181,8 @@ extension SchemaPlan.AttributeChange {
             if let type = update.type { value = try converted(value, to: type, context) }
             let newPath = DocumentPath([.name(update.newName ?? name)])
             if let newName = update.newName, newName != name, let standing = document[newPath], standing != .null {
-                // The plan does not mention the existing value under the new name, so it must not replace it.
+                // The record already has a value under the new name. The plan does not mention this value, so the
+                // renamed attribute must not replace it.
                 let isMissing = document[path] == nil || document[path] == .null
                 if isMissing { value = try update.type.map { try converted(standing, to: $0, context) } ?? standing }
                 guard isMissing || standing == value else {

@@ -23,12 +23,12 @@ extension SchemaPlan {
         /// Records are written only if their key or collection declares a later version.
         public static var lightweight: Policy { Policy(form: .lightweight) }
 
-        /// Uses plans that each lead from one earlier version to the declared one. Data without a version stamp count as the first
-        /// plan's version.
+        /// Uses plans that each lead from one earlier version to the declared one. If data has no version stamp, the
+        /// first plan's version counts as its version.
         /// - Parameters:
         ///   - migrations: The plans.
-        ///   - lightWeightBackup: Whether to fall back to the inferred migration (``lightweight``) when no plan begins at the
-        ///     stored version, or when a plan fails. Otherwise both are errors.
+        ///   - lightWeightBackup: Whether to fall back to the inferred migration (``lightweight``) when no plan begins
+        ///     at the stored version, or when a plan fails. Otherwise the call throws in both cases.
         ///   - forceValidateModel: Whether to check the plans against the declared schema even if no migration is due.
         public static func adHoc(
             migrations: [SchemaPlan.AdHocMigration], lightWeightBackup: Bool = false, forceValidateModel: Bool = false

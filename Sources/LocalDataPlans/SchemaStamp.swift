@@ -6,16 +6,18 @@ struct SchemaStamp: Codable, Sendable, Equatable {
         /// The configuration that is being migrated; nil for all entities.
         var configuration: String?
         var done: Int
-        /// The completed parts, followed by the part that was begun; see ``BuiltStep/noted(in:)``.
+        /// The completed parts of the step, then the part that was begun; see ``BuiltStep/noted(in:)``. A part is a
+        /// hook or a unit of work.
         var parts: [String]
     }
 
-    /// The version of every entity that `entities` does not name.
+    /// The version of every entity that is not in ``entities``.
     var version: String?
-    /// The versions of entities that the migration of a configuration has brought to a later version than the others.
+    /// The versions of entities that were migrated to a later version than the others, as part of a configuration (a
+    /// group of entities).
     var entities: [String: String]?
     var progress: Progress?
-    /// Versions that precede the versions above.
+    /// Versions before the stamped ones. A program that finds its current version among them is older than the data.
     var earlier: [String]?
 
     func version(of entity: String) -> String? { entities?[entity] ?? version }

@@ -44,7 +44,7 @@ extension StorageRouter {
                 await host.flushNotes()
                 throw error
             }
-            // Reads convert records of earlier versions through the policy's chains.
+            // Reads convert records of earlier versions with the chains of versions from the policy's plans.
             // Reason: "The version of each record decides, not the stamp" in Docs/Decisions/Evolution.md.
             for key in catalog.allKeys { if let chain = outcome.chains[key.name] { try host.attach(chain, to: key) } }
             try await host.register(catalog)

@@ -100,7 +100,8 @@ struct SchemaDifferences {
         }
     }
 
-    /// Whether a property belongs to a property that is new too. If an older value lacks the outer property, the inner one is not read.
+    /// Whether a property is inside a property that is new too. If an older value lacks the outer property, the inner
+    /// one is not read.
     private func isPartOfNews(
         _ way: String, _ properties: [String: CatalogSnapshot.Property], _ recorded: [String: CatalogSnapshot.Property]
     ) -> Bool {

@@ -13,7 +13,7 @@ public struct CatalogSnapshot: Hashable, Sendable, Codable {
     struct Entity: Hashable, Sendable, Codable {
         var domain: String
         var serializer: String
-        /// The type tag of a collection's records.
+        /// The type tag, the name of the record type that is stored with each record of a collection; nil for a key.
         var recordTag: String?
         /// The properties of each recorded version: version number, then property path.
         var versions: [Int: [String: Property]]

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The folder of the recorded releases. It has one subfolder for each release.
+/// The folder with the data that earlier releases wrote, as fixtures. It has one subfolder for each release.
 struct FixtureFolder {
     let place: URL
 

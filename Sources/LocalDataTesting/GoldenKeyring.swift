@@ -2,7 +2,8 @@ import BackendContract
 import LocalData
 import Synchronization
 
-/// A keyring in memory that replaces the session's keyring in a golden store. The fixture stores its content in sealed form.
+/// A keyring in memory that replaces the session's keyring in a golden store, the recorded data of an earlier release.
+/// The fixture stores the keyring's content in sealed form.
 final class GoldenKeyring: Sendable {
     /// The records of one keyring service, by their stored names.
     typealias Service = [String: [UInt8]]

@@ -125,7 +125,8 @@ public enum GoldenStore {
         }
     }
 
-    /// Reads a copy of a recorded store in two launches. The first sweeps and migrates; the second must read the same values.
+    /// Reads a copy of a recorded store in two launches: with two routers, one after the other. The first launch sweeps
+    /// and migrates; the second must read the same values.
     private static func read(
         _ release: String, at place: URL, with catalog: some StorageKeyCatalog, configure: (inout StorageConfiguration) -> Void,
         check: (_ release: String, StorageRouter) async throws -> Void

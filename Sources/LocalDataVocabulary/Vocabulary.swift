@@ -8,7 +8,7 @@ public typealias AddEntity = SchemaPlan.AddEntity
 public typealias UpdateEntity = SchemaPlan.UpdateEntity
 /// A copy of an entity with its records: see ``SchemaPlan/CopyEntity``.
 public typealias CopyEntity = SchemaPlan.CopyEntity
-/// Another name for an entity: see ``SchemaPlan/RenameEntity``.
+/// A new name for an entity: see ``SchemaPlan/RenameEntity``.
 public typealias RenameEntity = SchemaPlan.RenameEntity
 /// The removal of an entity: see ``SchemaPlan/RemoveEntity``.
 public typealias RemoveEntity = SchemaPlan.RemoveEntity

@@ -4,12 +4,13 @@ import Synchronization
 
 @testable import BackendContract
 
-/// A rehearsal over memory. If `mixes` is set, every second call changes the memory itself where that is allowed.
+/// A rehearsal over a store in memory. A rehearsal records changes instead of writing them to the store below it.
+/// If `mixes` is set, every second change goes to the store below, unless the rehearsal has recorded a change of its slots.
 /// A read then finds some values in the store below and some in the rehearsal.
 ///
-/// A rehearsal reads the store below and then records its change.
-/// It cannot refuse a change that another program makes in between.
-/// A call that changes the store below therefore runs alone, so that both parts act as one store.
+/// A rehearsal first reads the store below, and then records the change.
+/// It would not notice that another call changes the store below between these steps.
+/// A call that changes the store below therefore runs alone, so that the rehearsal and the store below act as one store.
 final class MixedRehearsal: StorageBackend {
     private struct Turns {
         var isBelow = false
@@ -39,7 +40,7 @@ final class MixedRehearsal: StorageBackend {
         return try await goesBelow ? rehearsal.base.apply(mutations) : rehearsal.apply(mutations)
     }
 
-    /// Waits until no call runs alone, and starts a call. Returns whether the call changes the store below.
+    /// Starts a call as soon as no other call runs alone. Returns whether this call must change the store below, and so runs alone.
     private func begin(_ mutations: [StorageMutation]) async -> Bool {
         while true {
             let goesBelow: Bool? = turns.withLock { turns in

@@ -6,7 +6,8 @@ import Foundation
 import MemoryBackend
 import TestSupport
 
-/// The backends on which the laws are checked. A new backend needs one line here.
+/// All benches. A law is a rule for every backend, and a bench makes the stores of one backend on which the laws are checked.
+/// A new backend needs one line here.
 let benches: [LawBench] = [
     .memory(),
     .memory("memory as a durable store between processes", durableStoreClaims),
@@ -28,7 +29,7 @@ private let smallStoreClaims = BackendCapabilities(
     durability: .untilPowerLoss, crossProcess: true, protection: .keychain, maximumValueSize: 20_000, sharedWithOthers: true)
 
 extension LawBench {
-    /// A bench of stores in memory. `wrap` puts another store around each, for tests that break laws.
+    /// A bench of stores in memory. `wrap` can put a faulty store around each of them, for tests of stores that break laws.
     static func memory(
         _ name: String = "memory", _ capabilities: BackendCapabilities = InMemoryStore.ownCapabilities,
         wrap: @escaping @Sendable (InMemoryStore) -> any StorageBackend = { $0 },
@@ -70,5 +71,5 @@ extension LawBench {
 /// The error of a bench that gets a store that it did not make.
 struct WrongStore: Error {}
 
-/// Returns the medium of a store in memory.
+/// Returns the medium of a store in memory, which holds its content; nil for any other store.
 @Sendable func medium(of store: any StorageBackend) -> MemoryMedium? { (store as? InMemoryStore)?.medium }

@@ -3,14 +3,14 @@ import BackendContract
 import TestSupport
 import Testing
 
-/// A law and a bench on which it is checked. A failure prints both.
+/// A law, which is a rule for every backend, and a bench, which makes the stores of one backend. A failure prints the two names.
 struct Case: Sendable, CustomTestStringConvertible {
     let law: BackendLaw
     let bench: LawBench
 
     var testDescription: String { "\(bench): \(law)" }
 
-    /// All cases, with a quarter of the repetitions that the laws ask for.
+    /// All cases. Each law runs a quarter of the repetitions that it asks for.
     /// `Scripts/prove laws` runs all repetitions and more.
     static let all = (benches + keyringBenches + sqliteBenches).flatMap { bench in
         var bench = bench
@@ -19,6 +19,7 @@ struct Case: Sendable, CustomTestStringConvertible {
     }
 }
 
+/// Tests that the backends keep the laws.
 @Suite(.inTurn, .slow("starts programs"), .tags(.campaign, .keyring)) struct LawTests {
     @Test(arguments: Case.all)
     func `every backend keeps every law that applies to it`(_ pair: Case) async throws { try await pair.law.verify(on: pair.bench) }

@@ -5,7 +5,7 @@ import MemoryBackend
 import TestSupport
 import Testing
 
-/// A store with a fault, and the laws that it must break.
+/// A store with one fault, and the names of the laws that it must break. A law is a rule for every backend.
 struct Mutant: Sendable, CustomTestStringConvertible {
     let name: String
     let breaks: [String]
@@ -38,6 +38,7 @@ struct Mutant: Sendable, CustomTestStringConvertible {
     }
 }
 
+/// Tests that the laws find faulty stores.
 @Suite(.inTurn, .slow("breaks every law once"), .tags(.campaign)) struct MutantTests {
     @Test(arguments: Mutant.all)
     func `a faulty store breaks the laws that forbid its fault`(_ mutant: Mutant) async throws {
@@ -49,7 +50,7 @@ struct Mutant: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func `a trace outside the store breaks the law on hostile names`() async throws {
+    @Test func `a store that leaves a file outside its folder breaks the law on hostile names`() async throws {
         var bench = LawBench.memory()
         bench.findStrayTraces = { _ in "a file beside the folder" }
         let law = try #require(BackendLaw.all.first { $0.name == "a hostile name works exactly, or is refused as invalidName" })

@@ -3,7 +3,7 @@ import MemoryBackend
 import Synchronization
 import TestSupport
 
-/// Stores with one fault each. A law that no mutant breaks may not be checked at all.
+/// Mutants are stores with one fault each. A law that no mutant breaks perhaps checks nothing.
 extension Mutant {
     static let all: [Mutant] = values + preconditions + batches + metadata + names + pages + instances + foreign + salvage + timing + small
 

@@ -4,7 +4,7 @@ import MemoryBackend
 import Synchronization
 import Testing
 
-/// A store below a rehearsal. It counts the calls that change it.
+/// A store that counts the calls that change it. A test puts it below a rehearsal.
 private final class Watched: StorageBackend {
     let store = InMemoryStore()
     let changes = Atomic(0)
@@ -33,6 +33,7 @@ private final class Watched: StorageBackend {
     func close() async { changes.add(1, ordering: .relaxed) }
 }
 
+/// Tests of a rehearsal: a store that records changes in memory instead of writing them to the store below it.
 @Suite struct RehearsalTests {
     private let address = StorageAddress("slot")
 
@@ -56,7 +57,7 @@ private final class Watched: StorageBackend {
         #expect(try await Set(below.store.addresses(in: .values)) == [address, StorageAddress("gone")])
     }
 
-    @Test func `a slot that another program changes below a rehearsed change has the value of that program`() async throws {
+    @Test func `if another program writes a slot after its rehearsed change, the rehearsal reads the value of that program`() async throws {
         let below = InMemoryStore()
         let rehearsal = RehearsalStore(over: below)
         #expect(try await rehearsal.apply(.put(.bytes([1]), at: address, if: .absent)).isApplied)

@@ -35,6 +35,7 @@ private final class DictionaryStore: ByteStore {
     }
 }
 
+/// Tests of the adapter that makes a backend of a byte store. A byte store keeps bytes under text names.
 @Suite(.inTurn) struct ByteStoreBackendTests {
     private let store = DictionaryStore(
         capabilities: BackendCapabilities(
@@ -42,7 +43,7 @@ private final class DictionaryStore: ByteStore {
     private var backend: ByteStoreBackend<DictionaryStore> { ByteStoreBackend(store) }
     private let address = StorageAddress("a key")
 
-    @Test func `the adapter claims the capabilities of its store that it can keep, and no others`() {
+    @Test func `the adapter claims only those capabilities of its byte store that it can keep, and adds native values`() {
         #expect(
             backend.capabilities
                 == BackendCapabilities(durability: .durable, protection: .sealed, maximumValueSize: 10, storesNativeValues: true))
@@ -66,7 +67,7 @@ private final class DictionaryStore: ByteStore {
         #expect(try await backend.addresses(in: .values) == [StorageAddress("\u{AB}")])
     }
 
-    @Test func `a store that fails is neither empty nor absent`() async throws {
+    @Test func `if the byte store fails, its slots are locked or unavailable, never absent, and changes fail`() async throws {
         _ = try await backend.apply(.put(.bytes([1]), at: address))
         for (error, probe, result) in [
             (BackendError(.locked, "Locked."), StorageProbe.locked, MutationResult.locked),
@@ -85,7 +86,7 @@ private final class DictionaryStore: ByteStore {
         #expect(try await backend.read(address).record?.payload == .bytes([1]))
     }
 
-    @Test func `bytes of a later format are left unchanged`() async throws {
+    @Test func `bytes of a later record format are reported as unsupported and left unchanged`() async throws {
         let later: [UInt8] = Array("LDR".utf8) + [2, 0, 0, 0, 0, 0]
         store.files.withLock { $0["n..78"] = later }
         let error = try await #require(backend.read(StorageAddress("x")).error, "not unavailable")
@@ -102,7 +103,7 @@ private final class DictionaryStore: ByteStore {
         #expect(store.files.withLock { $0.isEmpty })
     }
 
-    @Test func `a value is refused exactly if it is nested deeper than a reader accepts`() async throws {
+    @Test func `a value is refused exactly if it has more than the 64 nested levels that a reader accepts`() async throws {
         for levels in 60...70 {
             let value = (1..<levels).reduce(NativeValue.array([])) { inner, _ in .array([inner]) }
             let roomy = ByteStoreBackend(DictionaryStore(capabilities: BackendCapabilities()))

@@ -1,11 +1,11 @@
 import TestSupport
 import Testing
 
-/// Tests of the two checkers for linearizability: one searches by states, the other by moments.
-/// The search by moments accepts any number of calls.
+/// Tests of the two checkers of linearizability, which decide whether one order of overlapping calls explains all results.
+/// `isLinearizable(from:)` tries orders of up to 64 calls. `firstUnexplained(from:)` goes from moment to moment, with any number of calls.
 @Suite struct CallHistoryTests {
     /// Makes a random history of a register with a few overlapping calls.
-    /// Most calls see and leave the value that a real register would; some deliberately do not.
+    /// Most calls see and leave the value that a real register would have. Some deliberately do not.
     private func history(_ generator: inout SeededGenerator) -> RegisterHistory {
         var history = RegisterHistory()
         var value: String?
@@ -40,7 +40,7 @@ import Testing
         #expect(explained > 2_000 && refused > 2_000, "\(explained) explained, \(refused) refused")
     }
 
-    @Test func `the search by moments accepts thousands of calls and names the impossible one`() {
+    @Test func `the checker without a limit takes thousands of calls and returns the one that no order explains`() {
         var history = RegisterHistory()
         for number in 0..<5_000 {
             history.add(.write("\(number)"), number * 10, number * 10 + 14)

@@ -4,6 +4,8 @@ import Synchronization
 import TestSupport
 import Testing
 
+/// Tests of a queue that performs requests which wait at the same time as one group, as a store does in one transaction.
+/// A group may need a lock that another process holds.
 @Suite(.inTurn) struct GroupCommitTests {
     private let clock = ManualClock()
     private let lane = TestLane(isHeld: true)
@@ -96,7 +98,7 @@ import Testing
         #expect(await tasks[0].value == .success(10))
     }
 
-    @Test func `a group that all callers have left is not performed`() async {
+    @Test func `a group whose callers have all timed out is not performed`() async {
         let queue = makeQueue()
         let tasks = await submit([(1, .seconds(5)), (2, .seconds(5))], to: queue)
         clock.advance(to: .seconds(5))
@@ -106,7 +108,7 @@ import Testing
     }
 
     @Test(arguments: [BackendError.Code.noSpace, .tooLarge, .corrupted, .failed])
-    func `a group that fails as a whole without changes is split in halves, so that one request fails alone`(
+    func `a group that fails without changes is repeated in halves, until only the request that causes the error fails`(
         _ code: BackendError.Code
     ) async {
         let queue = failing { $0.contains(5) ? BackendError(code, "The whole group.") : nil }
@@ -119,7 +121,7 @@ import Testing
     }
 
     @Test(arguments: [BackendError.Code.timedOut, .locked, .unavailable, .accessDenied])
-    func `a failure of the whole store is not retried in halves`(_ code: BackendError.Code) async {
+    func `a group is not repeated in halves if its error concerns the whole store`(_ code: BackendError.Code) async {
         let queue = failing { _ in BackendError(code, "The store.") }
         let tasks = await submit([1, 2, 3].map { ($0, .seconds(10)) }, to: queue)
         lane.runAll()
@@ -144,7 +146,8 @@ import Testing
         }
     }
 
-    /// Makes a queue whose groups need a lock. The lock is available only after the gate opens.
+    /// Makes a queue whose groups need a lock. The lock is available only after the gate opens. With `failure`, the first attempt to take
+    /// the lock then fails.
     private func locking(_ gate: Gate, _ failure: BackendError? = nil) -> GroupCommit<Int, Int> {
         GroupCommit(
             lane: DispatchLane(label: "test"), clock: clock,
@@ -179,7 +182,7 @@ import Testing
         #expect(gate.arrivals == 1, "one lock")
     }
 
-    @Test func `a lock that cannot be taken fails the requests that waited for it, and later requests try again`() async {
+    @Test func `if the lock cannot be taken, the requests that waited at the start of the attempt fail, and later ones try again`() async {
         let gate = Gate()
         let failure = BackendError(.timedOut, "Locked.")
         let tasks = await submit(1, then: [2, 3], to: locking(gate, failure), gate)
@@ -191,7 +194,7 @@ import Testing
         #expect(gate.arrivals == 2)
     }
 
-    @Test func `a caller that leaves while the queue waits for the lock has changed nothing, and the others continue`() async {
+    @Test func `a caller that times out while the queue waits for the lock has changed nothing, and the other requests continue`() async {
         let gate = Gate()
         let tasks = await submit(1, then: [2], to: locking(gate), gate)
         clock.advance(to: .seconds(10))
@@ -201,7 +204,7 @@ import Testing
         #expect(groups.value.withLock { $0 } == [[2]])
     }
 
-    @Test func `the halves of a failed group run under one lock`() async {
+    @Test func `a failed group and its halves take the lock only once`() async {
         let (gate, asked) = (Gate(isOpen: true), Shared(0))
         let queue = GroupCommit<Int, Int>(
             lane: lane, clock: clock,
@@ -222,7 +225,7 @@ import Testing
         #expect(asked.value.withLock { $0 } == 5)
     }
 
-    @Test func `a request above the weight limit forms its own group`() async {
+    @Test func `a group has a maximum weight, and a heavier request forms a separate group`() async {
         let queue = GroupCommit<Int, Int>(lane: lane, clock: clock, maximumWeight: 10, weight: { $0 }) { [groups] requests, _, _ in
             groups.value.withLock { $0.append(requests) }
             return requests.map { .success($0) }
@@ -233,7 +236,7 @@ import Testing
         #expect(groups.value.withLock { $0 } == [[1, 2], [40_000], [3, 7], [1]])
     }
 
-    @Test func `the callers of a group that makes progress wait beyond their deadline`() async {
+    @Test func `callers wait beyond their deadline while their group reports progress`() async {
         let queue = GroupCommit<Int, Int>(lane: lane, clock: clock) { [clock] requests, _, progressed in
             for _ in 0..<100 {
                 clock.advance(by: .seconds(1))
@@ -246,7 +249,7 @@ import Testing
         for (request, task) in zip(1..., tasks) { #expect(await task.value == .success(request)) }
     }
 
-    @Test func `a group gets the earliest deadline of its requests`() async {
+    @Test func `a group gets the earliest deadline of the requests that have not timed out`() async {
         let told = Shared<MonotonicInstant?>(nil)
         let queue = GroupCommit<Int, Int>(lane: lane, clock: clock) { requests, deadline, _ in
             told.value.withLock { $0 = deadline }

@@ -5,6 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+/// Tests of calls that run work on a lane, a serial queue for work that may block, and wait for its result until a deadline.
 @Suite(.inTurn) struct LaneCallTests {
     private let clock = ManualClock()
     private let lane = TestLane(isHeld: true)
@@ -25,7 +26,7 @@ import Testing
         return task
     }
 
-    @Test func `the deadline limits the wait, not work that makes progress`() async {
+    @Test func `work that reports progress may run beyond the deadline of its call`() async {
         let working = await start { [clock] call in
             for _ in 0..<60 {
                 clock.advance(by: .seconds(9))
@@ -38,7 +39,7 @@ import Testing
         #expect(clock.pending == 0)
     }
 
-    @Test func `work without progress for the length of the deadline is abandoned`() async {
+    @Test func `a call times out if its work reports no progress for as long as the call may wait`() async {
         let stuck = await start { [clock] call in
             clock.advance(by: .seconds(9))
             call.progressed()
@@ -84,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a deadline that passes during a change leaves its outcome unknown`(_ isMutation: Bool) async {
+    func `a deadline that passes during the work ends the call, and the outcome of a change is then unknown`(_ isMutation: Bool) async {
         let (ran, reason, clock) = (Shared(0), Shared<AbandonReason?>(nil), clock)
         let call = await start(isMutation: isMutation) { call in
             call.whenAbandoned { why in reason.value.withLock { $0 = why } }

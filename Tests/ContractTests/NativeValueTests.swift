@@ -2,6 +2,7 @@ import BackendContract
 import TestSupport
 import Testing
 
+/// Tests of native values, the types of a property list, and of canonical bytes, an encoding that only equal values share.
 @Suite(.inTurn) struct NativeValueTests {
     /// Values that all differ, including similar ones. They are built again for each use.
     static var different: [NativeValue] {

@@ -6,7 +6,8 @@ import Testing
 @testable import BackendRuntime
 
 /// Tests of which users can change a file or a folder of its path.
-/// Tests that run as root change owners on real files.
+/// Tests that change the owner or group of real files run only as root.
+/// In a user namespace, the files of all users without a mapping have the same owner, usually 65534.
 @Suite struct PathTrustTests {
     private let folder: TemporaryDirectory
     private let files = PosixFileSystem()
@@ -79,7 +80,7 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() == 0, "changes owners"), arguments: ["one/two/file", "one/two", "one"])
-    func `a path that belongs to another user is refused and reported`(name: String) throws {
+    func `a path that belongs to another user is refused, with the path and its owner in the error`(name: String) throws {
         try give(folder.file(name), to: 65_534)
         let error = try #require(refusal(path))
         #expect(error.code == .untrusted)
@@ -91,7 +92,9 @@ import Testing
             ("         0          0 4294967295\n", nil), ("         0       1000          1\n", 65_534), ("1000 1000 1\n", 65_534),
             ("1000 1000 1\n0 0 1\n", nil), (nil, nil),
         ] as [(String?, UInt32?)])
-    func `an unknown owner may be root only if root has no mapping in the user namespace`(map: String?, unknown: UInt32?) {
+    func `the owner of files of unmapped users counts as root only if root has no mapping in the user namespace`(
+        map: String?, unknown: UInt32?
+    ) {
         let owners = TrustedOwners(user: 1_000, map: map, unknownOwner: 65_534)
         #expect(owners == TrustedOwners(user: 1_000, unknownOwner: unknown))
         func status(owner: UInt32, isDirectory: Bool) -> FileStatus {

@@ -15,7 +15,7 @@ struct PosixFileSystemTests {
     private var root: String { folder.path }
     private func path(_ name: String) -> String { folder.file(name) }
 
-    @Test func `a missing file is nil, even if its folder is a file`() throws {
+    @Test func `the status, content and list of a missing path are nil, even if its folder is a file`() throws {
         try files.create(path("file"), [1])
         for missing in ["none", "none/below", "file/below"] {
             #expect(try files.status(path(missing)) == nil)
@@ -37,7 +37,7 @@ struct PosixFileSystemTests {
         #expect(try files.read(path("new"))?.bytes == content)
     }
 
-    @Test func `a durable replacement keeps the permissions and leaves no other file`() throws {
+    @Test func `a durable replacement keeps the permissions of the file and leaves no temporary file`() throws {
         try files.create(path("file"), [1])
         chmod(path("file"), 0o644)
         try files.replaceDurably(path("file"), with: [2, 3], temporaryName: "temporary")
@@ -64,7 +64,8 @@ struct PosixFileSystemTests {
         #expect(try Set(files.list(root) ?? []) == ["file", "folder"], "the temporary file is gone")
     }
 
-    @Test func `a symbolic link is followed if its path was resolved, and replaced otherwise`() throws {
+    @Test func `a replacement at the resolved path of a symbolic link changes its target, and at its own path it replaces the link`() throws
+    {
         try files.createDirectory(path("real"))
         try files.create(path("real/file"), [1])
         #expect(symlink(path("real/file"), path("link")) == 0)
@@ -77,7 +78,7 @@ struct PosixFileSystemTests {
         #expect(try files.read(path("link"))?.bytes == [3])
     }
 
-    @Test func `a path is resolved as far as it exists`() throws {
+    @Test func `resolving a path follows the links in its existing part and keeps the rest unchanged`() throws {
         try files.createDirectory(path("real"))
         #expect(symlink(path("real"), path("link")) == 0)
         let real = files.resolve(path("real"))
@@ -120,7 +121,7 @@ struct PosixFileSystemTests {
         try expectChange("more bytes")
     }
 
-    @Test func `a file that is held open keeps its inode number reserved`() throws {
+    @Test func `no new file gets the inode number of a file that is held open`() throws {
         try files.create(path("file"), [1])
         let held = try #require(try files.read(path("file")))
         for round in 0..<50 {
@@ -180,8 +181,8 @@ struct PosixFileSystemTests {
         #expect(try files.status(path("lock"))?.inode == inode)
     }
 
-    @Test func `a released lock goes to a waiting caller before the one that released it`() async throws {
-        // `giveUp` is called only while a caller waits. That caller then has the next turn, or waits for it.
+    @Test func `a released lock goes to a waiting caller before its former holder can take it again`() async throws {
+        // `lock` calls the closure `giveUp` only while its caller waits. An open gate shows that the second caller is in the queue.
         let path = path("lock")
         let first = try files.lock(path) { false }
         let order = Shared<[Int]>([])
@@ -196,7 +197,7 @@ struct PosixFileSystemTests {
         }
         await asked.pass()
         first.release()
-        // The first caller, which does not wait, must not get the lock back before the second one had it.
+        // The first caller tries again without waiting. It must not get the lock back before the second caller had it.
         for _ in 0..<100 where order.value.withLock(\.isEmpty) {
             guard let again = try? files.lock(path, giveUp: { true }) else { continue }
             #expect(order.value.withLock { $0 } == [2], "the lock went back to the one that had released it")
@@ -207,7 +208,7 @@ struct PosixFileSystemTests {
         #expect(order.value.withLock { $0 } == [2])
     }
 
-    @Test func `a caller that gives up leaves the lock and its turn to the next one`() async throws {
+    @Test func `a caller that gives up waiting for a lock does not keep the next callers from it`() async throws {
         let path = path("lock")
         let first = try files.lock(path) { false }
         let asked = Atomic(0)
@@ -216,7 +217,7 @@ struct PosixFileSystemTests {
         for _ in 0..<3 { try files.lock(path) { false }.release() }
     }
 
-    @Test func `a program that uses only flock excludes and is excluded, and takes no turn`() async throws {
+    @Test func `a program that takes the lock with flock alone excludes this library, and is excluded by it`() async throws {
         let path = path("lock")
         try files.lock(path) { false }.release()
         let other = open(path, O_RDWR | O_CLOEXEC)
@@ -248,7 +249,7 @@ struct PosixFileSystemTests {
         try files.lock(path("lock")) { true }.release()
     }
 
-    @Test func `changes of the watched names are noticed, and no others are reported`() async throws {
+    @Test func `a watch reports changes of the watched names, and no changes of other names`() async throws {
         let files = files
         var changes = files.changes(of: ["first", "second"], in: root).makeAsyncIterator()
         try files.create(path("first"), [1])
@@ -272,7 +273,7 @@ struct PosixFileSystemTests {
         #expect(told.number <= 2, "changes of other names were reported")
     }
 
-    @Test(.timeLimit(.minutes(2))) func `a folder is watched once it exists, and again after another one replaces it`() async throws {
+    @Test(.timeLimit(.minutes(2))) func `a folder is watched once it exists, and again after another folder replaces it`() async throws {
         let folder = path("above/folder")
         // The content of the file as seen by an observer that reads it after every notification.
         let (files, seen) = (files, Shared<[UInt8]?>(nil))

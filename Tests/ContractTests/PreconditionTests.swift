@@ -2,6 +2,9 @@ import BackendContract
 import TestSupport
 import Testing
 
+/// Tests of which changes apply in which state of a slot, for each precondition.
+/// The precondition `replaceable(version:)` protects a value of a later schema version, and a record with an origin.
+/// An origin is metadata that names the older copies that the record replaced.
 @Suite(.inTurn) struct PreconditionTests {
     private static let address = StorageAddress("x")
     private static let (seen, other) = (StorageRevision([1]), StorageRevision([2]))
@@ -27,7 +30,7 @@ import Testing
         (wholeDamage, false, false, false, false),
     ]
 
-    @Test func `a precondition holds in the states of the table, and otherwise conflicts with the current state`() {
+    @Test func `a change applies in the states that the table gives for its precondition, and otherwise conflicts with the state`() {
         for row in Self.table {
             for operation in Self.operations {
                 for (precondition, mayHappen) in [
@@ -41,7 +44,8 @@ import Testing
         }
     }
 
-    @Test func `a later schema version or an origin conflicts with replaceable, and other states act as without precondition`() {
+    @Test func `with replaceable, a change conflicts with a later schema version or an origin, and otherwise acts as without precondition`()
+    {
         func value(_ version: Int?) -> StorageProbe {
             .value(StorageRecord(payload: .bytes([0]), metadata: StorageMetadata(schemaVersion: version), revision: Self.seen))
         }

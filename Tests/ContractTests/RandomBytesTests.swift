@@ -6,7 +6,7 @@ import Testing
 /// Random bytes come from the injected generator, which is asked for no more words than needed.
 @Suite(.inTurn) struct RandomBytesTests {
     @Test(arguments: [(0, 0), (1, 1), (8, 1), (9, 2), (24, 3), (31, 4)])
-    func `bytes are taken from whole words, the lowest byte first`(count: Int, words: Int) {
+    func `random bytes are taken from 64-bit words of the generator, the lowest byte of a word first`(count: Int, words: Int) {
         let asked = Mutex<UInt64>(0)
         var runtime = Runtime.live
         runtime.randomness = Randomness(words: {

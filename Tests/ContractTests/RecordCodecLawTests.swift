@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 /// Property-based tests of record format 1 and of canonical bytes, for every kind of content of a slot.
+/// Canonical bytes are an encoding of a native value that only equal values share.
 @Suite(.inTurn, .tags(.campaign)) struct RecordCodecLawTests {
     private let records = Arbitrary<StorageRecord>.record
     private let values = Arbitrary<NativeValue>.any(of: [.native(), .nested(0...63)])
@@ -47,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `canonical bytes are read back as the value, up to 64 levels deep`() async {
+    @Test func `a native value with up to 64 nested levels is read back unchanged`() async {
         await forAll(values, count: 600, spelling: spelling) { value in
             let record = StorageRecord(payload: .native(value), revision: StorageRevision([]))
             guard case .record(let read) = RecordCodec.decode(RecordCodec.encode(record)) else { throw Broken("it is not read back") }
@@ -92,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `bytes with a valid checksum are refused, or encode to exactly the same bytes`() async {
+    @Test func `a changed record with a corrected checksum is refused, or the decoded record encodes to the same bytes`() async {
         // The checksum is corrected, so that only the rest of the format decides.
         let change = zip(records.limited(to: 12), Arbitrary<UInt8>.number(in: 1...255))
         await forAll(change, count: 40, spelling: { "\($0.spelledOut), changed by \($1)" }) { record, change in
@@ -113,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `a later format is reported with its number and never read`() async {
+    @Test func `bytes of a later format are reported with the number of the format and never read as a record`() async {
         await forAll(zip(records, Arbitrary<UInt8>.number(in: 2...255), Arbitrary<[UInt8]>.bytes()), count: 200) { record, format, rest in
             var bytes = RecordCodec.encode(record)
             bytes[3] = format
@@ -148,7 +149,7 @@ import Testing
         }
     }
 
-    /// Values that differ from one value in one respect, and the value itself.
+    /// Returns the value itself, and values that differ from it in one respect.
     private func neighbours(of value: NativeValue) -> [NativeValue] {
         switch value {
         case .string(let text):

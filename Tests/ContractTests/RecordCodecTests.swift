@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 /// Tests of record format 1. The bytes below were assembled by hand from its description, with zlib's CRC-32.
+/// Bytes are foreign if they do not begin like a record of any format.
 @Suite(.inTurn) struct RecordCodecTests {
     static let record = StorageRecord(
         payload: .bytes(Array("hi".utf8)),
@@ -40,7 +41,7 @@ import Testing
 
     static let samples = [recordBytes, tombstoneBytes, nativeBytes]
 
-    @Test func `records are encoded as the recorded bytes and read back`() {
+    @Test func `records and tombstones encode to the bytes in this file and decode from them`() {
         #expect(RecordCodec.encode(Self.record) == Self.recordBytes)
         #expect(RecordCodec.decode(Self.recordBytes) == .record(Self.record))
         #expect(RecordCodec.encode(Self.tombstone) == Self.tombstoneBytes)
@@ -49,7 +50,7 @@ import Testing
         #expect(Array(Self.nativeBytes.suffix(4)) == bytes(inGroups: "296d19f2"))
     }
 
-    @Test func `an empty record is a record`() {
+    @Test func `a record with an empty payload and an empty revision is read back`() {
         let empty = StorageRecord(payload: .bytes([]), revision: StorageRevision([]))
         #expect(RecordCodec.decode(RecordCodec.encode(empty)) == .record(empty))
     }
@@ -71,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: samples)
-    func `a truncated or extended record is damaged or foreign`(_ whole: [UInt8]) {
+    func `a truncated or extended record is damaged, or foreign if at most three bytes remain`(_ whole: [UInt8]) {
         for length in whole.indices {
             let decoded = RecordCodec.decode(Array(whole[..<length]))
             if length <= 3 {
@@ -88,7 +89,7 @@ import Testing
         if case .damaged = RecordCodec.decode(whole + whole) { return } else { Issue.record("twice") }
     }
 
-    @Test func `a later format is distinguished from damage`() {
+    @Test func `bytes of a later format are reported as that format, not as damage`() {
         #expect(RecordCodec.decode(Array("LDR".utf8) + [2]) == .unknownFormat(2))
         #expect(RecordCodec.decode(Array("LDR".utf8) + [2, 1, 2, 3]) == .unknownFormat(2))
     }
@@ -105,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `bytes with a valid checksum are a record only if encoding it gives the same bytes`() {
+    @Test func `changed bytes with a valid checksum are a record only if that record encodes to the same bytes`() {
         var generator = SeededGenerator(2)
         var accepted = 0
         for round in 0..<30_000 {
@@ -140,7 +141,7 @@ import Testing
         // A tombstone with a payload.
         "4c445201 03 00000000 00 00000001 ff",
     ])
-    func `a record with a valid checksum that no encoder writes is damaged`(_ hex: String) {
+    func `bytes that no encoder writes are damaged, even with a valid checksum`(_ hex: String) {
         let body = bytes(inGroups: hex)
         if case .damaged = RecordCodec.decode(body + checksum(body)) { return }
         Issue.record("taken for \(RecordCodec.decode(body + checksum(body)))")

@@ -15,7 +15,7 @@ import Testing
         MutationResult.conflict(.value(StorageRecord(payload: .bytes(Array(secret.utf8)), revision: StorageRevision([1])))),
     ]
 
-    @Test(arguments: holders.indices) func `printing and dumping shows no content`(index: Int) {
+    @Test(arguments: holders.indices) func `printing or dumping a value, a record, a change or a result shows no content`(index: Int) {
         let holder = Self.holders[index]
         var dumped = ""
         dump(holder, to: &dumped)

@@ -28,7 +28,7 @@ import Testing
         "a", " ", "..", "../up", "a/b", "e\u{301}", "\u{E9}", "🗝️👩‍👩‍👧‍👦", "file:x", ".hidden", "\u{FEFF}", "\u{A0}", "~",
         String(repeating: "x", count: 1_024), String(repeating: "é", count: 512),
     ])
-    func `a name without control characters is valid`(_ name: String) throws {
+    func `a name of up to 1024 bytes without control characters is valid`(_ name: String) throws {
         try StorageAddress(name).validate()
         try StorageAddress("x", in: StorageNamespace(name)).validate()
     }
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `an empty name is refused, and an empty namespace is that of the values`() throws {
+    @Test func `an empty name is refused, and the empty namespace is the namespace of values`() throws {
         #expect(throws: BackendError.self) { try StorageAddress("").validate() }
         #expect(StorageNamespace("") == .values)
         try StorageAddress("x", in: StorageNamespace("")).validate()

@@ -57,7 +57,7 @@ import Testing
         far.cancel()
     }
 
-    @Test func `a duration beyond the range of nanoseconds is limited to it`() {
+    @Test func `a duration that does not fit into 64 bits of nanoseconds becomes the largest or smallest that fits`() {
         #expect(Duration.seconds(Int64.max).wholeNanoseconds == .max)
         #expect(Duration.seconds(Int64.min).wholeNanoseconds == .min)
         #expect(Duration(secondsComponent: 9_223_372_036, attosecondsComponent: 900_000_000_000_000_000).wholeNanoseconds == .max)

@@ -7,6 +7,7 @@ import Testing
 
 /// Tests that Foundation's `UserDefaults` and the property list store read each other's values.
 /// `UserDefaults` runs in a separate process with its own configuration directory.
+/// A value that another program wrote is a foreign value.
 @Suite(.inTurn, .slow("starts programs"), .tags(.process)) struct FoundationInteropTests {
     let scratch: Scratch
     let configuration: String

@@ -61,17 +61,17 @@ import Testing
         expect("unsupported", Self.binary([[0xD1, 1, 2], Self.name, [0xA1, 3], object]))
     }
 
-    @Test func `a set as a name or in a list is refused`() {
+    @Test func `a binary list with a set as a name or as an element is refused`() {
         expect("unsupported", Self.binary([[0xD1, 1, 1], [0xC1, 2], Self.name]))
         expect("unsupported", Self.binary([[0xD1, 1, 2], Self.name, [0xA2, 3, 3], [0xC0]]))
     }
 
-    @Test func `a list that refers to itself is refused`() {
+    @Test func `a binary list with an object that contains itself is refused`() {
         expect("unsupported", Self.binary([[0xD1, 1, 0], Self.name]))
         expect("unsupported", Self.binary([[0xD1, 1, 2], Self.name, [0xA2, 2, 2]]))
     }
 
-    @Test func `a small list that expands to a huge one is refused`() {
+    @Test func `a small binary list whose references expand to a huge one is refused`() {
         let lists = (0..<60).map { [0xA4] + Array(repeating: UInt8($0 + 3), count: 4) as [UInt8] }
         expect("unsupported", Self.binary([[0xD1, 1, 2], Self.name] + lists + [[0x09]]))
         let data = [0x4F, 0x11, 0x40, 0x00] + [UInt8](repeating: 1, count: 0x4000)
@@ -79,13 +79,13 @@ import Testing
         expect("unsupported", Self.binary([[0xD1, 1, 2], Self.name, references, data]))
     }
 
-    @Test func `a binary list that names an entry twice is damaged`() {
+    @Test func `a binary list with two entries of one name is damaged`() {
         expect("damaged", Self.binary([[0xD2, 1, 1, 2, 3], Self.name, [0x08], [0x09]]))
         // Two Unicode spellings of one name: é composed, and e with a combining accent.
         expect("damaged", Self.binary([[0xD2, 1, 2, 3, 3], [0x61, 0x00, 0xE9], [0x62, 0x00, 0x65, 0x03, 0x01], [0x09]]))
     }
 
-    @Test func `half a surrogate pair is refused, not repaired`() {
+    @Test func `a text with half a surrogate pair is refused, not repaired`() {
         expect("unsupported", Self.binary([[0xD1, 1, 2], Self.name, [0x61, 0xD8, 0x00]]))
     }
 
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `a declared encoding is refused unless it is ASCII compatible`() throws {
+    @Test func `an XML list is refused if it declares an encoding other than ASCII, UTF-8 or ISO-8859-1`() throws {
         let text = "<plist><dict><key>a</key><true/></dict></plist>"
         for name in ["UTF-16", "UTF-7", "IBM037", "shift_jis"] {
             expect("unsupported", Array("<?xml version=\"1.0\" encoding='\(name)'?>\(text)".utf8))
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `a list in UTF-16 is refused because its duplicate entries cannot be counted`() {
+    @Test func `a list in UTF-16 is refused, because the reader cannot find duplicate entries in it`() {
         let text = "<plist><dict><key>a</key><true/><key>a</key><false/></dict></plist>"
         expect("unsupported", [0xFF, 0xFE] + text.utf16.flatMap { [UInt8($0 & 255), UInt8($0 >> 8)] })
         expect("unsupported", [0xFE, 0xFF] + text.utf16.flatMap { [UInt8($0 >> 8), UInt8($0 & 255)] })

@@ -95,7 +95,7 @@ import Testing
         #expect(try await store.read(b) == .absent)
     }
 
-    @Test func `an older file that replaces the list is kept, and the lost changes are reported`() async throws {
+    @Test func `changes that are lost when an older file replaces the list are reported once, and not applied again`() async throws {
         let reports = Shared<[OverwrittenChanges]>([])
         let store = store(reports)
         _ = try await store.apply([.put(.text("1"), at: a)])

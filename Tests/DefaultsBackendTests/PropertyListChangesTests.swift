@@ -34,7 +34,7 @@ import Testing
         #expect(await changes.next() == [StorageAddress("b"), StorageAddress("c")])
     }
 
-    @Test(.timeLimit(.minutes(10))) func `removing the file reports a change of every entry in it`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `removing the file is reported as a change of every entry that it had`() async throws {
         try scratch.writeForeign(["a": "1"])
         _ = try await store.read(StorageAddress("a"))
         var changes = store.foreignChanges().makeAsyncIterator()
@@ -42,7 +42,7 @@ import Testing
         #expect(await changes.next() == [StorageAddress("a")])
     }
 
-    @Test(.timeLimit(.minutes(10))) func `damage reports a change of any slot`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `damage of the file is reported as a possible change of every slot`() async throws {
         try scratch.writeForeign(["a": "1"])
         _ = try await store.read(StorageAddress("a"))
         var changes = store.foreignChanges().makeAsyncIterator()
@@ -58,7 +58,7 @@ import Testing
         #expect(await changes.next() == [StorageAddress("a")])
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a watch ends when its listener is cancelled`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `a watch of the file ends when its listener is cancelled`() async throws {
         let tasks = CountingSpawner()
         var runtime = Runtime.live
         runtime.tasks = tasks

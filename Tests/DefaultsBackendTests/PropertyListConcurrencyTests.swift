@@ -6,12 +6,14 @@ import Synchronization
 import TestSupport
 import Testing
 
+/// Tests of concurrent calls. A store runs its file operations on a lane, a serial queue for work that may block.
+/// Changes that wait for the lane at the same time form a group, which rewrites the file once.
 @Suite(.inTurn) struct PropertyListConcurrencyTests {
     let scratch: Scratch
 
     init() throws { scratch = try Scratch() }
 
-    @Test func `a cached read does not use the lane`() async throws {
+    @Test func `a read that memory can answer does not use the lane`() async throws {
         let (lane, clock) = (TestLane(), ManualClock(.inRealTime))
         let store = scratch.store(.live(clock: clock, lane: lane))
         let address = StorageAddress("a")
@@ -78,7 +80,7 @@ import Testing
         #expect(try await store.read(StorageAddress("a")).text == "x")
     }
 
-    @Test func `a rewrite in place within one tick of the modification time is found by a re-read`() async throws {
+    @Test func `a rewrite in place that leaves the modification time unchanged is found by a later read`() async throws {
         let clock = ManualClock(.inRealTime)
         let store = scratch.store(.live(clock: clock))
         try scratch.writeForeign(["a": "1"])
@@ -93,7 +95,7 @@ import Testing
         #expect(try await blind.read(StorageAddress("a")).text == "2")
     }
 
-    @Test func `a write keeps a foreign change that left the modification time unchanged`() async throws {
+    @Test func `a write keeps a change by another program that left the modification time unchanged`() async throws {
         try scratch.writeForeign(["a": "1"])
         let store = scratch.store(.live(files: HookedFiles(frozen: scratch.path()), clock: ManualClock(.inRealTime)))
         #expect(try await store.read(StorageAddress("a")).text == "1")
@@ -102,7 +104,7 @@ import Testing
         #expect(try scratch.foundationEntries()["a"] as? String == "2")
     }
 
-    @Test func `a write by another program between the re-read and the rename is kept`() async throws {
+    @Test func `a write by another program after this store has read the file and before it renames the new file is kept`() async throws {
         try scratch.writeForeign(["a": "1"])
         let scratch = scratch
         let writes = Mutex(0)
@@ -123,7 +125,8 @@ import Testing
         #expect(files.count("rename") == 1)
     }
 
-    @Test func `concurrent puts share few rewrites, and later puts see earlier ones`() async throws {
+    @Test func `concurrent puts share few rewrites of the file, and only one of those that require an empty slot is applied`() async throws
+    {
         let files = HookedFiles()
         let lane = TestLane(isHeld: true)
         let store = scratch.store(.live(files: files, lane: lane))
@@ -177,7 +180,7 @@ import Testing
         #expect(files.locks("suite.lock") == 1)
     }
 
-    @Test func `of 100 tasks on two instances exactly one wins each round`() async throws {
+    @Test func `of 100 tasks that change the same revision through two stores, exactly one is applied in each round`() async throws {
         let stores = [scratch.store(), scratch.store()]
         let address = StorageAddress("contended")
         var revision: StorageRevision?

@@ -6,6 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+/// Tests of killed processes, failing disks, damaged files, held locks and missing rights.
 @Suite(.inTurn, .slow("starts programs"), .tags(.process)) struct PropertyListFaultTests {
     let scratch: Scratch
     let damage = Array("<?xml version=\"1.0\"?><plist version=\"1.0\"><dict><key>a</key>".utf8)
@@ -67,7 +68,9 @@ import Testing
     }
 
     @Test(arguments: [(ENOSPC, BackendError.Code.noSpace), (EROFS, .accessDenied), (EIO, .failed)])
-    func `a failed write reports the reason and changes nothing`(_ number: Int32, _ code: BackendError.Code) async throws {
+    func `a write that fails before it replaces the file reports the reason and changes nothing`(
+        _ number: Int32, _ code: BackendError.Code
+    ) async throws {
         let files = HookedFiles()
         let store = scratch.store(.live(files: files))
         _ = try await store.apply(.put(.text("old"), at: StorageAddress("a")))
@@ -88,7 +91,7 @@ import Testing
         #expect(try await store.read(StorageAddress("a")).text == "new")
     }
 
-    @Test func `a call that fails does not fail other calls of its group`() async throws {
+    @Test func `a refused call does not fail the other calls that share its rewrite of the file`() async throws {
         let lane = TestLane(isHeld: true)
         let store = scratch.store(.live(lane: lane))
         async let good = store.apply(.put(.text("x"), at: StorageAddress("good")))
@@ -186,7 +189,7 @@ import Testing
         }
     }
 
-    @Test func `the store stops waiting for a damaged file at the deadline`() async throws {
+    @Test func `a read waits only until its deadline for another program to complete a damaged file`() async throws {
         try scratch.write(damage, to: scratch.path())
         let store = scratch.store(.live(clock: ManualClock(.inRealTime)), deadline: .milliseconds(100))
         #expect(try await store.read(StorageAddress("a")).error != nil, "no damage was reported at the deadline")
@@ -206,7 +209,7 @@ import Testing
         #expect(try await store.apply(.put(.text("y"), at: StorageAddress("a"))).isApplied)
     }
 
-    @Test func `the lock is never removed`() async throws {
+    @Test func `the lock file is never removed`() async throws {
         let store = scratch.store()
         for text in ["1", "2"] { _ = try await store.apply(.put(.text(text), at: StorageAddress("a"))) }
         await store.close()
@@ -243,7 +246,7 @@ import Testing
         #expect(run.output == "probe=value\nput=failed accessDenied notApplied")
     }
 
-    @Test func `a symbolic link without a target is unavailable, and stays a link`() async throws {
+    @Test func `a list behind a symbolic link without a target is unavailable, and the link stays`() async throws {
         try FileManager.default.createDirectory(atPath: scratch.root + "/config", withIntermediateDirectories: false)
         try FileManager.default.createSymbolicLink(atPath: scratch.path(), withDestinationPath: scratch.root + "/unmounted/real.plist")
         let store = scratch.store()
@@ -258,7 +261,7 @@ import Testing
         #expect(try await store.read(StorageAddress("a")).text == "found")
     }
 
-    @Test func `a conflict in a group whose write has an unknown outcome was certainly not applied`() async throws {
+    @Test func `a refused call is reported as not applied, even if the outcome of its group of calls is unknown`() async throws {
         let (files, lane) = (HookedFiles(), TestLane(isHeld: true))
         _ = try await scratch.store().apply(.put(.text("old"), at: StorageAddress("a")))
         let store = scratch.store(.live(files: files, lane: lane))
@@ -270,11 +273,11 @@ import Testing
         let (first, second) = try await (refused, written)
         #expect(files.operations.last == "synchronizeDirectory")
         #expect(second.error?.outcome == .unknown)
-        // If the refused call runs in a separate group, its result is a plain conflict.
+        // The two calls may also run as two groups. The result of the refused call is then a conflict.
         #expect(first.error.map { $0.outcome == .notApplied } ?? !first.isApplied)
     }
 
-    @Test func `a directory or a pipe at the path of the file is not absent`() async throws {
+    @Test func `a directory or a pipe at the path of the list is an error, not an absent value`() async throws {
         try FileManager.default.createDirectory(atPath: scratch.path(), withIntermediateDirectories: true)
         #expect(try await scratch.store().read(StorageAddress("a")).error != nil, "a directory was read")
         #expect(try await scratch.store().apply(.put(.text("x"), at: StorageAddress("a"))).isApplied == false)

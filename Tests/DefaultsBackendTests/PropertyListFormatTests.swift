@@ -34,6 +34,7 @@ extension SeededGenerator {
     }
 }
 
+/// Tests of the property list format. A value that another program wrote is a foreign value.
 @Suite(.inTurn) struct PropertyListFormatTests {
     @Test(arguments: 0..<300 as Range<UInt64>)
     func `Foundation reads the encoded entries with their exact values`(seed: UInt64) throws {
@@ -51,7 +52,7 @@ extension SeededGenerator {
     }
 
     @Test(arguments: 0..<100 as Range<UInt64>)
-    func `a document survives writing and reading, and is then encoded to the same bytes`(seed: UInt64) throws {
+    func `a list is read back with all its slots, and is then encoded to the same bytes again`(seed: UInt64) throws {
         var generator = SeededGenerator(seed &* 7_919)
         var document = PropertyListDocument()
         for number in 0..<Int.random(in: 1...12, using: &generator) {
@@ -182,7 +183,7 @@ extension SeededGenerator {
         "<plist version=\"1.0\"><dict><key>e\u{301}</key><true/><key>\u{e9}</key><true/></dict></plist>",
         "<plist version=\"1.0\"><dict><key>LocalData.metadata</key><string>mine</string></dict></plist>",
     ])
-    func `a file that is not one complete dictionary is damaged`(_ text: String) throws {
+    func `a file that is not one complete dictionary with unique names is damaged`(_ text: String) throws {
         #expect {
             _ = try PropertyListDocument(try PropertyListReader.read(Array(text.utf8)))
         } throws: { error in
@@ -226,7 +227,7 @@ extension SeededGenerator {
         #expect(try fileBytes(scratch.path()) == before)
     }
 
-    @Test func `unreadable metadata makes a value foreign, and an entry without a value corrupt`() async throws {
+    @Test func `a value with unreadable metadata is foreign, and unreadable metadata without a value is a corrupt slot`() async throws {
         let scratch = try Scratch()
         let entries: [String: Any] = ["a": ["form": "native"], "b": "nonsense", "c": ["tombstone": true, "revision": "00ff"]]
         try scratch.writeForeign(["a": 1, "LocalData.metadata": ["format": 1, "entries": entries, "later": "kept"] as [String: Any]])

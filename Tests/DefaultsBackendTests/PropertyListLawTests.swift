@@ -7,8 +7,8 @@ import Testing
 @testable import DefaultsBackend
 
 /// Property-based tests of the property list format, for any sequence of changes by this store and other programs.
-/// The document keeps encoded pieces between rewrites. Joining them must give the file that a full encoding gives.
-/// This store and Foundation must read the same values from it.
+/// A document, which is the list in memory, keeps encoded pieces between rewrites. Joined, they must be the same file as a full encoding.
+/// This store and Foundation must read the same values from that file. A value that another program wrote is a foreign value.
 @Suite(.inTurn, .tags(.campaign)) struct PropertyListLawTests {
     // MARK: The changes
 
@@ -133,7 +133,9 @@ import Testing
 
     // MARK: The laws
 
-    @Test func `the joined file equals a full encoding, and both this store and Foundation read it back`() async {
+    @Test func `a file joined from encoded pieces equals a full encoding, and this store and Foundation read the same values from it`()
+        async
+    {
         let payloads = Arbitrary<StoragePayload>.any(of: [
             Arbitrary<[UInt8]>.bytes().map(StoragePayload.bytes), Arbitrary<NativeValue>.native().map(StoragePayload.native),
         ])
@@ -155,7 +157,8 @@ import Testing
         }
     }
 
-    @Test func `after an XML rewrite by another program its values are foreign, and other values and removals stay`() async {
+    @Test func `if another program rewrites the list as XML, values that it changed are foreign, and other values and removals stay`() async
+    {
         // Use only values that Foundation's XML writer preserves.
         // This test checks which values count as foreign, not that writer.
         let plain = Self.foreign(.text(.letter))
@@ -178,7 +181,7 @@ import Testing
         }
     }
 
-    @Test func `a second store and Foundation read what a store wrote to disk, and foreign entries stay unchanged`() async {
+    @Test func `a second store and Foundation read what a store wrote to disk, and values of other programs stay unchanged`() async {
         let plain = Self.foreign(.text(.letter))
         let payloads = Arbitrary<StoragePayload>.any(of: [
             Arbitrary<[UInt8]>.bytes().map(StoragePayload.bytes),

@@ -11,7 +11,7 @@ enum ListChange: Sendable {
     case delete(StorageAddress)
     /// Another program writes a value through Foundation, or removes it if the value is `nil`.
     case foreign(String, NativeValue?)
-    /// The document is encoded to a file, and the file is read back.
+    /// The list is encoded to a file, and the file is read back.
     case rewrite
 
     /// A description of the whole change. Payloads redact themselves in their standard descriptions.

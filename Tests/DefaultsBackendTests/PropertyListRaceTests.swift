@@ -8,8 +8,9 @@ import Testing
 
 /// Tests of programs that write without a lock while this store is writing.
 @Suite(.inTurn) struct PropertyListRaceTests {
-    @Test(arguments: ["create", "synchronizeFile"]) func `a write by another program before the rename is kept`(moment: String) async throws
-    {
+    @Test(arguments: ["create", "synchronizeFile"]) func `a write by another program just before this store renames its new file is kept`(
+        moment: String
+    ) async throws {
         let scratch = try Scratch()
         let path = scratch.path()
         let isArmed = Mutex(false)

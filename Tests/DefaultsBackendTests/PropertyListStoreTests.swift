@@ -5,6 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
+/// Tests of a property list store. A tombstone is the record of a removal. A value that another program wrote is a foreign value.
 @Suite(.inTurn) struct PropertyListStoreTests {
     let scratch: Scratch
     let store: PropertyListStore
@@ -32,7 +33,7 @@ import Testing
         #expect(try scratch.names(in: scratch.root).isEmpty)
     }
 
-    @Test func `a store without a file is ready and empty, and creates the file with the first write`() async throws {
+    @Test func `a store without a file is ready and empty, and deleting a value creates no file`() async throws {
         #expect(await store.status() == .ready)
         #expect(try await store.read(StorageAddress("a")) == .absent)
         #expect(try await store.read(StorageAddress("a"), .fresh) == .absent)
@@ -41,7 +42,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: scratch.path()))
     }
 
-    @Test func `a value is read back with its metadata by this store and by another`() async throws {
+    @Test func `a value is read back with its metadata by this store and by a second store on the file`() async throws {
         let metadata = StorageMetadata(
             serializer: "json", typeTag: "Token", schemaVersion: 3, origin: [0, 1, 0xFF], sealing: "none", createdAt: 1_700_000_000.125,
             modifiedAt: 1_700_000_001.5, expiresAt: -0.0, attributes: ["owner": "me <&>", "": "empty"])
@@ -58,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `a text is readable by other programs, and only the owner can access the file`() async throws {
+    @Test func `other programs of the owner can read a text, and other users cannot access the file`() async throws {
         _ = try await store.apply(.put(.text("dark"), StorageMetadata(serializer: "json"), at: StorageAddress("theme")))
         let entries = try scratch.foundationEntries()
         #expect(entries["theme"] as? String == "dark")
@@ -180,7 +181,7 @@ import Testing
         #expect((reserved?["entries"] as? [String: Any])?.keys.sorted() == ["other"])
     }
 
-    @Test func `a foreign value is removed only with the revision that was read`() async throws {
+    @Test func `a foreign value that changed since it was read is not removed`() async throws {
         try scratch.writeForeign(["a": 1])
         let seen = try await store.read(StorageAddress("a"))
         #expect(seen.native == .integer(1))
@@ -228,7 +229,7 @@ import Testing
         #expect(try scratch.foundationEntries()[name] as? String == "x")
     }
 
-    @Test func `a foreign name that is not normalized can be read and deleted, but not written`() async throws {
+    @Test func `a foreign value under a name that is not normalized Unicode can be read and deleted, but not written`() async throws {
         try scratch.writeForeign(["e\u{301}": "decomposed"])
         let address = StorageAddress("e\u{301}")
         #expect(try await store.read(address).text == "decomposed")
@@ -271,7 +272,8 @@ import Testing
         #expect(try PropertyListStore.path(ofSuite: "com.example.app", in: "/c") == "/c/com.example.app.plist")
     }
 
-    @Test func `a symbolic link stays a link, and both paths are one store with one lock`() async throws {
+    @Test func `a symbolic link to a list stays a link, and its path and the path of the target are one store with one lock`() async throws
+    {
         let real = scratch.root + "/elsewhere/real.plist"
         try scratch.write(try Scratch.propertyList(["old": 1]), to: real)
         try FileManager.default.createDirectory(atPath: scratch.root + "/config", withIntermediateDirectories: false)

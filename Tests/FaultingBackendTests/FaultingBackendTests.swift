@@ -7,6 +7,8 @@ import Synchronization
 import TestSupport
 import Testing
 
+/// Tests of a backend that adds faults to an inner backend: operations that fail, wait at a gate, or lose their answer.
+/// A law is a rule that every backend must keep.
 @Suite(.inTurn) struct FaultingBackendTests {
     private let clock = ManualClock()
     private let medium: MemoryMedium
@@ -36,7 +38,7 @@ import Testing
     private static let bench: LawBench = {
         let claims = BackendCapabilities(
             durability: .durable, atomicBatch: true, crossProcess: true, storesNativeValues: true, sharedWithOthers: true)
-        // The medium of each store that the laws make, by the identity of the store.
+        // The medium (the content) of each store that the laws make, by the identity of the store.
         // The faulty backend forwards the identity of its inner store.
         let media = Shared<[BackendIdentity: MemoryMedium]>([:])
         @Sendable func medium(_ store: any StorageBackend) throws -> MemoryMedium {
@@ -58,7 +60,7 @@ import Testing
     }()
 
     @Test(arguments: 1...4)
-    func `the numbered operation fails and does not reach the store`(_ number: Int) async throws {
+    func `a fault for a numbered operation makes it fail before it reaches the store`(_ number: Int) async throws {
         let full = BackendError(.noSpace, "Full.")
         faulty.inject(.fail(full), at: number)
         for current in 1...4 {
@@ -72,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `operations are counted per kind if a fault names a kind`() async throws {
+    @Test func `a fault for one kind of operation counts only operations of this kind`() async throws {
         let error = BackendError(.failed, "Broken.")
         faulty.inject(.fail(error), at: 2, of: .read)
         _ = try await faulty.apply(put("x", at: first))
@@ -126,7 +128,7 @@ import Testing
         #expect(try await present.isEmpty)
     }
 
-    @Test func `an operation at a gate waits until the gate opens, and others continue`() async throws {
+    @Test func `an operation at a closed gate waits until the gate opens, and other operations continue`() async throws {
         let gate = FaultGate()
         faulty.inject(.hold(gate), of: .apply)
         let (faulty, mutation) = (faulty, put("x", at: first))
@@ -140,7 +142,7 @@ import Testing
         #expect(try await present == [first, second])
     }
 
-    @Test func `a caller that is cancelled at a gate leaves at once, and nothing is changed`() async throws {
+    @Test func `a caller that is cancelled while its operation waits at a gate returns at once, and nothing is changed`() async throws {
         let gate = FaultGate()
         faulty.inject(.hold(gate), repeats: true)
         let (faulty, mutation) = (faulty, put("x", at: first))
@@ -179,14 +181,14 @@ import Testing
     }
 
     @Test(arguments: 0...2)
-    func `a torn change is applied in part, and its outcome is unknown`(_ count: Int) async throws {
+    func `a torn batch is applied in part, and its outcome is unknown`(_ count: Int) async throws {
         faulty.inject(.tear(after: count), of: .apply)
         let error = try await #require(throws: BackendError.self) { try await faulty.apply([put("x", at: first), put("x", at: second)]) }
         #expect(error.outcome == .unknown)
         #expect(try await present == Set([first, second].prefix(count)))
     }
 
-    @Test func `after a stop no operation reaches the store, and another backend can use it`() async throws {
+    @Test func `after a stop no operation reaches the store, and another backend can use the store`() async throws {
         _ = try await faulty.apply(put("x", at: first))
         faulty.inject(.stop, of: .apply)
         for mutation in [put("x", at: second), .delete(first)] {
@@ -203,7 +205,7 @@ import Testing
         #expect(try await present == [first])
     }
 
-    @Test func `an operation can be the last that reaches the store`() async throws {
+    @Test func `a backend can stop right after an operation, which is applied with an unknown outcome`() async throws {
         faulty.inject(.stopAfterwards)
         let error = try await #require(throws: BackendError.self) { try await faulty.apply(put("x", at: first)) }
         #expect(error.outcome == .unknown)
@@ -211,7 +213,7 @@ import Testing
         #expect(try await present == [first])
     }
 
-    @Test func `an operation that waits at a stop fails at once and never reaches the store`() async throws {
+    @Test func `an operation that waits at a gate fails at once if the backend stops, and never reaches the store`() async throws {
         let gate = FaultGate()
         faulty.inject(.hold(gate))
         faulty.inject(.stop, at: 2)
@@ -241,7 +243,7 @@ import Testing
         #expect(!"\(faulty.log)".contains("secret"))
     }
 
-    @Test func `foreign changes are forwarded, and end at once if the inner backend reports none`() async {
+    @Test func `changes by other programs are forwarded, and their sequence ends at once if the inner backend reports none`() async {
         var changes = faulty.foreignChanges().makeAsyncIterator()
         medium.writeForeign(.bytes([1]), at: first)
         #expect(await changes.next() == [first])

@@ -28,7 +28,7 @@
             #expect(try await probe.ask("get a").outcome == "absent", "deleting reached the disk before the reply")
         }
 
-        @Test func `a daemon that the bus activated again is locked, and reports no value as absent`() async throws {
+        @Test func `a daemon that the bus starts again after a kill is locked, and reports no value as absent`() async throws {
             let fixture = try await ProbeFixture(isActivated: true)
             let probe = try fixture.probe()
             #expect(try await probe.ask("put a one").outcome == "applied durable")
@@ -66,7 +66,8 @@
             #expect(outcome == "failed unavailable unknown")
         }
 
-        @Test func `a daemon killed at any moment keeps every acknowledged change and at most one more`() async throws {
+        @Test func `a daemon killed at any moment keeps every acknowledged change, and at most one that was not acknowledged`() async throws
+        {
             let fixture = try await ProbeFixture()
             let probe = try fixture.probe()
             var expected = 0
@@ -135,7 +136,7 @@
             let answer = try await probe.ask("put a two")
             #expect(answer.outcome == "threw timedOut unknown")
             #expect((answer.number("ms") ?? .max) < 5_000, "\(answer)")
-            // Calls of another process also end at their deadline, and cannot change the slot between the two steps.
+            // A call of another process also ends at its deadline. It cannot change the slot before the late change takes effect.
             let other = try fixture.probe()
             #expect(try await other.ask("deadline 500").outcome == "set")
             #expect(try await other.ask("put a three").outcome.hasPrefix("threw timedOut"))

@@ -4,6 +4,8 @@
     import TestSupport
     import Testing
 
+    /// Tests of keyrings that are locked, damaged or out of reach. Each test has a separate bus and gnome-keyring daemon.
+    /// A worker process, the probe, makes the calls.
     @Suite(.inTurn, .timeLimit(.minutes(10)), .slow("waits for the deadlines of a broken bus"), .tags(.keyring, .process))
     struct KeyringBrokenTests {
         // MARK: Locked, empty, absent
@@ -23,7 +25,7 @@
             #expect(try await probe.ask("get b").outcome == "absent")
         }
 
-        @Test func `a daemon that was started without a password is locked, even for names that it does not have`() async throws {
+        @Test func `a daemon that was started without its password reports every name as locked, even one without an item`() async throws {
             let fixture = try await ProbeFixture()
             #expect(try await fixture.probe().ask("put a one").outcome == "applied durable")
             try await offPool { try fixture.keyring.restartDaemon(password: nil) }
@@ -79,7 +81,9 @@
             #expect(answer.contains(#"at risk: ["#) && answer.contains(#""key""#) && !answer.contains("plain"), "\(answer)")
         }
 
-        @Test func `a collection that the daemon cannot read is named, and the advice is not to create another`() async throws {
+        @Test func `if the daemon cannot read a collection, the error names its file and advises not to create another keyring`()
+            async throws
+        {
             let fixture = try await Self.blank()
             #expect(try await fixture.probe().ask("put a one").outcome == "applied durable")
             let folder = fixture.keyring.keyringsDirectory
@@ -114,11 +118,11 @@
             #expect(try await probe.ask("get a").outcome == "locked")
             #expect(try await probe.ask("create a").outcome == "locked")
             #expect(try await probe.ask("get b").outcome == "absent")
-            // The collection that has the item must be unlocked. That needs a prompt, and this test has no prompter.
+            // The collection that has the item must be unlocked. That needs a prompt, and this test has no program that shows prompts.
             #expect(try await probe.ask("unlock").outcome == "threw locked notApplied")
         }
 
-        @Test func `unlocking without a prompter is a typed error, and unlocking an open keyring succeeds`() async throws {
+        @Test func `unlocking throws locked if no program can show a prompt, and unlocking an open keyring succeeds`() async throws {
             let fixture = try await ProbeFixture()
             let probe = try fixture.probe()
             #expect(try await probe.ask("unlock").outcome == "unlocked")
@@ -136,7 +140,7 @@
             withExtendedLifetime(prompter) {}
         }
 
-        @Test func `a prompt that stays open times out at its deadline and does not delay reads`() async throws {
+        @Test func `an unlock whose prompt stays open times out at its deadline and does not delay reads`() async throws {
             let fixture = try await ProbeFixture()
             let probe = try fixture.probe()
             try await offPool { try fixture.keyring.lock() }
@@ -189,7 +193,7 @@
             let found = try fixture.probe(changing: ["DBUS_SESSION_BUS_ADDRESS": nil])
             #expect(try await found.ask("get a").outcome == "unavailable untrusted")
             #expect(try await found.ask("put a two").outcome == "failed untrusted notApplied")
-            #expect(try await fixture.probe().ask("unlock").outcome == "failed untrusted notApplied")
+            #expect(try await fixture.probe().ask("unlock").outcome == "threw untrusted notApplied")
         }
 
         @Test(.enabled(if: geteuid() == 0, "changes owners")) func `a bus of another user is refused`() async throws {
@@ -199,7 +203,7 @@
         }
 
         @Test(arguments: ["GIO_MODULE_DIR", "GIO_EXTRA_MODULES"])
-        func `a module folder that other users can write is refused before any module is loaded`(variable: String) async throws {
+        func `a folder of GIO modules that other users can write is refused before any module is loaded`(variable: String) async throws {
             let fixture = try await ProbeFixture()
             let modules = try TemporaryDirectory()
             let trusted = try fixture.probe(changing: [variable: modules.path])
@@ -219,20 +223,22 @@
             }
         }
 
-        @Test func `the socket in the run-time folder is the bus if no address is set`() async throws {
+        @Test func `the bus is the socket in the run-time folder of the user if no bus address is set`() async throws {
             let fixture = try await ProbeFixture()
             let probe = try fixture.probe(changing: ["DBUS_SESSION_BUS_ADDRESS": nil])
             #expect(try await probe.ask("put a one").outcome == "applied durable")
             #expect(try await probe.ask("get a").outcome == "value one")
         }
 
-        @Test func `a bus without a keyring daemon is unavailable`() async throws {
+        @Test func `calls on a bus without a keyring daemon fail as unavailable`() async throws {
             let probe = try await ProbeFixture(.noDaemon).probe()
             #expect(try await probe.ask("get a").outcome == "unavailable unavailable")
             #expect(try await probe.ask("put a one").outcome == "failed unavailable notApplied")
         }
 
-        @Test(arguments: ["bogus", "file"]) func `another libsecret backend is refused at once`(backend: String) async throws {
+        @Test(arguments: ["bogus", "file"]) func `a libsecret backend other than the Secret Service is refused at once`(
+            backend: String
+        ) async throws {
             let fixture = try await ProbeFixture()
             let probe = try fixture.probe(changing: ["SECRET_BACKEND": backend])
             let answer = try await probe.ask("get a")

@@ -4,6 +4,7 @@ import Testing
 
 @testable import KeyringBackend
 
+/// Tests of the text and the attributes of keyring items, without a keyring.
 @Suite(.inTurn) struct KeyringFormatTests {
     /// The test vectors of RFC 4648, section 10.
     @Test(
@@ -24,7 +25,7 @@ import Testing
         for length in 0..<300 { #expect(Base64.decode(Base64.encode(Array(bytes[..<length]))) == Array(bytes[..<length])) }
     }
 
-    @Test func `a record is one line that starts with its format`() throws {
+    @Test func `a record is stored as one line that starts with the version of its format`() throws {
         let record = StorageRecord(payload: .bytes(Array("line\nbreak".utf8)), revision: StorageRevision([1]))
         let line = KeyringPayload.line(record)
         #expect(line.starts(with: Array("LD1:TERSAQ".utf8)) && !line.contains(UInt8(ascii: "\n")))
@@ -37,7 +38,7 @@ import Testing
         #expect(error.code == .unsupported)
     }
 
-    @Test func `bytes that are not UTF-8 are read as data`() {
+    @Test func `bytes of another program that are not UTF-8 are read as a foreign data value`() {
         let probe = KeyringPayload.probe([0xFF, 0x00], isInterop: false, revision: StorageRevision([5]))
         #expect(probe.record?.payload == .native(.data([0xFF, 0x00])) && probe.record?.isForeign == true)
     }
@@ -52,7 +53,7 @@ import Testing
         #expect(layout.address(of: other, in: .values) == nil)
     }
 
-    @Test func `a fixed attribute cannot also be the attribute for the slot name`() {
+    @Test func `a store is refused if one of its fixed attributes is also the attribute for the name of a slot`() {
         let layout = ItemLayout(service: "s", style: .secretTool(attributes: ["account": "x"]))
         #expect(throws: BackendError.self) { try layout.validateStore() }
     }

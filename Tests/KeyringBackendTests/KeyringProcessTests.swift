@@ -19,7 +19,7 @@
             #expect(try await first.ask("get counter").outcome == "value 200")
         }
 
-        @Test func `of two processes that create one slot exactly one wins, and one item exists`() async throws {
+        @Test func `of two processes that create one slot, one change is applied and the other one is a conflict`() async throws {
             let fixture = try await ProbeFixture()
             let (first, second) = (try fixture.probe(), try fixture.probe())
             for round in 0..<20 {

@@ -5,6 +5,7 @@
     import TestSupport
     import Testing
 
+    /// Tests of a keyring store. It keeps each record as an item whose secret is one line of text. A tombstone is the record of a removal.
     @Suite(.slow("uses a real keyring"), .inTurn, .timeLimit(.minutes(10)), .tags(.keyring)) struct KeyringStoreTests {
         let fixture: KeyringFixture
         let store: SecretServiceStore
@@ -82,7 +83,7 @@
             #expect(probes[5] == probes[0])
         }
 
-        @Test func `namespaces and services are kept apart`() async throws {
+        @Test func `one name in several namespaces and services is a separate slot in each of them`() async throws {
             let places = [
                 StorageAddress("x"), StorageAddress("x", in: StorageNamespace("values")), StorageAddress("x", in: StorageNamespace("q")),
             ]
@@ -130,7 +131,7 @@
             #expect(try await store.read(StorageAddress("a")).record?.payload == .bytes(bytes))
         }
 
-        @Test func `a value beyond the limit is refused before anything is written`() async throws {
+        @Test func `a value larger than the limit is refused before anything is written`() async throws {
             _ = try await put("kept", "a")
             let bytes = [UInt8](repeating: 1, count: SecretServiceStore.maximumValueSize + 1)
             guard case .failed(let error) = try await store.apply(.put(.bytes(bytes), at: StorageAddress("a"))) else {
@@ -142,7 +143,9 @@
 
         // MARK: Other writers
 
-        @Test func `secret-tool finds the item with all its attributes and one line that hides the value`() async throws {
+        @Test func `secret-tool finds the item with all its attributes, and its secret is one line without the readable value`()
+            async throws
+        {
             _ = try await put("a very secret value", "token")
             let found = try await fixture.secretTool(["search", "--all"] + fixture.attributes("token").arguments)
             let text = found.stdout + found.stderr
@@ -153,7 +156,7 @@
             #expect(secret.hasPrefix("LD1:") && !secret.contains("\n") && !secret.contains("a very secret value"))
         }
 
-        @Test func `an item that another program wrote is a foreign value, even with line breaks`() async throws {
+        @Test func `an item that another program wrote is read as a foreign value, even if its text has line breaks`() async throws {
             _ = try await fixture.secretTool(["store", "--label=x"] + fixture.attributes("a").arguments, input: "two\nlines")
             let probe = try await store.read(StorageAddress("a"))
             #expect(probe.record?.payload == .native(.string("two\nlines")))
@@ -165,7 +168,7 @@
             #expect(try await store.addresses(in: .values) == [StorageAddress("a")])
         }
 
-        @Test func `a damaged line is kept and reported, and replaced only with its revision`() async throws {
+        @Test func `an item with a damaged line is reported and kept, and is replaced only by a change with its revision`() async throws {
             _ = try await put("one", "a")
             let line = try await fixture.secretTool(["lookup"] + fixture.attributes("a").arguments).stdout
             for damaged in [String(line.dropLast(5)), "LD1:", "LD1:????", String(line.dropLast(8)) + "AAAAAAAA"] {
@@ -224,7 +227,7 @@
 
         // MARK: Leaving
 
-        @Test func `a cancelled call fails and reports whether it may have been applied`() async throws {
+        @Test func `a read by a cancelled task fails as cancelled and not applied`() async throws {
             let task = Task { [store] () async -> BackendError? in
                 withUnsafeCurrentTask { $0?.cancel() }
                 do throws(BackendError) {
@@ -238,7 +241,7 @@
             #expect(error?.code == .cancelled && error?.outcome == .notApplied)
         }
 
-        @Test func `a lock that another process holds is awaited until the deadline, and nothing is changed`() async throws {
+        @Test func `a change waits until its deadline for a lock that another process holds, and then changes nothing`() async throws {
             _ = try await put("one", "a")
             let store = SecretServiceStore(
                 service: fixture.service, lockFile: fixture.keyring.file("held.lock"), deadline: .milliseconds(300),
@@ -249,7 +252,7 @@
             #expect(try await fixture.store().read(StorageAddress("a")).record?.payload == .bytes(Array("one".utf8)))
         }
 
-        @Test func `a change is not durable if the folder is not that of the daemon`() async throws {
+        @Test func `a change is not reported as durable if the configured folder is not the folder of the daemon`() async throws {
             let elsewhere = try TemporaryDirectory()
             for directory in [elsewhere.path, elsewhere.file("missing"), nil] {
                 let store = SecretServiceStore(

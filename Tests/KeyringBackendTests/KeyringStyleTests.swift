@@ -4,6 +4,7 @@
     import TestSupport
     import Testing
 
+    /// Tests of keyring styles, the attributes and texts in which secret-tool, python-keyring, go-keyring and keyring-rs store items.
     @Suite(.slow("uses a real keyring"), .inTurn, .timeLimit(.minutes(10)), .tags(.keyring)) struct KeyringStyleTests {
         let fixture: KeyringFixture
 
@@ -40,7 +41,9 @@
             attributes.mapValues { $0 == "S" ? fixture.service : $0 == "N" ? name : $0 }
         }
 
-        @Test(arguments: samples) func `the other program finds a new value with exactly its attributes`(sample: Sample) async throws {
+        @Test(arguments: samples) func `the other program finds a value that this store wrote, with exactly the attributes of its style`(
+            sample: Sample
+        ) async throws {
             let store = fixture.store(sample.style)
             let address = StorageAddress("ann")
             let result = try await store.apply(.put(.native(.string("pässword")), at: address, if: .absent))
@@ -87,7 +90,7 @@
             #expect(try await store.read(address) == .absent)
         }
 
-        @Test(arguments: samples) func `an item without a text is corrupt and can be replaced`(sample: Sample) async throws {
+        @Test(arguments: samples) func `an item with an empty text is corrupt and can be replaced`(sample: Sample) async throws {
             let store = fixture.store(sample.style)
             let address = StorageAddress("tom")
             _ = try await fixture.secretTool(["store", "--label=torn"] + filled(sample.written, "tom").arguments, input: "")
@@ -152,7 +155,7 @@
                     != fixture.store(.secretTool(attributes: ["b": ""]), service: "a").identity)
         }
 
-        @Test func `items of the LocalData format and of other styles never collide`() async throws {
+        @Test func `a store in another style does not read an item in the LocalData format`() async throws {
             #expect(try await fixture.store().apply(.put(.bytes([1]), at: StorageAddress("zoe"))).isApplied)
             for sample in Self.samples {
                 #expect(try await fixture.store(sample.style).read(StorageAddress("zoe")) == .absent, "\(sample.name)")

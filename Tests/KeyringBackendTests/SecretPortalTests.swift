@@ -36,7 +36,7 @@
         }
 
         @Test(arguments: [16, 17, 64, 4_095, 4_096])
-        func `a secret of a usual size is accepted`(count: Int) async throws {
+        func `a secret of 16 to 4096 bytes is accepted`(count: Int) async throws {
             let portal = try await SmallSecretPortal()
             try await portal.tell("long \(count)")
             try await portal.probe().expect("portal 10000", "secret \(String(repeating: "00", count: count))")
@@ -55,7 +55,9 @@
         }
 
         @Test(arguments: [("closed", "promptDismissed"), ("ended", "unavailable"), ("refused", "accessDenied")])
-        func `a refused request reports the reason`(way: String, code: String) async throws {
+        func `a request that the user closes, or that the portal ends or refuses, fails with the error for that reason`(
+            way: String, code: String
+        ) async throws {
             let portal = try await SmallSecretPortal()
             try await portal.tell("secret \(Self.secret)")
             let probe = try portal.probe()

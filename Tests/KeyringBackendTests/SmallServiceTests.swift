@@ -23,7 +23,7 @@
             #expect(try await service.items().map { $0.attributes["account"] } == ["b"])
         }
 
-        @Test func `a change whose prompt is closed is locked, and nothing is changed`() async throws {
+        @Test func `a change whose prompt the user closes is reported as locked, and nothing is changed`() async throws {
             let service = try await SmallSecretService([.prompts, .closes])
             let probe = try service.probe()
             let attributes = ["application": "LocalData", "service": "probe", "namespace": "values", "account": "a"]
@@ -132,7 +132,7 @@
             try await probe.expect("change", "changed")
         }
 
-        @Test func `a watch whose bus died continues with the next call that reaches a bus`() async throws {
+        @Test func `a watch for changes whose bus died continues with the next call that reaches a bus`() async throws {
             let fixture = try await ProbeFixture()
             let (probe, other) = (try fixture.probe(), try fixture.probe())
             try await probe.expect("watch", "watching")
@@ -156,7 +156,7 @@
             try await probe.expect("get a", "value a\0b")
         }
 
-        @Test func `a value that cannot be read back after its write has an unknown outcome`() async throws {
+        @Test func `a write has an unknown outcome if its value cannot be read back`() async throws {
             let service = try await SmallSecretService()
             let probe = try service.probe()
             try await service.tell("fail GetSecrets")
@@ -219,7 +219,7 @@
             #expect(try await service.items().count == 1)
         }
 
-        @Test func `values that are set aside and restored after lost sessions exist exactly once`() async throws {
+        @Test func `values that are set aside and restored while the service loses its sessions exist exactly once`() async throws {
             let service = try await SmallSecretService()
             let probe = try service.probe()
             for name in ["a", "b"] { try await probe.expect("put \(name) one", "applied untilPowerLoss") }
@@ -237,7 +237,7 @@
         // MARK: Restarts
 
         @Test(arguments: ["SearchItems", "GetSecrets"])
-        func `a service that restarts between the read and the change and renumbers its items loses no foreign item`(
+        func `no item of another program is lost if the service restarts and renumbers its items between a read and a change`(
             method: String
         ) async throws {
             for command in ["delete a", "put a two"] {
@@ -255,7 +255,7 @@
             }
         }
 
-        @Test func `a precondition is checked again after a restart of the service`() async throws {
+        @Test func `the precondition of a change is checked again if the service restarts during the change`() async throws {
             let service = try await SmallSecretService()
             let probe = try service.probe()
             try await service.tell("restart SearchItems")
@@ -278,7 +278,7 @@
             try await probe.expect("get a", "absent")
         }
 
-        @Test func `opening a session is retried once`() async throws {
+        @Test func `opening an encrypted session is retried once`() async throws {
             let service = try await SmallSecretService()
             let probe = try service.probe()
             try await service.tell("fail OpenSession")
@@ -288,7 +288,8 @@
             try await other.expect("get a", "value one")
         }
 
-        @Test(arguments: ["wrong", "noise"]) func `a value that a session with a wrong key corrupted is neither kept nor read`(
+        @Test(arguments: ["wrong", "noise"])
+        func `a value that was corrupted by a session with a wrong encryption key is neither kept nor read`(
             key: String
         ) async throws {
             let service = try await SmallSecretService([.late])

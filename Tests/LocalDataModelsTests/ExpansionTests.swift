@@ -32,7 +32,7 @@
             expect(source, becomes: expanded, [DiagnosticSpec(message: message, line: line, column: column)], location)
         }
 
-        @Test func `the description contains every kind of stored property`() {
+        @Test func `the macro describes every kind of stored property`() {
             expect(
                 """
                 @StorageModel struct Note {
@@ -79,7 +79,7 @@
                     """)
         }
 
-        @Test func `names can be changed, and properties that are not stored are left out`() {
+        @Test func `stored names can differ from the names of properties, and properties that are not stored are left out`() {
             expect(
                 """
                 @StorageModel public struct Note {
@@ -233,7 +233,7 @@
                     """)
         }
 
-        @Test func `declarations that cannot be stored are refused with what to do`() {
+        @Test func `declarations that cannot be stored are refused with a remedy`() {
             for (kind, body) in [("enum", "case red"), ("actor", "var title: String")] {
                 expectRefusal(
                     "@StorageModel \(kind) Note {\n\(body)\n}", becomes: "\(kind) Note {\n\(body)\n}",

@@ -1,4 +1,4 @@
-// The samples of the guides with macros. `Scripts/check-snippets` compares them with the guides.
+// The samples of the guides that use macros. `Scripts/check-snippets` compares them with the guides.
 // snippet.hide
 #if Macros
     import Foundation

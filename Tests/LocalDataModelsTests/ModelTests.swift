@@ -76,7 +76,8 @@
             }
         }
 
-        @Test(arguments: Place.allCases) func `an older value gets defaults, and its renamed property is found`(place: Place) async throws {
+        @Test(arguments: Place.allCases)
+        func `an older value is read with the defaults of new properties and the value of a renamed property`(place: Place) async throws {
             try await withLaunches(place) { launch, domain in
                 try await launch().set(OldNote(heading: "a", parts: []), for: key(domain))
                 let read = try await launch().get(key(domain, Note.self))
@@ -87,7 +88,7 @@
             }
         }
 
-        @Test(arguments: Place.allCases) func `a class may have any initializers`(place: Place) async throws {
+        @Test(arguments: Place.allCases) func `a class can be stored and read, whatever initializers it has`(place: Place) async throws {
             try await withLaunches(place) { launch, domain in
                 try await launch().set(Contact(named: "Sam"), for: key(domain))
                 let read = try await launch().get(key(domain, Contact.self))
@@ -96,7 +97,7 @@
             }
         }
 
-        @Test func `the generated description equals a handwritten one`() {
+        @Test func `the attributes that the macro generates equal handwritten ones`() {
             #expect(
                 Note.attributes == [
                     AttributeDescription("title", .string, originalName: "heading"),

@@ -8,6 +8,7 @@
     import Testing
 
     /// Tests of a database that was copied and adopted, next to the original database.
+    /// Adopting gives a database a new context, a new id and a new data key.
     extension Attacks {
         @Suite struct Copies {
             private static let original = StoreContext(application: "test", kind: "sqlite", scope: "original")
@@ -74,7 +75,7 @@
 
             struct MissingTombstone: Error {}
 
-            @Test func `rows and tables of the original are refused in the copy, and the other way round`() async throws {
+            @Test func `rows and tables that are moved from the original into its adopted copy, or back, are refused`() async throws {
                 try await prepare()
                 let files = try [Self.original, Self.copy].map { try Data(contentsOf: URL(filePath: path($0))) }
                 var (attacks, opened) = (0, 0)

@@ -8,6 +8,7 @@
 
     /// Attacks with genuine but outdated rows and labels.
     /// Reading one name cannot detect them. An integrity check of the whole database detects each of them.
+    /// A label is a keyed hash of an attribute, by which a query finds rows without decrypting them.
     extension Attacks {
         @Suite struct Integrity {
             private let place: Place
@@ -119,7 +120,7 @@
                 #expect(missed == 0)
             }
 
-            @Test func `as documented, an older copy of the whole file passes the check`() async throws {
+            @Test func `as documented, an older copy of the whole file passes the integrity check`() async throws {
                 try put(older, state: olderState)
                 let report = try await verify()
                 // The labels here are still those of the later file, so only the rows are checked.
@@ -127,7 +128,7 @@
                 #expect(report.areRowsWhole && report.commits == 1 && report.rows == 9)
             }
 
-            @Test func `labels that are removed with their count, or restored from an older file, are detected`() async throws {
+            @Test func `labels that are removed with their sealed count, or restored from an older file, are detected`() async throws {
                 let (labels, counts) = try write { database in
                     (try database.rows("SELECT label, slot FROM labels"), try database.rows("SELECT label, sealed FROM counts"))
                 }
@@ -164,7 +165,9 @@
                 #expect(report.damagedLabels > 0 && report.areRowsWhole && !report.isSound)
             }
 
-            @Test func `lost data is detected until the contents are accepted, and after that only new losses are`() async throws {
+            @Test func `a database that lost a row and its state is refused until its contents are accepted, and is then sound`()
+                async throws
+            {
                 try put(Array(latest.dropFirst()), state: nil)
                 await #expect(throws: BackendError.self) { try await verify() }
                 let store = place.store()
@@ -174,7 +177,7 @@
                 #expect(try await store.verifyIntegrity { _ in }?.isSound == true)
                 await store.close()
                 try await place.check("accepted")
-                // A lost state starts its count of commits again. An existing state continues it.
+                // After a lost state, the count of commits starts again. Otherwise, accepting the contents continues it.
                 #expect(try await verify().commits == 2)
                 try put(latest, state: latestState)
                 let again = place.store()
@@ -185,7 +188,7 @@
                 try await place.check("accepted again")
             }
 
-            @Test func `a check reads one snapshot, reports progress, and finds damaged rows`() async throws {
+            @Test func `an integrity check reads one snapshot, reports its progress, and finds damaged rows`() async throws {
                 let store = place.store()
                 let progress = Shared<[IntegrityProgress]>([])
                 try await withThrowingTaskGroup { group in

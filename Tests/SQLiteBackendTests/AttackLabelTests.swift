@@ -5,7 +5,8 @@
     import TestSupport
     import Testing
 
-    /// Attacks on the table of labels. A page may report damage, or lack a value whose entry was deleted.
+    /// Attacks on the table of labels. A label is a keyed hash of an attribute. An entry of the table leads a query from a label to a row.
+    /// A page of a query may report damage, or lack a value whose entry was deleted.
     /// It never has a value that does not match the query.
     extension Attacks {
         @Suite struct Labels {
@@ -86,7 +87,7 @@
                 }
             }
 
-            @Test func `a deleted entry is reported as damage on the pages that it led to`() async throws {
+            @Test func `a deleted entry of the label table is reported as damage by the queries that need it`() async throws {
                 let whole = try entries()
                 #expect(try await ask("untouched") == Tally(right: 5))
                 var damaged = 0
@@ -112,7 +113,7 @@
                 return count
             }
 
-            @Test func `forged, deleted and exchanged labels and counts are never counted`() async throws {
+            @Test func `if labels or counts are forged, deleted or exchanged, counting reports damage or the right number`() async throws {
                 #expect(try await count() == 6)
                 #expect(try await count([.typeTag("note")]) == 3)
                 let attacks = [
@@ -131,7 +132,7 @@
                 for attack in attacks {
                     try write { try $0.execute(attack) }
                     let (all, notes) = (try await count(), try await count([.typeTag("note")]))
-                    // If all labels get the same sealed count, one of them still has its own.
+                    // If all labels get the same sealed count, it is still the genuine count of one of them.
                     #expect(all == nil || all == 6, "\(attack): \(String(describing: all))")
                     #expect(notes == nil || notes == 3, "\(attack): \(String(describing: notes))")
                     #expect(all == nil || notes == nil, "\(attack)")
@@ -144,7 +145,7 @@
                 }
             }
 
-            @Test func `a page is complete only if every entry was read`() async throws {
+            @Test func `the last page of a query is complete only if every entry was read`() async throws {
                 func complete(_ limit: Int, _ conditions: [StorageQuery.Condition]) async throws -> [Bool] {
                     let store = place.store()
                     var (flags, cursor): ([Bool], StorageCursor?) = ([], nil)
@@ -167,7 +168,7 @@
                 for limit in [1, 100] { #expect(try await complete(limit, []).last == false) }
             }
 
-            @Test func `a page after a change between two pages is not complete and has no damage`() async throws {
+            @Test func `after a change between two pages, the last page is not complete, but reports no damage`() async throws {
                 let store = place.store()
                 let query = StorageQuery(shelf)
                 let first = try await store.page(query, after: nil, limit: 3)
@@ -184,7 +185,7 @@
                 await store.close()
             }
 
-            @Test func `damaged labels are rebuilt from the rows when their damage is removed`() async throws {
+            @Test func `removing the reported damage of labels rebuilds the labels from the rows`() async throws {
                 for attack in ["DELETE FROM labels", "DELETE FROM counts", "UPDATE labels SET slot = randomblob(16)"] {
                     try write { try $0.execute(attack) }
                     let store = place.store()
@@ -207,7 +208,7 @@
                 }
             }
 
-            @Test func `an entry under a wrong label or for a wrong slot is reported as damage or has no effect`()
+            @Test func `an added entry under a wrong label or for a wrong slot is reported as damage or has no effect`()
                 async throws
             {
                 let whole = try entries()
@@ -247,7 +248,9 @@
                 }
             }
 
-            @Test func `a database without the label table, or with the table but without the feature, is refused`() async throws {
+            @Test func `a database is refused if its label table is missing or changed, or if its header does not declare the table`()
+                async throws
+            {
                 for sql in [
                     "DROP TABLE labels", "UPDATE header SET value = x'' WHERE name = 'features'",
                     "DROP TABLE labels; CREATE TABLE labels (label BLOB, slot BLOB)",

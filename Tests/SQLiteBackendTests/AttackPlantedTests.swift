@@ -9,8 +9,9 @@
     @testable import Sealing
 
     /// Tests of databases that an attacker made and put in place of the victim's database.
-    /// The attacker has read the victim's file, with the public half of the recovery key and its voucher.
-    /// The attacker has no key of the victim.
+    /// The attacker has read the victim's file, with the public half of the recovery key and its voucher, but has no key of the victim.
+    /// A sender is a key pair of a database, with which it wraps data keys for recovery keys. A voucher is the confirmation
+    /// by a recovery key that a sender belongs to a database.
     extension Attacks {
         @Suite struct Planted {
             private let victim = RecoveryKeyPair { [UInt8](repeating: 1, count: $0) }
@@ -24,15 +25,15 @@
 
             /// The ways to forge the row of `wraps` for the victim's recovery key.
             enum Forgery: CaseIterable {
-                /// With the attacker's sender, and a voucher made with the attacker's recovery key.
+                /// The row has the attacker's sender, and a voucher that was made with the attacker's recovery key.
                 case ownVoucher
-                /// With the attacker's sender, and the victim's voucher, which is for another sender.
+                /// The row has the attacker's sender, and the victim's voucher, which is for another sender.
                 case ownSender
-                /// With the attacker's sender copied into the victim's voucher.
+                /// The row has the victim's voucher, into which the attacker's sender was copied.
                 case changedVoucher
-                /// In the base mode of HPKE, which has no sender.
+                /// The row is sealed in the base mode of HPKE, which has no sender.
                 case noSender
-                /// The genuine row of the victim, for a data key that the attacker does not have.
+                /// The row is the genuine one of the victim, for a data key that the attacker does not have.
                 case genuineRow
             }
 
@@ -82,7 +83,9 @@
             }
 
             @Test(arguments: Forgery.allCases)
-            func `a planted database that names the recovery key is not recovered`(_ forgery: Forgery) async throws {
+            func `a planted database with a forged entry for the recovery key of the victim is not recovered`(
+                _ forgery: Forgery
+            ) async throws {
                 let (own, planted) = (try Place(), try Place())
                 let store = own.store()
                 try await store.put("secret", at: "a")

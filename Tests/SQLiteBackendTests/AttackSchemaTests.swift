@@ -64,7 +64,7 @@
             }
 
             @Test(arguments: attacks + [view])
-            func `a change that follows an attack on the schema without a read is refused`(_ sql: String) async throws {
+            func `a change right after an attack on the schema, with no read between them, is refused`(_ sql: String) async throws {
                 let target = try await AttackTarget()
                 let store = target.store()
                 #expect(try await store.apply(.put(.bytes([1]), at: StorageAddress("more"))).isApplied)

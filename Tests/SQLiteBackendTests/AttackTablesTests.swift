@@ -122,7 +122,8 @@
                 print("older tables of keys: \(attacks) attacks, \(opened) opened")
             }
 
-            @Test func `a rotation with older key tables and their state is refused`() async throws {
+            @Test func `a rotation of the data key is refused if the key tables and the sealed state are from an older file`() async throws
+            {
                 let place = try Place()
                 let ages = try await ages(place)
                 var (attacks, rotated) = (0, 0)
@@ -142,7 +143,7 @@
                 print("older tables of keys with their state: \(attacks) attacks, \(rotated) rotated")
             }
 
-            @Test func `a refused database opens after its contents are accepted`() async throws {
+            @Test func `a database with older key tables opens after its contents are accepted`() async throws {
                 let place = try Place()
                 let ages = try await ages(place)
                 let older = try #require(ages.first { $0.name == "recovery key 2 added" })

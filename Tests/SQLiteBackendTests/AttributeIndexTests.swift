@@ -6,6 +6,8 @@
     import Testing
 
     /// Tests of values whose attributes have no labels, alone and next to values with labels.
+    /// A label is a keyed hash of an attribute, by which a query finds rows without decrypting them.
+    /// All values without attribute labels share one label, the marker.
     /// `PageTests` checks that every query gives the same results for both.
     @Suite(.inTurn) struct AttributeIndexTests {
         private let place: Place
@@ -66,7 +68,9 @@
             await other.store.close()
         }
 
-        @Test func `values with and without labels are found together after a collection changes in either direction`() async throws {
+        @Test func `queries find values with and without attribute labels after a collection starts or stops labelling attributes`()
+            async throws
+        {
             try await put(0..<6, indexed: true)
             let indexed = try labels()
             try await put(0..<3, indexed: false)
@@ -83,7 +87,7 @@
             try await place.check()
         }
 
-        @Test func `rebuilt labels and labels of a new data key match the values`() async throws {
+        @Test func `labels match the values after a rotation of the data key, and after they are rebuilt`() async throws {
             try await put(0..<4, indexed: false)
             try await put(4..<8, indexed: true)
             let before = try labels()
@@ -96,7 +100,7 @@
             await store.close()
         }
 
-        @Test func `an enumeration whose values lose their labels between two pages is not complete`() async throws {
+        @Test func `a query whose values lose their attribute labels between two pages is not complete`() async throws {
             try await put(0..<8, indexed: true)
             let first = try await store.page(query("red"), after: nil, limit: 1)
             try await put(0..<8, indexed: false)
@@ -112,7 +116,7 @@
             await store.close()
         }
 
-        @Test func `a value without labels that is added between two pages may be missing, and the last page reports it`() async throws {
+        @Test func `if a value without attribute labels is added between two pages, the last page is not complete`() async throws {
             try await put(0..<8, indexed: true)
             let first = try await store.page(query("red"), after: nil, limit: 1)
             // The label that the enumeration continues with is unchanged.
@@ -124,7 +128,7 @@
             await store.close()
         }
 
-        @Test func `a forged entry for a value without labels leads to no value`() async throws {
+        @Test func `a forged label for a value without attribute labels is reported as damage and leads to no value`() async throws {
             try await put(0..<8, indexed: true)
             let database = try PlainDatabase(path: place.path)
             let sealed = try SealedDatabase(path: place.path, keyFile: place.keyPath)
@@ -147,7 +151,9 @@
             await store.close()
         }
 
-        @Test func `a deleted marker for attributes without labels is detected by a check, and hides no value`() async throws {
+        @Test func `an integrity check detects a deleted marker of values without attribute labels, and queries still find the values`()
+            async throws
+        {
             try await put(0..<4, indexed: false)
             try await put(4..<8, indexed: true)
             await store.close()

@@ -7,9 +7,9 @@
     import TestSupport
     import Testing
 
-    /// Tests of backups of databases with features.
+    /// Tests of backups of databases with features, which are optional tables such as the labels by which queries find rows.
     @Suite(.inTurn) struct BackupFeatureTests {
-        @Test func `labels are part of a backup and complete after it is restored`() async throws {
+        @Test func `a restored backup has all its labels, so queries find its values`() async throws {
             let (place, other) = (try Place(), try Place())
             let store = place.store()
             let metadata = StorageMetadata(attributes: ["color": "red"])

@@ -13,7 +13,7 @@
         // MARK: Linearizability
 
         @Test(.slow("a search for an order of many calls"), .timeLimit(.minutes(10)))
-        func `racing calls over two stores of one file are linearizable`() async throws {
+        func `one order explains the results of concurrent calls through two stores of one file`() async throws {
             var calls = 0
             for seed in 0..<UInt64(6) { calls += try await race(seed) }
             print("linearizable: 6 seeds, \(calls) calls")
@@ -244,7 +244,8 @@
             #expect(try await place.store().addresses(in: .values).count == 200)
         }
 
-        @Test(.timeLimit(.minutes(10))) func `a writer excludes programs with another lock folder`() async throws {
+        @Test(.timeLimit(.minutes(10))) func `the lock file next to the database excludes programs with another lock folder`() async throws
+        {
             let place = try Place()
             _ = try await place.store().apply([.text("1", at: "a")])
             let lock = try PosixFileSystem().lock(place.path + "-lock") { true }

@@ -7,8 +7,8 @@
     import TestSupport
     import Testing
 
-    /// Tests of databases with one key that were exchanged.
-    /// Their contexts differ in the name, in the kind of store, or in the application.
+    /// Tests of databases under the same key that were exchanged.
+    /// The context of a database consists of its application, its kind of store and its name. Adopting gives it a new context.
     @Suite(.inTurn) struct ContextTests {
         private let folder: TemporaryDirectory
         private let keyFile: String
@@ -39,8 +39,9 @@
         }
 
         @Test(arguments: others)
-        func `a database at the path of another is refused with both contexts named, and stays the same`(_ other: StoreContext) async throws
-        {
+        func `a database that was put at the path of another one is refused unchanged, and the error has the two contexts`(
+            _ other: StoreContext
+        ) async throws {
             let path = folder.file("a.sqlite")
             try await make(Self.bank, at: path)
             let before = try Data(contentsOf: URL(filePath: path))

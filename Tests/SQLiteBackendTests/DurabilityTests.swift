@@ -123,12 +123,12 @@
             print("flushes: \(single) for a lone put, \(group) for 64 puts at once")
         }
 
-        @Test(.timeLimit(.minutes(10))) func `every commit and every checkpoint holds the store lock, even the one at close`()
+        @Test(.timeLimit(.minutes(10))) func `every commit and every checkpoint holds the store lock, even the checkpoint at close`()
             async throws
         {
             let place = try Place()
             let trace = try await Trace.record(place)
-            // A lock may be taken before a mark and released after it.
+            // The worker marks the phases in the trace. A lock may be taken in one phase and released in a later one.
             var isHeld = false
             var unguarded: [String] = []
             for call in trace.calls {
@@ -149,7 +149,9 @@
             call.isChange && call.file.hasPrefix(place.path) && !call.file.hasSuffix("-shm")
         }
 
-        @Test func `existing folders are flushed too, because their creator may have been killed before its flush`() async throws {
+        @Test func `existing folders are flushed too, because the process that created them may have been killed before it flushed them`()
+            async throws
+        {
             let place = try Place()
             for folder in ["data", "keys", "state"] {
                 try FileManager.default.createDirectory(
@@ -251,7 +253,8 @@
             print("\(call) \(error): \(failures)")
         }
 
-        @Test(.timeLimit(.minutes(10))) func `a full disk is reported as such, loses nothing, and ends when space is freed`()
+        @Test(.timeLimit(.minutes(10)))
+        func `on a full disk changes fail as noSpace and no value is lost, and changes work again once space is freed`()
             async throws
         {
             let holder = try TemporaryDirectory()

@@ -43,7 +43,7 @@
         ]
 
         @Test(arguments: unknown)
-        func `a feature that readers must know is refused by name for reads and writes`(
+        func `a database with a feature that readers must know is refused, with the name of the feature in the error`(
             name: String, table: String?
         ) async throws {
             let store = try await make(.reading, named: name, table: table)

@@ -8,6 +8,7 @@
 
     /// Tests of databases that one implementation writes and the other reads.
     /// The implementations are this library and the independent reader in Python.
+    /// The golden database is a file of format 1 that never changes, and that every version must read.
     @Suite(.slow("goes through real files many times"), .inTurn) struct FormatTests {
         private let folder: TemporaryDirectory
         private let path: String
@@ -40,7 +41,7 @@
             }
         }
 
-        @Test func `both readers read every record of the golden database`() async throws {
+        @Test func `the library and the Python reader read every record of the golden database`() async throws {
             try copyGolden()
             let golden = try Reader.golden("golden-python.json")
             #expect(try await Reader.dump(path, keyFile) == golden)
@@ -55,7 +56,8 @@
         }
 
         @Test(arguments: ["3fd095a765ef3897", "2e06ce93c640b5e0"])
-        func `of two names with one row id either can be deleted, and the other stays`(_ gone: String) async throws {
+        func `if two names have the same first choice of a row id, either can be deleted, and the other stays`(_ gone: String) async throws
+        {
             try copyGolden()
             var expected = try Reader.golden("golden-python.json").probes
             #expect(expected[StorageAddress(gone)] != nil)
@@ -75,7 +77,7 @@
             await store.close()
         }
 
-        @Test func `a row of a decrypt-only key is sealed with the active key when it is written`() async throws {
+        @Test func `a row under a key for decryption only is sealed with the active key when it is written again`() async throws {
             try copyGolden()
             var expected = try Reader.golden("golden-python.json").probes
             let store = store()
@@ -188,7 +190,7 @@
 
         // MARK: What this implementation makes
 
-        @Test func `the other implementation reads every record of a database of this library`() async throws {
+        @Test func `the Python reader reads every record of a database that the library wrote`() async throws {
             try Reader.copy("golden.key", to: keyFile)
             let store = store()
             let everything = StorageMetadata(

@@ -6,7 +6,7 @@
     import TestSupport
     import Testing
 
-    /// Tests of adopting databases that have a freshness anchor.
+    /// Tests of adopting databases that have a freshness anchor. Adopting gives a database a new context and a new id.
     extension FreshnessTests {
         private static let elsewhere = StoreContext(application: "test", kind: "sqlite", scope: "elsewhere")
 
@@ -17,7 +17,7 @@
                 deadline: .seconds(60), runtime: .live)
         }
 
-        @Test func `the anchor follows an adopted database to its new id`() async throws {
+        @Test func `adopting a database records its new id in its anchor`() async throws {
             try await write(["1", "2"], anchor)
             let former = try #require(anchor.mark)
             let store = adopting(anchor)
@@ -33,7 +33,7 @@
             await again.close()
         }
 
-        @Test func `an older file is not adopted`() async throws {
+        @Test func `adopting an older file is refused as rolledBack`() async throws {
             try await write(["1"], anchor)
             try save("older")
             try await write(["2", "3"], anchor)

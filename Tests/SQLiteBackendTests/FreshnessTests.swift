@@ -8,7 +8,7 @@
     import TestSupport
     import Testing
 
-    /// A freshness anchor in memory. A test can remove its mark, make it fail, or delay its writes.
+    /// A freshness anchor in memory. A test can remove its mark (the recorded state of the database), make it fail, or delay its writes.
     final class MemoryAnchor: FreshnessAnchor {
         struct State {
             var mark: FreshnessMark?
@@ -49,6 +49,7 @@
     }
 
     /// Tests that an older file of a database with a freshness anchor is refused until a person accepts it.
+    /// The anchor records the latest state of the database and its number of commits, outside of the file.
     @Suite(.inTurn) struct FreshnessTests {
         let place: Place
         let anchor = MemoryAnchor()
@@ -115,7 +116,9 @@
         }
 
         @Test(arguments: [false, true])
-        func `an older file is refused with both commit counts, until it is accepted`(withLog: Bool) async throws {
+        func `an older file is refused until it is accepted, and the error has the commit counts of the file and the anchor`(
+            withLog: Bool
+        ) async throws {
             try await write(["1", "2"], anchor)
             if withLog {
                 let open = store(anchor)
@@ -174,7 +177,7 @@
             await store.close()
         }
 
-        @Test func `an older file that replaces an open database is refused`() async throws {
+        @Test func `an older file that replaces the file of an open database is refused`() async throws {
             try await write(["1"], anchor)
             try save("old")
             let store = store(anchor)
@@ -188,7 +191,7 @@
             await store.close()
         }
 
-        @Test func `an older state in an open database is refused by the next change`() async throws {
+        @Test func `after older rows and an older state were written into an open database, the next change is refused`() async throws {
             let store = store(anchor)
             try await store.put("1", at: "name")
             let database = try PlainDatabase(path: place.path)
@@ -205,7 +208,7 @@
             await store.close()
         }
 
-        @Test func `a missing file, another database, a damaged state or another history is refused`() async throws {
+        @Test func `a missing file, another database, a damaged state, or a file with other commits is refused`() async throws {
             try await write(["1", "2"], anchor)
             try save("whole")
             try restore("none")
@@ -214,7 +217,7 @@
             #expect(!place.exists)
             await expect(.unavailable) { _ = try await store.acceptOlderFile() }
             await store.close()
-            // Another database of the same program, with the same key.
+            // The file is another database of the same program, with the same key.
             let mark = anchor.mark
             anchor.mark = nil
             try await write(["another", "another", "another", "another"], anchor)
@@ -222,7 +225,7 @@
             store = self.store(anchor)
             try await expectRefused(store, .init("rolledBack"), ["but this one is"])
             await store.close()
-            // A state that cannot be decrypted.
+            // The state in the file cannot be decrypted.
             try restore("whole")
             try PlainDatabase(path: place.path).execute("UPDATE state SET sealed = zeroblob(89)")
             store = self.store(anchor)
@@ -232,8 +235,8 @@
             #expect(try await store.verifyIntegrity { _ in }?.isSound == true)
             #expect(anchor.mark?.commits == 3)
             await store.close()
-            // The file has as many commits as the anchor, but other ones.
-            // Its third commit was made without the anchor.
+            // The file has as many commits as the anchor recorded.
+            // But its third commit is another one, which was made without the anchor.
             try restore("whole")
             anchor.mark = mark
             try await write(["3"], anchor)

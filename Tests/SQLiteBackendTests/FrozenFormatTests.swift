@@ -6,6 +6,7 @@
     import Testing
 
     /// Tests that the files that define format 1 never change, because programs have written data in it.
+    /// The golden files are stores in format 1 that every later version must read.
     struct FrozenFormatTests {
         private static let tests = URL(filePath: Reader.folder).deletingLastPathComponent().deletingLastPathComponent()
 
@@ -40,7 +41,7 @@
         private func digest(_ bytes: some DataProtocol) -> String { hexadecimalText(of: SHA256.hash(data: bytes).prefix(8)) }
 
         @Test(arguments: ["Fixtures/sealed-sqlite/vectors.json", "Fixtures/envelopes/vectors.json"])
-        func `the vectors have their frozen digests`(path: String) throws {
+        func `the test vectors of format 1 have the digests that this file records`(path: String) throws {
             let members = try members(path)
             let frozen = try #require(Self.frozenVectors[path])
             for (name, digest) in frozen {
@@ -52,7 +53,7 @@
         }
 
         @Test(arguments: ["Fixtures/sealed-sqlite", "LocalDataTests/Fixtures/Releases/0.1"])
-        func `the golden files have their frozen digest`(folder: String) throws {
+        func `the golden files of format 1 have the digests that this file records`(folder: String) throws {
             let root = Self.tests.appending(path: folder)
             let files = try #require(FileManager.default.enumerator(at: root, includingPropertiesForKeys: [.isRegularFileKey]))
             var hash = SHA256()

@@ -8,6 +8,7 @@
     import Testing
 
     /// Tests of calls that share one transaction. A call that fails must not affect the other calls of its group.
+    /// A label is a keyed hash of an attribute, by which a query finds rows without decrypting them.
     @Suite(.inTurn) struct GroupTests {
         let place: Place
         let clock = ManualClock()
@@ -43,7 +44,9 @@
             return results
         }
 
-        @Test func `a value with too large attributes is refused, and allowed ones fail no other call of the group`() async throws {
+        @Test func `a value with too large attributes is refused, and large allowed attributes fail no other call of the group`()
+            async throws
+        {
             let store = store()
             try await store.put("0", at: "known")
             let heavy = StorageMetadata(attributes: ["heavy": String(repeating: "x", count: 12 << 20)])
@@ -67,7 +70,7 @@
             #expect(record?.metadata.attributes == most.attributes)
         }
 
-        @Test func `a call that SQLite fails is rolled back alone, and the others of its group are committed`() async throws {
+        @Test func `a call that fails in SQLite is rolled back alone, and the other calls of its group are committed`() async throws {
             let records = StorageNamespace("records")
             func record(_ name: String) -> StorageMutation {
                 .put(.bytes([1]), StorageMetadata(typeTag: "T"), at: StorageAddress(name, in: records))
@@ -93,7 +96,7 @@
             #expect(texts == ["1", nil, "2", "3"])
         }
 
-        @Test func `a damaged row does not keep the calls of a group from creating the first labels`() async throws {
+        @Test func `a damaged row does not prevent a group of calls that creates the first labels of the database`() async throws {
             let records = StorageNamespace("records")
             let store = store()
             try await store.put("0", at: "known")
@@ -134,7 +137,7 @@
             for number in 0..<10 {
                 tasks.append(Task { try await store.apply(.text("\(number)", at: "name \(number)")) })
                 await clock.untilScheduled(scheduled + number + 1)
-                // The first change waits on the lane, as if another process held the lock.
+                // The first change waits on the lane (the serial queue of the store), as if another process held the lock.
                 if number == 0 { await gate.arrived() }
             }
             gate.open()
@@ -155,7 +158,7 @@
             #expect(try await store.text("known") == "0")
         }
 
-        @Test func `a group whose callers have all left leaves no transaction open`() async throws {
+        @Test func `a group whose callers were all cancelled leaves no transaction open`() async throws {
             try await place.store().put("0", at: "known")
             let gate = Gate()
             let (files, isArmed) = gatedFiles(gate)

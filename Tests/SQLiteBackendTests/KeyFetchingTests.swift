@@ -84,7 +84,8 @@
             source.gate.open()
         }
 
-        @Test(.timeLimit(.minutes(10))) func `a hanging key source delays neither other databases nor the lane of this one`() async throws {
+        @Test(.timeLimit(.minutes(10))) func `a hanging key source delays neither other databases nor work that needs no key`() async throws
+        {
             let place = try await filledPlace()
             let other = try await filledPlace()
             let keys = SealingKeys(pins: .none, randomBytes: Runtime.live.randomBytes)
@@ -92,7 +93,7 @@
             let store = place.store(source: source, keys: keys)
             let waiting = Task { try await store.text("name") }
             await source.gate.arrived()
-            // As in one program: the store shares the set of keys, but has another source.
+            // As in one program, the second store shares the set of loaded keys with the first one. It has another key source.
             let second = other.store(keys: keys)
             #expect(try await second.text("name") == "v")
             try await second.put("w", at: "name")

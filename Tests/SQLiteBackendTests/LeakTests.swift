@@ -35,7 +35,7 @@
             #expect(keys == nil)
         }
 
-        @Test func `after the store is closed neither the key nor the data key is in memory`() async throws {
+        @Test func `after the store is closed, neither the key of its source nor the data key is in memory`() async throws {
             let place = try Place()
             let secret = (0..<64).map { _ in UInt8.random(in: .min ... .max) }
             let kek = SealingKey.random(Runtime.live.randomBytes)

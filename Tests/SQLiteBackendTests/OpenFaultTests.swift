@@ -35,11 +35,13 @@
             var answers: [String] = []
             for number in 1...3 { answers.append(try await probe.ask("put name \(number)")) }
             answers.append(try await probe.ask("get name"))
-            await probe.end()
+            _ = await probe.end()
             return answers
         }
 
-        @Test(arguments: Fault.allCases) func `a file that fails to open once does not stop later writes`(_ fault: Fault) async throws {
+        @Test(arguments: Fault.allCases) func `a database file that once could not be opened does not prevent later writes`(
+            _ fault: Fault
+        ) async throws {
             let place = try Place()
             let store = place.store()
             try await store.put("0", at: "name")

@@ -9,7 +9,7 @@
 
     /// Tests of when a database is opened, when it is created, and when neither may happen.
     @Suite(.slow("goes through real files many times"), .inTurn) struct OpeningTests {
-        // MARK: Nothing is made by looking
+        // MARK: Reading creates nothing
 
         @Test func `reading a database that does not exist creates nothing, not even a folder`() async throws {
             let place = try Place()
@@ -56,7 +56,7 @@
         }
 
         @Test(.timeLimit(.minutes(5)))
-        func `a store whose disk does not respond is reported as open, and closes once the disk responds`() async throws {
+        func `a store that is closed while its disk hangs still has open files, and closes them once the disk responds`() async throws {
             let place = try Place()
             let (lane, clock) = (TestLane(), ManualClock())
             let store = place.store(deadline: .seconds(10), runtime: .live(clock: clock, lane: lane))
@@ -87,7 +87,7 @@
                 .filter { $0.hasPrefix(path) }
         }
 
-        // MARK: Keys that are not right
+        // MARK: Wrong keys
 
         /// The ways in which a key can be wrong.
         enum Wrong: String, CaseIterable, Sendable, CustomTestStringConvertible {
@@ -198,7 +198,7 @@
             #expect(try await place.contents() == before)
         }
 
-        @Test func `a database that is opened with another source reports the expected and the given source`() async throws {
+        @Test func `opening a database with another key source fails, and the error has the expected and the given source`() async throws {
             let place = try Place()
             let first = place.store()
             try await first.put("v", at: "name")

@@ -15,8 +15,8 @@
         var kind: Kind
         var metadata: StorageMetadata
 
-        /// Mostly metadata with few different values, so that labels are added, kept and removed.
-        /// Now and then any metadata.
+        /// Most metadata has few different values, so that labels are added, kept and removed.
+        /// Some metadata is random.
         static var any: Arbitrary<ShelfChange> {
             let few = zip(
                 Arbitrary<String?>.one(of: [nil, "note", "task"]), Arbitrary<Double?>.one(of: [nil, 10, 86_399.5, 86_400, 9e9, -1]),
@@ -75,7 +75,9 @@
         }
     }
 
-    /// Tests of pages, and of the labels by which queries find entries.
+    /// Tests of pages of queries, and of labels.
+    /// A label is a keyed hash of an attribute, by which a query finds rows without decrypting them.
+    /// The table of labels is a feature: a database gets it with its first value in a namespace other than that of plain keys.
     @Suite(.slow("goes through real files many times"), .inTurn) struct PageTests {
         private static let questions: [[StorageQuery.Condition]] = [
             [], [.typeTag("note")], [.attribute("a", "x")], [.attribute("b", "x")], [.attribute("é", "")], [.modified(since: 86_399.75)],
@@ -92,7 +94,7 @@
 
         // MARK: The feature
 
-        @Test func `a database of plain keys has no feature and no labels, whatever is queried`() async throws {
+        @Test func `a database of plain keys has no label feature and no labels, whatever is queried`() async throws {
             let place = try Place()
             let store = place.store()
             try await store.put("1", at: "plain")
@@ -111,7 +113,7 @@
             try await place.check()
         }
 
-        @Test func `the first value of another namespace adds the feature, and open stores keep working`() async throws {
+        @Test func `the first value in another namespace adds the label feature, and open stores keep working`() async throws {
             let place = try Place()
             let (first, second) = (place.store(), place.store())
             try await first.put("1", at: "plain")
@@ -183,7 +185,7 @@
             _ = try await Reader.dump(path, keyFile)
         }
 
-        @Test func `rebuilt labels still lead to a damaged row, even to one of an older key`() async throws {
+        @Test func `rebuilt labels still lead to a damaged row, even to a row under an older key`() async throws {
             let folder = try TemporaryDirectory()
             let (path, keyFile) = (folder.file("golden.sqlite"), folder.file("golden.key"))
             try Reader.copy("golden-labels.sqlite", to: path)
@@ -216,7 +218,7 @@
             await store.close()
         }
 
-        @Test func `a refused call leaves the counts of the other calls unchanged`() async throws {
+        @Test func `the count of a query stays right if some of several concurrent calls are refused`() async throws {
             let place = try Place()
             let store = place.store()
             let metadata = StorageMetadata(typeTag: "note", modifiedAt: 10)
@@ -242,7 +244,7 @@
             try await place.check()
         }
 
-        @Test func `values that an older version wrote into another namespace get labels when the feature is added`() async throws {
+        @Test func `values that an older version wrote into another namespace get labels when the label feature is added`() async throws {
             let folder = try TemporaryDirectory()
             let (path, keyFile) = (folder.file("old.sqlite"), folder.file("old.key"))
             var records: [DumpedRecord] = []
@@ -299,7 +301,7 @@
             }
         }
 
-        @Test func `pages of plain keys and of a collection continue through changes`() async throws {
+        @Test func `pages of plain keys and of a collection list every unchanged record once while other records change`() async throws {
             let place = try Place()
             let store = place.store()
             for namespace in [StorageNamespace.values, shelf] {
@@ -349,7 +351,8 @@
 
         // MARK: Kills
 
-        @Test(.timeLimit(.minutes(10))) func `a program killed while it adds the feature leaves all of it or nothing`() async throws {
+        @Test(.timeLimit(.minutes(10)))
+        func `a process that is killed while it adds the label feature leaves the whole feature or nothing`() async throws {
             for delay in [0, 1, 3, 6, 12, 24] {
                 let place = try Place()
                 let store = place.store()

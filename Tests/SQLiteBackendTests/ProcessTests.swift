@@ -8,7 +8,7 @@
 
     /// Tests of two processes that use one database.
     @Suite(.inTurn, .serialized, .slow("several processes write for seconds"), .tags(.process)) struct ProcessTests {
-        // MARK: Reads wait for nobody
+        // MARK: Reads do not wait
 
         /// Returns the durations of single reads in microseconds, in ascending order.
         private func gets(_ store: SQLiteStore, _ count: Int) async throws -> [Double] {
@@ -112,9 +112,10 @@
             #expect(try await place.check() == 1)
         }
 
-        // MARK: Noticing
+        // MARK: Notifications
 
-        @Test(.timeLimit(.minutes(10))) func `a commit of another process is noticed, one of this store is not`() async throws {
+        @Test(.timeLimit(.minutes(10)))
+        func `observers of a store are notified of commits of other processes, and not of commits of that store`() async throws {
             let place = try Place()
             let store = place.store()
             try await store.put("v", at: "name")
@@ -148,10 +149,10 @@
             await store.close()
         }
 
-        // MARK: Somebody who never lets go
+        // MARK: A lock that is not released
 
         @Test(.timeLimit(.minutes(10)), arguments: ["hold-transaction", "hold-lock"])
-        func `callers time out while another process holds the lock or a transaction, without changes`(command: String) async throws {
+        func `changes time out and are not applied while another process holds the lock or a transaction`(command: String) async throws {
             let place = try Place()
             let before = place.store()
             try await before.put("v", at: "name")
@@ -192,8 +193,7 @@
         // MARK: The log
 
         @Test(.timeLimit(.minutes(10)))
-        func `an old reader in another process fails no removal and delays no change, and the log can be emptied afterwards`() async throws
-        {
+        func `a long read in another process fails no removal and delays no change, and the log is emptied when it ends`() async throws {
             let place = try Place()
             // Only waiting advances this clock.
             let clock = ManualClock(.inRealTime)

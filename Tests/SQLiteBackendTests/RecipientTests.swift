@@ -7,7 +7,7 @@
     import TestSupport
     import Testing
 
-    /// Tests of recovery keys as recipients of a database.
+    /// Tests of recovery keys as recipients of a database. A recipient is a key for which the data keys of the database are wrapped.
     @Suite(.inTurn) struct RecipientTests {
         private func key(_ seed: UInt8) -> RecoveryKeyPair { RecoveryKeyPair { [UInt8](repeating: seed, count: $0) } }
 
@@ -37,7 +37,7 @@
             await #expect(throws: ProgramFailure.self) { try await Reader.dump(place.path, file) }
         }
 
-        @Test func `a recovery key that was added to, changed in or removed from the file is refused`() async throws {
+        @Test func `a database is refused after a recovery key in its file was changed, replaced or removed`() async throws {
             let place = try await prepare()
             let original = try Data(contentsOf: URL(filePath: place.path))
             let attacker = try SealedDatabase(path: place.path, keyFile: place.keyPath)

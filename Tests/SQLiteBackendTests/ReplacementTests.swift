@@ -95,7 +95,9 @@
         }
 
         @Test(.timeLimit(.minutes(10)), arguments: [true, false])
-        func `a backup that is restored while the database is open gets the next change`(withLog: Bool) async throws {
+        func `a backup that is restored while the database is open gets the next change, or the change fails with an error`(
+            withLog: Bool
+        ) async throws {
             let place = try Place()
             let first = place.store()
             try await first.put("backed up", at: "name")

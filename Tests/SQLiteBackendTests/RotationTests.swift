@@ -143,7 +143,7 @@
             #expect(try await place.check() == 41)
         }
 
-        @Test func `a copy made after a rotation has nothing that opens an older copy`() async throws {
+        @Test func `a copy of the file after a rotation contains no key that opens an older copy`() async throws {
             let store = place.store()
             try await fill(store)
             try await store.change(.addingRecovery(recovery()))
@@ -161,7 +161,7 @@
             // The store is still open, so the search also covers the log, which must be overwritten.
             // Sealed rows are not searched for: they open nothing without these keys.
             // SQLite may leave some of their bytes behind when it moves rows between pages.
-            // The voucher of a recovery key, at the beginning of its wrap, does not change and is left out.
+            // A wrapped key for a recovery key begins with a voucher, which does not change and is left out.
             for wrap in wraps.map({ $0.suffix(72) }) {
                 for half in [wrap.prefix(36), wrap.suffix(36)] { #expect(!isFound(Array(half))) }
             }
@@ -264,20 +264,20 @@
             await store.close()
         }
 
-        @Test func `damaged rows keep the old key alive, and no other value is lost`() async throws {
+        @Test func `a rotation keeps the old key if rows are damaged, and no other value is lost`() async throws {
             let store = place.store()
             try await fill(store)
             let before = try await content(store)
             await store.close()
             let attacker = try SealedDatabase(path: place.path, keyFile: place.keyPath)
             try attacker.tamper(StorageAddress("name 3")) { $0[60] ^= 1 }
-            // A copy of a row with an id where no read finds it.
+            // Add a copy of a row under an id at which no read finds it.
             try attacker.write {
                 let slot = Data(try attacker.slot(StorageAddress("name 4")))
                 try $0.execute("INSERT INTO records SELECT 5, slot, version, sealed FROM records WHERE slot = ?", [slot])
             }
             let damaged = place.store()
-            // The rows are not those that were written. No new key is wrapped until a person has accepted the contents.
+            // The database does not have the rows that were written. No new key is wrapped until a person has accepted its contents.
             let refusal = await failure { () throws(BackendError) in try await damaged.rotateDataKey(batch: 7) { _, _ in } }
             #expect(refusal?.code == .corrupted && refusal?.outcome == .notApplied, "\(String(describing: refusal))")
             #expect(try states() == [.active])

@@ -70,7 +70,7 @@
             await store.close()
         }
 
-        // MARK: Keys that change between
+        // MARK: Keys that change between two calls
 
         /// Adds a data key and makes it the active one, as another process would. Returns the id of the key.
         private func addKey(_ target: AttackTarget) throws -> [UInt8] {
@@ -101,7 +101,9 @@
         }
 
         @Test(arguments: ["read", "put", "conditional put", "delete"])
-        func `a store with older keys never reports a row under a new key as damage`(_ act: String) async throws {
+        func `a store that loaded its keys before a new key was added never reports a row under the new key as damage`(
+            _ act: String
+        ) async throws {
             let target = try await AttackTarget()
             let (stale, fresh) = (target.store(), target.store())
             #expect(try await stale.probes(target.expected.map(\.address)) == target.expected.map(\.probe))
@@ -130,7 +132,7 @@
             await fresh.close()
         }
 
-        @Test func `a row that refers to a new key is read with the keys of the same transaction`() async throws {
+        @Test func `a row that refers to a new key is opened with the keys that the same transaction reads`() async throws {
             let target = try await AttackTarget()
             let stale = target.store()
             #expect(try await stale.probes(target.expected.map(\.address)) == target.expected.map(\.probe))
@@ -145,7 +147,7 @@
 
         // MARK: Recipients
 
-        @Test func `a database opens for each recipient, and for the second if the key of the first is missing`() async throws {
+        @Test func `a database opens with the key of each recipient, and with a second key source if the first has no key`() async throws {
             let folder = try TemporaryDirectory()
             let (path, key, recovery) = (folder.file("golden.sqlite"), folder.file("golden.key"), folder.file("recovery.key"))
             try Reader.copy("golden-python.sqlite", to: path)

@@ -8,6 +8,7 @@
     @testable import Sealing
 
     /// Property-based tests of sealed rows. A row opens only in its slot, and its length reveals only its size class.
+    /// Content is padded to one of a few lengths, the size classes.
     @Suite(.inTurn, .tags(.campaign)) struct SealedRowLawTests {
         private static let database = [UInt8](repeating: 7, count: 16)
         private let contents = zip(
@@ -57,7 +58,7 @@
             }
         }
 
-        @Test func `the length of a row is that of its size class`() async {
+        @Test func `a padded content has the length of a size class, and shorter content is never in a larger class`() async {
             await forAll(zip(contents, Arbitrary<Int>.number(in: 0...30)), count: 100) { content, more in
                 let (one, other) = (content.padded().count, SizeClass.padded(content.padded().count - more))
                 try hold(one.isMultiple(of: 16) && one >= 128, "\(one)")

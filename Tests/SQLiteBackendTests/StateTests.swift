@@ -5,7 +5,8 @@
     import TestSupport
     import Testing
 
-    /// Tests of the sealed state, which every transaction updates and which no change repairs.
+    /// Tests of the sealed state: the encrypted record of the number of commits and of all rows.
+    /// Every transaction updates it, and no change repairs it.
     /// The independent reader checks the state.
     @Suite(.inTurn, .serialized) struct StateTests {
         private let place: Place
@@ -51,7 +52,7 @@
             #expect(try await state().commits == commits)
         }
 
-        @Test func `two connections that change rows in turn continue the state of each other`() async throws {
+        @Test func `two stores that write in turn continue one state`() async throws {
             let other = place.store()
             for round in 0..<6 {
                 let writer = round % 2 == 0 ? store : other
@@ -64,7 +65,7 @@
             await other.close()
         }
 
-        @Test func `a call that is rolled back in its group leaves nothing in the state`() async throws {
+        @Test func `a call that is rolled back in its group leaves no trace in the state`() async throws {
             try await store.put("x", at: "there")
             // Calls that wait together share one transaction. Refused calls are rolled back separately.
             await withTaskGroup { group in

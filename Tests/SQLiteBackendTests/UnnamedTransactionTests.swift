@@ -43,7 +43,8 @@
             try [place.path, place.logPath].map { try Data(contentsOf: URL(filePath: $0)) }
         }
 
-        @Test(arguments: Answer.allCases) func `a transaction that a killed process left in the log does not return after an answer`(
+        @Test(arguments: Answer.allCases)
+        func `a transaction that a killed process left in the log does not come back after another process got an answer`(
             _ answer: Answer
         ) async throws {
             let place = try Place()

@@ -9,6 +9,9 @@
     @testable import Sealing
 
     /// Tests every step of the format, with the keys and nonces of the vectors that the independent reader printed.
+    /// A label is a keyed hash of an attribute, by which a query finds rows without decrypting them.
+    /// A term is a keyed hash of a row, or of an entry of a label. The sealed state has the sum of the terms of all rows.
+    /// A count has the sum of the terms of one label.
     @Suite(.inTurn) struct VectorTests {
         private struct Vectors: Decodable {
             struct Kek: Decodable { let id, key, text, wrappingKey, verifier: String }
@@ -70,7 +73,7 @@
             }
         }
 
-        @Test func `data keys are wrapped, unwrapped and used for derivation as in the vectors`() throws {
+        @Test func `wrapping and unwrapping data keys, and the keys derived from them, match the vectors`() throws {
             for vector in vectors.wraps {
                 let number = try #require(vectors.keks.firstIndex { $0.id == vector.recipient })
                 let data = try #require(vectors.keys.first { $0.key == vector.key }).data
@@ -243,7 +246,7 @@
             for size in vectors.sizes { #expect(SizeClass.padded(size.content + 4) == size.plaintext) }
         }
 
-        @Test func `metadata without attribute labels, and its marker label, match the vectors`() throws {
+        @Test func `metadata without attribute labels, and the label that marks it, match the vectors`() throws {
             let (vector, key) = (vectors.unindexed, try keyset(keks[0]).active)
             let metadata = try vector.metadata.metadata
             #expect(!metadata.indexesAttributes)

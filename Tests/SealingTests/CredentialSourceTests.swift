@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: [0o400, 0o440, 0o444, 0o600, 0o644])
-    func `a mounted secret is read through the links of Kubernetes and follows an update`(permissions: Int) async throws {
+    func `a secret is read through the symbolic links of a Kubernetes mount, and its updates are read, too`(permissions: Int) async throws {
         let mount = try bench.folder.folder("mount")
         try setPermissions(0o1777, of: mount)
         let files = FileManager.default
@@ -79,7 +79,7 @@ import Testing
         #expect(await code { () throws(BackendError) in try await source.load() } == .unavailable)
     }
 
-    @Test func `a missing credential is no key, and none is created`() async throws {
+    @Test func `a missing credential counts as no key, and creating one is refused`() async throws {
         let source = try source(in: bench.folder.path)
         #expect(try await source.load() == nil)
         let error = try await #require(throws: BackendError.self) { try await source.create(SourceKeys(only: bench.key)) }
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: foreignTexts)
-    func `a file that is not a key is a mismatch`(text: String) async throws {
+    func `a file with content other than a key is reported as a key mismatch`(text: String) async throws {
         try writeFile(text.utf8, to: bench.folder.file("vault"))
         let source = try source(in: bench.folder.path)
         #expect(await code { () throws(BackendError) in try await source.load() } == .encryptionKeyMismatch)

@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `the key for the names in quarantine matches the vectors`() throws {
+    @Test func `the key that hides the names of quarantined values matches the vectors`() throws {
         let subkey = key.subkey("LocalData quarantine name 1")
         #expect(subkey == SymmetricKey(data: try hex(vectors.quarantineName)))
     }

@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 /// Tests of a first key that a power failure may have left incomplete, and of its use before it is durable.
+/// Before its first use, a key is recorded: its id is noted outside of the source that holds it.
 @Suite(.inTurn) struct FirstKeyTests {
     private let medium = MemoryMedium()
     private let address = StorageAddress("key")
@@ -37,7 +38,7 @@ import Testing
         #expect(store.log.filter { $0.kind == .synchronize }.count == 2)
     }
 
-    @Test func `an item without content is no key, and gets one`() async throws {
+    @Test func `an empty item in the store of a source counts as no key, and creating a key fills it`() async throws {
         medium.corrupt(address, bytes: [])
         let (one, other) = (source().0, source().0)
         #expect(try await one.load() == nil)
@@ -46,7 +47,7 @@ import Testing
         #expect(try await other.create(SourceKeys(only: .random(Runtime.live.randomBytes))).current.id == made.id)
     }
 
-    @Test func `an item with other content is left unchanged`() async throws {
+    @Test func `an item with content other than a key is an error and is left unchanged`() async throws {
         medium.corrupt(address, bytes: [1])
         let source = source().0
         await #expect(throws: BackendError.self) { _ = try await source.load() }
@@ -55,7 +56,7 @@ import Testing
         #expect(corruption.bytes == [1])
     }
 
-    @Test func `a source is asked whether it still holds its key, rarely if it fails, and a lost key seals nothing`()
+    @Test func `a source is asked for its key at most once a second, or once a minute after a failure, and a lost key seals nothing`()
         async throws
     {
         let (source, store) = source()

@@ -7,7 +7,8 @@ import Sealing
 import TestSupport
 import Testing
 
-/// Tests of keys in files and in slots of other stores.
+/// Tests of keys in files and in slots of other stores. A draft is the temporary file of a key that is being created.
+/// A pin is the short name by which sealed data refers to its key source.
 @Suite(.inTurn) struct KeyFileSourceTests {
     private let bench: KeySourceBench
     private let path: String
@@ -43,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: foreignTexts)
-    func `a file that is not a key is a mismatch and stays unchanged`(text: String) async throws {
+    func `a file with content other than a key is reported as a key mismatch and stays unchanged`(text: String) async throws {
         _ = try bench.folder.folder("keys")
         try writeFile(text.utf8, to: path)
         #expect(await code { () throws(BackendError) in try await source.load() } == .encryptionKeyMismatch)
@@ -80,7 +81,7 @@ import Testing
 
     /// Creating a key file takes these operations: create, synchronizeFile, link, remove, synchronizeDirectory.
     /// The process is killed before each of them.
-    @Test(arguments: 1...8) func `no draft of a key remains after the next start`(step: Int) async throws {
+    @Test(arguments: 1...8) func `no draft of a key remains after a kill and the next start`(step: Int) async throws {
         _ = try bench.folder.folder("keys")
         let files = HookedFiles()
         files.arm(.stops, at: step)
@@ -93,7 +94,7 @@ import Testing
         #expect(try await source.load() != nil)
     }
 
-    @Test func `only drafts of this key are removed`() async throws {
+    @Test func `only drafts of the key of this source are removed`() async throws {
         _ = try await source.create(SourceKeys(only: bench.key))
         let keys = bench.folder.file("keys")
         let kept = [
@@ -127,7 +128,7 @@ import Testing
         #expect(try await bench.otherKey.isSame(as: late.create(SourceKeys(only: bench.key)).current))
     }
 
-    @Test func `a source in a store that can be locked unlocks it, and its pin has no folder`() async throws {
+    @Test func `unlocking a source unlocks the store that holds its key, and the pin of the source has no folder`() async throws {
         let store = FaultingBackend(InMemoryStore(identity: BackendIdentity(kind: "memory", store: "/some/folder")))
         let source = BackendKeySource(store, address: StorageAddress("vault"))
         #expect(source.pin == "keyring item vault")
@@ -140,7 +141,7 @@ import Testing
         #expect(await code { () throws(BackendError) in try await source.unlock() } == .promptDismissed)
     }
 
-    @Test func `unlocking a source without a lock succeeds and creates nothing`() async throws {
+    @Test func `unlocking a source that cannot be locked succeeds and creates nothing`() async throws {
         try await BackendKeySource(InMemoryStore(), address: StorageAddress("vault")).unlock()
         try await source.unlock()
         #expect(!FileManager.default.fileExists(atPath: path))

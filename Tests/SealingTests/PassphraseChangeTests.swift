@@ -69,7 +69,9 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: bench.folder.path) == ["vault.passphrase"])
     }
 
-    @Test func `after a fault at any operation one of the two passphrases opens the file, and the next change works`() async throws {
+    @Test func `after a fault at any operation either the old or the new passphrase opens the file, and the next change works`()
+        async throws
+    {
         _ = try await source("start").create(SourceKeys(only: bench.key))
         let files = HookedFiles()
         try await source("start", files).changePassphrase(to: "0")
@@ -88,7 +90,7 @@ import Testing
                 if failure?.outcome == .notApplied { #expect(opens == present, "\(next)") }
                 if opens == present { old += 1 } else { new += 1 }
                 present = opens
-                // Reading the file has removed the draft of the killed change.
+                // Reading the file has removed the temporary file of the killed change.
                 #expect(try FileManager.default.contentsOfDirectory(atPath: bench.folder.path) == ["vault.passphrase"], "\(next)")
             }
         }
@@ -96,7 +98,7 @@ import Testing
         print("passphrase changes: \(old + new) faults, \(old) with the old passphrase, \(new) with the new one")
     }
 
-    @Test func `a change does not overwrite a concurrent change`() async throws {
+    @Test func `a change of the passphrase does not overwrite a concurrent change`() async throws {
         _ = try await source("theirs").create(SourceKeys(only: bench.key))
         let theirs = try fileBytes(path)
         try await source("theirs").changePassphrase(to: "old")
@@ -109,7 +111,7 @@ import Testing
         #expect(try await opening("theirs", "mine") == "theirs")
     }
 
-    @Test func `a change continues if a reader removes its draft`() async throws {
+    @Test func `a change of the passphrase continues if another process removes its temporary file`() async throws {
         _ = try await source("old").create(SourceKeys(only: bench.key))
         let removals = Mutex(0)
         let files = HookedFiles { operation, path in

@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: ["correct horse battery stapl", "correct horse battery staple ", "x"])
-    func `a wrong passphrase is a mismatch and leaves the file unchanged`(other: String) async throws {
+    func `a wrong passphrase is reported as a key mismatch and leaves the file unchanged`(other: String) async throws {
         _ = try await source().create(SourceKeys(only: bench.key))
         let before = try fileBytes(path)
         #expect(await code { () throws(BackendError) in try await source(other).load() } == .encryptionKeyMismatch)
@@ -127,7 +127,9 @@ import Testing
         (0, 8, 1), (24, 1, 1), (21, 8, 1), (63, 1, 1), (255, 8, 1), (17, 0, 1), (17, 17, 1), (17, 8, 0), (17, 8, 17), (16, 1, 1),
         (4, .max, .max),
     ])
-    func `a file cannot ask for more memory or time than the limits`(cost: (UInt8, UInt32, UInt32)) async throws {
+    func `a file whose cost needs more memory or time than the limits is neither written nor read`(
+        cost: (UInt8, UInt32, UInt32)
+    ) async throws {
         let cost = PassphraseCost(logN: cost.0, blockSize: cost.1, parallelism: cost.2)
         #expect(await code { () throws(BackendError) in try await source(cost: cost).create(SourceKeys(only: bench.key)) } == .unsupported)
         #expect(!FileManager.default.fileExists(atPath: path))
@@ -148,7 +150,8 @@ import Testing
         #expect(try await bench.key.isSame(as: source().load()?.current))
     }
 
-    @Test func `a file that makes guessing cheap is neither written nor read, unless the program declares a test`() async throws {
+    @Test func `a cost that makes guessing cheap is neither written nor read, unless the program declares that it is a test`() async throws
+    {
         func source(_ logN: UInt8) -> PassphraseSource { self.source(cost: PassphraseCost(logN: logN, blockSize: 1, parallelism: 1)) }
         #expect(await code { () throws(BackendError) in try await source(13).create(SourceKeys(only: bench.key)) } == .unsupported)
         #expect(!FileManager.default.fileExists(atPath: path))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sealing
 
-/// Tests of the key that is derived from the secret of a portal.
+/// Tests of the key that is derived from the secret of a portal. A pin is the short name by which sealed data refers to its key source.
 struct PortalKeySourceTests {
     private let secret = (0..<64).map { UInt8($0 * 3) }
 
@@ -16,7 +16,7 @@ struct PortalKeySourceTests {
 
     /// Computed with Python's cryptography:
     /// `HKDF(SHA256(), 32, None, b"LocalData portal key 1 default").derive(bytes(i * 3 % 256 for i in range(64)))`.
-    @Test func `the key of a secret matches another implementation`() async throws {
+    @Test func `the key that is derived from a secret matches another implementation`() async throws {
         let key = try #require(try await source().load()).current
         #expect(key.withBytes { hexadecimalText(of: Array($0)) } == "67c3bfc3406c15a0dd32dbb32512fe7a28b6437f701814d62e2ed0d273cdeea3")
     }
@@ -56,7 +56,7 @@ struct PortalKeySourceTests {
         #expect(error?.code == .invalidName)
     }
 
-    @Test func `the pin of a source is its name, and a dump shows no secret`() throws {
+    @Test func `the pin of a source contains its name, and a dump of the source shows no secret`() throws {
         let source = try source("letters")
         #expect(source.pin == "portal letters" && source.identifier == "portal key letters" && source.protection == .keychain)
         var text = "\(source)"

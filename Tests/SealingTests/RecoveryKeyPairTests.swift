@@ -5,6 +5,8 @@ import Testing
 @testable import Sealing
 
 /// Tests of recovery keys: the text that people write down, and sealing for the public half.
+/// A sender is a key pair of a database, with which it seals for recovery keys. A voucher is the confirmation by a recovery key that
+/// a sender belongs to a database.
 struct RecoveryKeyPairTests {
     private let seeds = Arbitrary<UInt64>.number
     private let contents = Arbitrary<[UInt8]>.bytes()
@@ -70,7 +72,7 @@ struct RecoveryKeyPairTests {
         }
     }
 
-    @Test func `a key is read in the variants that people type`() throws {
+    @Test func `a recovery key is read in the variants that people type`() throws {
         let spoken = text.replacing("-", with: " ").lowercased().replacing("0", with: "o").replacing("1", with: "l")
         for typed in [spoken, text.replacing("-", with: ""), "\n\(text)\r\n", spoken.replacing("l", with: "i")] {
             #expect(try RecoveryKeyPair(text: typed).text == text)

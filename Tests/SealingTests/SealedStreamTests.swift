@@ -36,7 +36,7 @@ struct SealedStreamTests {
         }
     }
 
-    @Test func `sealed content opens with each recipient, at every length around a chunk`() throws {
+    @Test func `sealed content opens with the passphrase and with the recovery key, at lengths around the size of a chunk`() throws {
         let recovery = RecoveryKeyPair(random)
         for length in [
             0, 1, SealedStream.chunkLength - 1, SealedStream.chunkLength, SealedStream.chunkLength + 1, 2 * SealedStream.chunkLength,
@@ -87,7 +87,7 @@ struct SealedStreamTests {
         #expect(try StreamHeader(header(victim.tag(of: tagged)), opening: .recovery(victim), for: .backup).id == id)
     }
 
-    @Test func `every changed bit and every shorter or longer file is refused`() throws {
+    @Test func `a file with a changed bit, a missing end or extra bytes is refused`() throws {
         let recovery = RecoveryKeyPair(random)
         let bytes = try make(Array("a small content".utf8), recovery)
         let openers = [StreamOpener.passphrase(try StreamPassphrase("secret")), .recovery(recovery)]

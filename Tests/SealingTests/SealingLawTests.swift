@@ -6,6 +6,7 @@ import Testing
 @testable import Sealing
 
 /// Property-based tests of sealing. Sealed content opens only unchanged, under its key and in its context.
+/// A keyset is the set of data keys of a database. Each data key is wrapped once for each recipient, a key that opens the database.
 @Suite(.inTurn, .tags(.campaign)) struct SealingLawTests {
     private let contents = Arbitrary<[UInt8]>.bytes()
     private let keys = Arbitrary<[UInt8]>.bytes(32...32).map { SealingKey(key: SymmetricKey(data: $0)) }
@@ -137,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func `a keyset opens for each of its recipients, and tables without one of the wraps are damaged`() throws {
+    @Test func `a keyset opens for each of its recipients, and a keyset without one of its wrapped keys is damaged`() throws {
         let random = Self.random(7)
         let database = random(16)
         let recipients = [SealingKey.random(random), SealingKey.random(random)]

@@ -16,7 +16,7 @@ struct ServerRowTests {
     private struct Server {
         var rows: [[UInt8]: ServerRow] = [:]
 
-        /// Returns the row of the first slot that exists.
+        /// Returns the row of the first of these slots that has one.
         func row(_ slots: [[UInt8]]) -> ServerRow? { slots.lazy.compactMap { rows[$0] }.first }
 
         mutating func put(_ row: ServerRow) { rows[row.slot] = row }
@@ -95,7 +95,7 @@ struct ServerRowTests {
         #expect(isRefused { try codec(active: 1).open(try #require(server.rows[slots[0]])) })
     }
 
-    @Test func `every changed byte, every wrong length and every other key id is refused`() throws {
+    @Test func `a row with a changed byte, a wrong length or another key id is refused`() throws {
         let codec = try codec(decryptOnly: [1])
         let row = try codec.seal(content("name", "value"), random)
         let address = StorageAddress("name")
@@ -127,7 +127,7 @@ struct ServerRowTests {
         #expect(isRefused { try codec.open(claimed) })
     }
 
-    @Test func `as documented, an older or a hidden row is not detected`() throws {
+    @Test func `as documented, a row that the server replaces by an older one or hides is not detected`() throws {
         let codec = try codec()
         var server = Server()
         let older = try codec.seal(content("name", "older"), random)

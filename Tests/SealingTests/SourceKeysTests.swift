@@ -10,6 +10,7 @@ import Testing
 @testable import Sealing
 
 /// Tests of key sources with several keys, and of replacing these keys.
+/// While a process uses a key, it holds the lock of a use file, so that no other process removes the key.
 @Suite struct SourceKeysTests {
     private let bench: KeySourceBench
     private let keys: [SealingKey]
@@ -29,7 +30,7 @@ import Testing
         ]
     }
 
-    @Test func `each line of a source is a key, and the first key seals`() throws {
+    @Test func `each line in the text of a source is a key, and the first key is the current one`() throws {
         let held = try SourceKeys(keys[0], others: Array(keys[1..<8]))
         let text = String(decoding: held.textBytes(ending: "\n"), as: UTF8.self)
         #expect(text == keys.prefix(8).map { $0.text + "\n" }.joined())
@@ -44,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `keys are replaced in one step, and only if the source still has them`() async throws {
+    @Test func `the keys of a source are replaced in one step, and only if it still has the expected keys`() async throws {
         for source in sources() {
             let first = SourceKeys(only: keys[0])
             #expect(try await source.create(first).holdsSame(as: first))
@@ -61,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `a change of the passphrase keeps every key of the file`() async throws {
+    @Test func `a change of the passphrase keeps all keys in the file`() async throws {
         let path = bench.folder.file("keys.passphrase")
         let cost = PassphraseCost.tooCheapForAnythingButTests(logN: 1, blockSize: 1, parallelism: 1)
         func source(_ passphrase: String) -> PassphraseSource {
@@ -82,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `a key is in use while a process holds its lock`() async throws {
+    @Test func `a key counts as in use while a process holds the lock of its use file`() async throws {
         let folder = bench.folder.file("uses")
         func uses() -> KeyUseFiles { KeyUseFiles(directory: folder, deadline: bench.deadline, runtime: .live) }
         #expect(try await !uses().isUsed(keys[0].id))
@@ -92,13 +93,13 @@ import Testing
         #expect(try await !uses().isUsed(keys[1].id))
         use = nil
         #expect(try await !uses().isUsed(keys[0].id))
-        // A file of a killed process does not count as a use, and is removed.
+        // The use file of a killed process is not locked. The key counts as unused, and the file is removed.
         try writeFile("", to: "\(folder)/\(hexadecimalText(of: keys[0].id))-0102030405060708")
         #expect(try await !uses().isUsed(keys[0].id))
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
     }
 
-    @Test func `files of killed processes are removed with the next use`() async throws {
+    @Test func `use files of killed processes are removed when the next process begins to use the key`() async throws {
         let folder = bench.folder.file("uses")
         let id = hexadecimalText(of: keys[0].id)
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -110,7 +111,7 @@ import Testing
         withExtendedLifetime(use) {}
     }
 
-    @Test func `a use whose file another process removes before it is locked is started again`() async throws {
+    @Test func `if another process removes a new use file before it is locked, another use file is made`() async throws {
         let folder = bench.folder.file("uses")
         let removals = Mutex(3)
         let files = HookedFiles { operation, path in

@@ -25,7 +25,7 @@ import Testing
         #expect(throws: RecordDamage.self) { try StoreContext(bytes: Fields("another purpose").bytes + bytes.dropFirst(28)) }
     }
 
-    @Test func `the error names both contexts`() {
+    @Test func `the error for a wrong context has the expected context and the context that was found`() {
         let bank = StoreContext(application: "com.example", kind: "sqlite", scope: "bank")
         let error = bank.isNot(StoreContext(application: "com.example", kind: "vault", scope: "chat"), "The database", "Move it back.")
         #expect(error.code == .wrongContext && error.outcome == .notApplied)

@@ -71,7 +71,7 @@ import Testing
         #expect(try cipher.open(sealed, nonce: nonce, authenticating: []).isEmpty)
     }
 
-    @Test func `a changed byte or other associated data does not open`() throws {
+    @Test func `sealed content with a changed byte or with other associated data does not open`() throws {
         let sealed = try cipher.seal(Array("content".utf8), nonce: nonce, authenticating: place)
         for index in sealed.indices {
             var changed = sealed
@@ -88,13 +88,13 @@ import Testing
         refuses(sealed + [0], nonce, place)
     }
 
-    @Test func `truncated content does not open`() throws {
+    @Test func `truncated sealed content does not open`() throws {
         let sealed = try cipher.seal(Array("content".utf8), nonce: nonce, authenticating: place)
         for length in 0..<sealed.count { refuses(Array(sealed[..<length]), nonce, place) }
         for length in 0..<24 { refuses(sealed, Array(nonce[..<length]), place) }
     }
 
-    @Test func `another key does not open`() throws {
+    @Test func `sealed content does not open with another key`() throws {
         let sealed = try cipher.seal(Array("content".utf8), nonce: nonce, authenticating: place)
         let other = try Self.cipher(repeating: 2)
         #expect(throws: BackendError.self) { try other.open(sealed, nonce: nonce, authenticating: place) }

@@ -1,9 +1,9 @@
-// Starts and stops callgrind's collection for the whole process. `CALLGRIND_TOGGLE_COLLECT` would affect only the
-// calling thread. Functions named on callgrind's command line would require instrumentation from the start of the
-// program.
+// Starts and stops callgrind's count of instructions for the whole process. `CALLGRIND_TOGGLE_COLLECT` would affect
+// only the calling thread. If callgrind's command line named the functions to count, callgrind would have to instrument
+// the program from its start.
 #include "collection.h"
 
-// A build without valgrind's header collects nothing; `Scripts/setup --counts` installs the header.
+// A build without valgrind's header counts nothing; `Scripts/setup --counts` installs the header.
 #if __has_include(<valgrind/callgrind.h>)
 #include <valgrind/callgrind.h>
 #else

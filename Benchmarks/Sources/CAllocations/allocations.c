@@ -1,6 +1,6 @@
-// Counts allocations. These definitions replace those of the C library in the whole process, including the Swift
-// runtime, and forward each call. This works only on Linux with glibc, which exports its functions as `__libc_malloc`
-// and so on.
+// Counts allocations. The functions below replace `malloc` and the other allocating functions of the C library in the
+// whole process, including the Swift runtime. Each counts the call and forwards it to the C library. This works only on
+// Linux with glibc, which also exports its functions as `__libc_malloc` and so on.
 #include "allocations.h"
 #include <stdatomic.h>
 #include <stddef.h>

@@ -1,8 +1,9 @@
 #pragma once
 #include <gio/gio.h>
 
-// The functions of libsecret that a small program uses. They are declared here, because finding libsecret's header
-// would add -pthread to the build. The layout of the schema is that of secret-schema.h.
+// The functions of libsecret that a small program uses. They are declared here, because the options that find
+// libsecret's header would add -pthread to the build. `BenchSchema` has the layout of `SecretSchema` in
+// secret-schema.h.
 typedef struct {
     const gchar *name;
     int flags;
@@ -19,9 +20,10 @@ void secret_password_free(gchar *password);
 
 static const BenchSchema bench_schema = {"org.example.bench", 0, {{"service", 0}, {"account", 0}, {0, 0}}, 0, 0, 0, 0, 0, 0, 0, 0};
 
-// Variadic functions are not imported into Swift.
+// Swift does not import variadic functions, so the functions below call them.
 
-// Looks up a password like a small program in C. Returns 1 if it exists, 0 if not, and -1 after an error.
+// Looks up a password with one call, like a small program in C. Returns 1 if it exists, 0 if not, and -1 after an
+// error.
 static inline int bench_secret_lookup(const char *service, const char *account) {
     GError *error = NULL;
     gchar *password = secret_password_lookup_sync(&bench_schema, NULL, &error, "service", service, "account", account, NULL);

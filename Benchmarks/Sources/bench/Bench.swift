@@ -1,11 +1,10 @@
 import Foundation
 import LocalData
 
-/// Measures the ratios that the documentation claims. All figures of a ratio come from one run on one machine, with the
-/// same durability.
+/// Measures the ratios that the documentation claims. A ratio divides a figure of LocalData by the same figure of a
+/// competing implementation. Both figures come from one run on one machine, and have the same durability.
 ///
-/// Most figures are the median of several rounds. The name of a figure says if its operations are durable. Operations
-/// of different durability are never compared.
+/// Most figures are the median of several rounds. The name of a figure says if its operations are durable.
 @main
 struct Bench {
     private static let parts = ["sweep": ["moves", "idle", "registration", "programs"]]

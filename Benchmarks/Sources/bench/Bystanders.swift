@@ -1,7 +1,7 @@
 import Foundation
 import LocalData
 
-/// Measures how long an unrelated task waits to run while the library works.
+/// Measures how long an unrelated task takes from its creation to its end while the library works.
 struct Bystanders {
     let root: URL
     let results: Results

@@ -1,8 +1,9 @@
 import Foundation
 import LocalData
 
-/// Prints figures of encrypted SQLite in microseconds, one a line. `Scripts/bench against` runs this in the programs of
-/// two revisions in turn, so it uses only what both revisions have.
+/// Prints the times of operations on encrypted SQLite in microseconds, one operation a line. `Scripts/bench against`
+/// builds this code with two revisions of the library and runs both programs alternately. So it uses only declarations
+/// that both revisions have.
 struct Figures {
     let root: URL
 

@@ -2,7 +2,8 @@ import Crypto
 import Foundation
 import GRDBSQLite
 
-/// The minimum that an encrypted store must do: find a row by a keyed hash of its name, sealed with AES-256-GCM.
+/// Does only the work that any encrypted store must do: find a row by a keyed hash of its name, and encrypt or decrypt
+/// it with AES-256-GCM.
 final class FloorDatabase {
     private let handle: OpaquePointer
     private let statement: OpaquePointer
@@ -76,14 +77,15 @@ final class FloorDatabase {
         return try opened(statement, 2)
     }
 
-    /// Decrypts every row.
+    /// Decrypts every row and passes its content to a closure.
     func each(_ body: (Data) throws -> Void) throws {
         let all = Self.prepare(handle, "SELECT sealed FROM records ORDER BY id")
         defer { sqlite3_finalize(all) }
         while sqlite3_step(all) == SQLITE_ROW { try body(opened(all, 0)) }
     }
 
-    /// Replaces the content of every row with one update each, durably, in the given number of commits.
+    /// Replaces the content of every row with one UPDATE statement for each row, in the given number of durable
+    /// commits.
     func updateEach(commits: Int, _ body: (Data) throws -> Data) throws {
         var ids: [Int64] = []
         let all = Self.prepare(handle, "SELECT id FROM records ORDER BY id")

@@ -2,7 +2,8 @@ import CSecret
 import Foundation
 import LocalData
 
-/// Compares the keyring of a private session with direct calls of libsecret.
+/// Compares LocalData's operations on a keyring with direct calls of libsecret. Both use the keyring of a private D-Bus
+/// session, which `Scripts/bench` starts.
 struct Keyrings {
     let root: URL
     let results: Results

@@ -1,8 +1,8 @@
 import CLMDB
 import Foundation
 
-/// LMDB through its C interface, as the limit of a local store. It encrypts nothing, and its readers notice changes of
-/// other processes.
+/// A table of LMDB, called through its C interface. It shows the lowest cost that a local store can have: it encrypts
+/// nothing, but its readers see the changes of other processes.
 final class LightningTable {
     private var environment: OpaquePointer?
     private var table: MDB_dbi = 0

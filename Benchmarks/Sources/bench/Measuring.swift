@@ -14,7 +14,8 @@ func median(of rounds: Int, _ work: () async throws -> Double) async rethrows ->
     return times.middle
 }
 
-/// Measures several pieces of work in turn, so that other work of the machine affects all of them alike.
+/// Measures several pieces of work. Each round runs every piece once, so that other work of the machine affects all of
+/// them alike.
 struct Contest {
     private let rounds: Int
     private var entries: [(name: String, prepare: () async throws -> Void, work: () async throws -> Void)] = []
@@ -29,7 +30,7 @@ struct Contest {
         entries.append((name, prepare, work))
     }
 
-    /// Returns the median of the seconds for each piece of work. The first round is not counted.
+    /// Returns the median of the seconds for each piece of work. The first round only warms up and is not counted.
     func run() async throws -> [String: Double] {
         var times: [String: [Double]] = [:]
         for round in 0...rounds {

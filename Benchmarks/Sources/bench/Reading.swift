@@ -2,8 +2,9 @@ import CAllocations
 import Foundation
 import LocalData
 
-/// Compares hot gets with the work that they cannot avoid (a `stat` of the file, a lookup in a dictionary, decoding)
-/// and with Foundation's `UserDefaults`. All are measured in turn.
+/// Compares hot gets, which find the value in memory, with the work that they cannot avoid: a `stat` of the file, a
+/// lookup in a dictionary, and decoding. Also compares them with Foundation's `UserDefaults`. Each round measures all
+/// of them.
 struct Reading {
     let root: URL
     let results: Results
@@ -27,7 +28,7 @@ struct Reading {
         try await router.set(Window(), for: window)
         try await router.batch { batch in for number in 0..<10_000 { batch.set("abc", for: text("text-\(number)", suite: "large")) } }
         try await memory.set("abc", for: volatile)
-        // A file is served from memory only after it has been unchanged for a moment.
+        // The router serves a property list from memory only after its file has been unchanged for a moment.
         for key in [small, large] { _ = try await router.get(key) }
         try await Task.sleep(for: .milliseconds(200))
 

@@ -1,10 +1,10 @@
 import Foundation
 import Synchronization
 
-/// The results of a run. They are printed when they are added, and can be written to a file for
-/// `Benchmarks/RESULTS.md`.
+/// The results of a run. They are printed when they are added, and can be written to a JSON file, from which
+/// `Scripts/bench-results` makes `Benchmarks/RESULTS.md`.
 final class Results: Sendable {
-    /// The limit that a value should reach.
+    /// The limit for a value, which should be at least or at most this number.
     struct Goal: Codable {
         var value: Double
         var isLeast: Bool
@@ -13,7 +13,7 @@ final class Results: Sendable {
         static func atLeast(_ value: Double) -> Self { Goal(value: value, isLeast: true) }
     }
 
-    /// A figure divided by that of a peer, measured in turn with it.
+    /// A figure divided by the same figure of a competing implementation, the peer. Both were measured alternately.
     struct Ratio: Codable {
         var peer: String
         var value: Double
@@ -39,7 +39,8 @@ final class Results: Sendable {
 
     private let state = Mutex((group: "", document: Document()))
 
-    /// Begins the rows of one subject. If they are durable, its name or the name of the row says so.
+    /// Begins a group of results about one subject. If the measured operations are durable, the name of the group or of
+    /// the result says so.
     func begin(_ group: String) {
         state.withLock { $0.group = group }
         print(group)
@@ -49,7 +50,7 @@ final class Results: Sendable {
     /// - Parameters:
     ///   - seconds: The time of all operations.
     ///   - count: The number of operations that took this time.
-    ///   - size: The position of the row on a plot of cost against size.
+    ///   - size: The number of keys or records in the store, for a plot of time against size.
     ///   - goal: The limit in microseconds.
     func time(_ name: String, _ seconds: Double, each count: Int = 1, size: Int? = nil, goal: Goal? = nil, _ ratios: Ratio...) {
         let micros = seconds / Double(count) * 1e6
@@ -68,7 +69,7 @@ final class Results: Sendable {
         add(Row(name: name, value: value, unit: unit, goal: goal, ratios: []))
     }
 
-    /// Adds single durations, in seconds, for a histogram.
+    /// Adds the durations of single operations, in seconds, for a histogram.
     func histogram(_ name: String, _ times: [Double]) {
         state.withLock { $0.document.histograms[name] = times.map { $0 * 1e6 } }
     }

@@ -1,8 +1,8 @@
 import Foundation
 import GRDBSQLite
 
-/// The rows of a database in memory. SQLite alone can write them again in a given number of commits, which is the
-/// minimum for any store that keeps these rows.
+/// A copy of all rows of a database in memory. SQLite alone writes it into a new database. The time of this write is
+/// the minimum for any store that stores these rows in SQLite.
 struct RowCopy {
     private enum Cell {
         case integer(Int64)
@@ -54,7 +54,7 @@ struct RowCopy {
     }
 
     /// Writes the rows into a new database, durably.
-    /// - Parameter commits: The number of commits for the rows of each table.
+    /// - Parameter commits: The number of commits. Each writes an equal part of the rows of every table.
     func write(to path: String, commits: Int) throws {
         let target = try RawConnection(path)
         for statement in statements { try target.run(statement) }

@@ -3,8 +3,8 @@ import GRDB
 import LocalData
 import LocalDataTesting
 
-/// A store of sessions that are added, are removed or expire, and are purged by sweeps. The cost must not depend on the
-/// number of earlier sessions.
+/// Measures a collection of sessions. Each session is added, is removed or expires, and is purged by a sweep: its data
+/// is deleted for good. The cost of a session must not depend on the number of earlier sessions.
 struct Sessions {
     let root: URL
     let results: Results
@@ -19,7 +19,7 @@ struct Sessions {
         let allKeys: [AnyStorageKey]
     }
 
-    /// The number of sessions that are added between two sweeps.
+    /// The number of sessions that are added in each round, before its sweeps.
     private static let round = 1_000
 
     func run() async throws {

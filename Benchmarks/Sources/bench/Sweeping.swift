@@ -1,8 +1,8 @@
 import Foundation
 import LocalData
 
-/// Sweeps of a catalog of single values: durable and verified moves from one store into another, and sweeps with
-/// nothing left to do.
+/// Measures sweeps of a catalog of keys. A sweep moves the value of each key from its legacy location into another
+/// store, durably and verified. Also measures sweeps that have nothing to do, and the registration of a catalog.
 struct Sweeping {
     let root: URL
     let results: Results

@@ -1,7 +1,8 @@
 import Foundation
 import LocalData
 
-/// Compares two processes that sweep the same catalog at the same time with a single process.
+/// Compares two processes that sweep the same catalog at the same time with a single process. A sweep moves the value
+/// of each key from its legacy location.
 struct TwoPrograms {
     let root: URL
     let results: Results
@@ -24,8 +25,8 @@ struct TwoPrograms {
         }
     }
 
-    /// The work of each process: reports that it is ready, waits until its standard input ends, sweeps, and prints the
-    /// seconds.
+    /// Does the work of one process: reports that it is ready, waits until its standard input ends, sweeps, and prints
+    /// the seconds that the sweep took.
     static func work(in folder: URL) async throws {
         let router = StorageRouter(configuration: configuration(folder))
         try await router.registerCatalog(Catalog())

@@ -2,7 +2,7 @@ import Foundation
 import LocalData
 
 /// Compares durable sets in a property list with a durable rewrite of a file of the same size. Also measures a get from
-/// a list that another program has changed.
+/// a property list that another program has changed.
 struct Writing {
     let root: URL
     let results: Results
@@ -58,7 +58,7 @@ struct Writing {
         guard fsync(directory) == 0 else { throw CocoaError(.fileWriteUnknown) }
     }
 
-    /// Measures a get after another program has rewritten a large list.
+    /// Measures a get after another program has rewritten a large property list.
     private func foreignChange() async throws {
         let (count, suite) = (isQuick ? 10_000 : 50_000, "foreign")
         let router = StorageRouter(configuration: configuration(root))

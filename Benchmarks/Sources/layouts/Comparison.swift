@@ -1,6 +1,6 @@
 import Foundation
 
-/// The comparison of all layouts for one size of value and one number of rows.
+/// Compares all layouts of a table (`Layout`) for one size of value and one number of rows.
 final class Comparison {
     private static let rounds = 15
     private static let gets = 2_000
@@ -65,7 +65,7 @@ final class Comparison {
         }
     }
 
-    /// Measures some work in every layout, round after round. The first round only warms up.
+    /// Measures some work. Each round runs it in every layout, and the first round only warms up.
     private func measure(
         _ name: String, each: Int, _ work: (_ table: Table, _ round: Int, _ some: [Int]) throws -> Void
     ) throws {
@@ -84,7 +84,8 @@ final class Comparison {
         }
     }
 
-    /// The median time of a durable write of one page, measured between the puts.
+    /// The median time of a durable write of one page. It was measured after each round of replacements and of
+    /// insertions.
     var bareSyncs: String {
         ["replace", "insert"].map { "\($0) " + String(format: "%.0f µs", median(syncs[$0, default: []]) * 1e6) }.joined(separator: ", ")
     }
@@ -93,7 +94,8 @@ final class Comparison {
         try table.write(rows.slot(index), version: rows.versions[index], sealed: rows.seal(index))
     }
 
-    /// Returns the median time of durable writes of one page. The file already has its size.
+    /// Returns the median time of durable writes of one page. They do not extend the file, because a first write is not
+    /// measured.
     private func bareSync() throws -> Double {
         let file = open(folder.path + "/page", O_RDWR | O_CREAT, 0o600)
         defer { close(file) }

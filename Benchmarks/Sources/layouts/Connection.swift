@@ -37,8 +37,8 @@ final class Connection {
         return Statement(statement, of: self)
     }
 
-    /// Writes the log back into the database file. Without `truncating`, the log keeps its length and is overwritten
-    /// later.
+    /// Writes the content of the write-ahead log back into the database file. Without `truncating`, the log keeps its
+    /// length and is overwritten later.
     func checkpoint(truncating: Bool = false) throws {
         let mode = truncating ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_RESTART
         guard sqlite3_wal_checkpoint_v2(handle, nil, mode, nil, nil) == SQLITE_OK else { throw failure("checkpoint") }

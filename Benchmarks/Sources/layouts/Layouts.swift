@@ -4,8 +4,8 @@ import GRDBSQLite
 /// Measures the cost of three layouts of an encrypted row in SQLite. Run it with `Scripts/bench layouts`. It takes
 /// about a minute and prints Markdown.
 ///
-/// The layouts are measured in turn within each round, and a figure is the median of the rounds. So a disturbance
-/// affects all layouts alike. Compare figures of one run only.
+/// Each round measures every layout, so that a disturbance affects all layouts alike. A figure is the median of the
+/// rounds. Compare figures of one run only.
 @main
 struct Layouts {
     static let usage = """
@@ -47,7 +47,8 @@ struct Layouts {
         print("\n4 KiB written in place + fdatasync, median between the puts:\n\n\(syncs.joined(separator: "\n"))")
     }
 
-    /// Checks that layout C finds rows whose ids collide. Otherwise its figures are not comparable.
+    /// Checks that layout C, in which a prefix of the slot is the id of a row, finds rows whose ids collide. If it lost
+    /// such rows, its figures could not be compared with those of the other layouts.
     private static func checkWalk(_ root: URL) throws {
         let table = try Table(.c, path: root.path + "/walk.sqlite")
         let slots = [UInt8](repeating: 7, count: 15).withUnsafeBytes { shared in (0..<3).map { [UInt8](shared) + [UInt8($0)] } }

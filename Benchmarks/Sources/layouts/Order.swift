@@ -1,11 +1,12 @@
 import Foundation
 
-/// The share of the insertion order of rows that a database reveals without any key.
+/// Measures how much of the order of insertion a database reveals to a reader who cannot decrypt it. The measure is the
+/// share of neighbouring rows that are in the order of insertion.
 struct Order {
-    /// The share that the order of the layout's key reveals.
+    /// The share if the rows are read in the order of the table's primary key.
     let byKey: Double
-    /// The share that the positions in the file reveal: by page, and within a page from its end, which SQLite fills
-    /// first.
+    /// The share if the rows are read in the order of their positions in the file: by page, and within a page from its
+    /// end, which SQLite fills first.
     let byPlace: Double
 
     init(of table: Table, count: Int) throws {
@@ -14,8 +15,8 @@ struct Order {
         byKey = try Self.neighboursInOrder(keys, count: count)
 
         let places = try table.contents().withUnsafeBytes(Self.places)
-        // After a page is split, it keeps the bytes that moved elsewhere until they are overwritten. So a row may be
-        // found more than once.
+        // When SQLite splits a page, it moves rows to another page. The old page keeps their bytes until they are
+        // overwritten, so a row may be found more than once, and the number of rows is not checked.
         byPlace = try Self.neighboursInOrder(places, count: nil)
     }
 
@@ -34,8 +35,8 @@ struct Order {
         return places.map(\.row)
     }
 
-    /// Returns the share of neighbours whose first row was inserted first. A share of 1 reveals the whole order, and
-    /// 0.5 is chance.
+    /// Returns the share of neighbouring rows of which the first was inserted before the second. A share of 1 reveals
+    /// the whole order, and 0.5 is chance.
     private static func neighboursInOrder(_ rows: [Int], count: Int?) throws -> Double {
         guard count.map({ $0 == rows.count }) ?? (rows.count > 1) else { throw Failure(description: "\(rows.count) rows were found") }
         return Double(zip(rows, rows.dropFirst()).count { $0 < $1 }) / Double(rows.count - 1)

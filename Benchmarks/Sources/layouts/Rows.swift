@@ -1,4 +1,5 @@
-/// Slots and encrypted rows that look like those of the store. Every layout gets the same rows in the same order.
+/// Slots (keyed hashes that identify rows) and encrypted rows that look like those of LocalData. Every layout gets the
+/// same rows in the same order.
 final class Rows {
     /// The bytes with which every encrypted row begins: the format and the id of the data key.
     static let prefix: [UInt8] = [1, 0x8F, 0x3A, 0xD1, 0x5C, 0x77, 0xE2, 0x09, 0xB4]
@@ -17,7 +18,7 @@ final class Rows {
     private let blob: UnsafeMutableRawBufferPointer
     private(set) var versions: [Int64]
 
-    /// Creates the slots and first versions of the rows.
+    /// Creates the slots and the first version numbers of the rows.
     /// - Parameters:
     ///   - count: The number of rows, including those that are inserted later.
     ///   - sealedSize: The number of bytes of each encrypted row.
@@ -36,7 +37,8 @@ final class Rows {
 
     func slot(_ index: Int) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: slots[index * 16..<index * 16 + 16]) }
 
-    /// Increments the version of a row, because SQLite does not write a page whose bytes are unchanged.
+    /// Increments the version of a row, so that a replacement changes the bytes of the row. SQLite does not write a
+    /// page whose bytes are unchanged.
     func change(_ index: Int) { versions[index] += 1 }
 
     /// Returns the bytes of the row's current version, valid until the next call. The first bytes of the nonce contain

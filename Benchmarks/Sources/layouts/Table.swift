@@ -1,12 +1,12 @@
 import Foundation
 
-/// The location of a row's 16-byte slot (its blind index).
+/// The way in which a table stores the slot of a row: the keyed hash of 16 bytes by which the row is found.
 enum Layout: String, CaseIterable {
     /// The slot is the primary key of a table without a rowid.
     case a = "A"
     /// SQLite numbers the rows, and a unique index contains the slots.
     case b = "B"
-    /// The id of a row is the first 62 bits of its slot, or the next free id above.
+    /// The id of a row is the first 62 bits of its slot, or the next free id above it.
     case c = "C"
 
     var title: String {
@@ -25,7 +25,8 @@ enum Layout: String, CaseIterable {
         }
     }
 
-    /// Finds a row by its slot in A and B, and by its id in C. The first column is the key that `update` uses.
+    /// Finds a row by its slot in A and B, and by its id in C. In B, the first column is the id that `update` uses. In
+    /// C, it is the slot, which the caller compares, because ids can collide.
     fileprivate var find: String {
         switch self {
         case .a: "SELECT slot, version, sealed FROM records WHERE slot = ?"
@@ -43,8 +44,8 @@ enum Layout: String, CaseIterable {
     }
 }
 
-/// The records of one database in one of the layouts. A put reads the row first, because the store must do so to check
-/// a precondition.
+/// The records of one database in one of the layouts. A put reads the row first, because LocalData must do so to check
+/// the precondition of a change.
 final class Table {
     private let connection: Connection
     private let layout: Layout
@@ -95,7 +96,7 @@ final class Table {
         try commit.run()
     }
 
-    /// Calls a closure for every row, in the order of the layout's key.
+    /// Calls a closure for every row, in the order of the table's primary key.
     func forEach(_ body: (_ slot: UnsafeRawBufferPointer, _ version: Int64, _ sealed: UnsafeRawBufferPointer) -> Void) throws {
         defer { all.reset() }
         while try all.step() { body(all.blob(0), all.integer(1), all.blob(2)) }
@@ -113,13 +114,14 @@ final class Table {
 
     func checkpoint() throws { try connection.checkpoint() }
 
-    /// Returns the database file after its log was emptied.
+    /// Moves the content of the write-ahead log into the database file, and returns the bytes of the file.
     func contents() throws -> Data {
         try connection.checkpoint(truncating: true)
         return try Data(contentsOf: URL(fileURLWithPath: path), options: .alwaysMapped)
     }
 
-    /// Steps `find` to the row of a slot. If there is none, `id` is the one that a new row gets in C.
+    /// Steps the statement `find` to the row of a slot. If there is no such row, the returned `id` is the id that a new
+    /// row gets in layout C.
     private func seek(_ slot: UnsafeRawBufferPointer) throws -> (found: Bool, id: Int64) {
         guard layout == .c else {
             find.bind(slot, at: 1)

@@ -32,7 +32,7 @@ extension RunningProgram {
         throw ProgramFailure("The program does not stop")
     }
 
-    /// Waits for the program's end, and kills it after some seconds.
+    /// Waits for the program's end. Kills the program if it has not ended after some seconds.
     func end(within seconds: Double) async -> ProgramResult {
         let guardian = DispatchWorkItem { [self] in signal(SIGKILL) }
         DispatchQueue.global().asyncAfter(deadline: .now() + seconds, execute: guardian)
@@ -65,7 +65,8 @@ struct ConversingWorker: Sendable {
 
     /// Starts a worker.
     /// - Parameters:
-    ///   - words: A program that starts the worker, with the arguments before the worker on its command line.
+    ///   - words: A command that starts the worker, such as a shell that first sets a limit. The worker's path and
+    ///     arguments are added to the command.
     ///   - deadline: How long its calls may wait, in milliseconds; nil for the library's default.
     init(
         _ place: Workplace, root: String, through words: [String] = [], deadline: Int? = 1_500,

@@ -1,7 +1,7 @@
 import TestSupport
 
-/// The calls of several processes on shared values, from their logs. The history checks whether one order explains
-/// them.
+/// The calls of several processes on shared values, from their logs. The history checks whether one order of the calls
+/// explains all answers.
 ///
 /// A worker writes `begin TIME NUMBER VERB KEY ARGUMENT` before a call, and `end TIME NUMBER ANSWER` after it. A call
 /// without an end was in progress when the worker was killed. An answer is `ok` and a value, or the outcome and the
@@ -40,7 +40,7 @@ package struct ProcessHistory: Sendable {
 
         /// Whether the change was certainly made.
         var isDone: Bool { ["ok", "applied"].contains(answer?.first) }
-        /// Whether the change may have been made, or may still be made.
+        /// Whether it is unknown if the change was made. It may even be made later.
         var isOpen: Bool { answer == nil || answer?.first == "unknown" }
         /// The value that the call returned.
         var value: String? {
@@ -95,7 +95,7 @@ package struct ProcessHistory: Sendable {
         return wrong + rolling()
     }
 
-    /// The first call of a key that no order explains.
+    /// Describes the first call of a key whose answer no order of the calls explains; nil if there is none.
     private func unexplained(_ key: String, _ calls: [Call]) -> String? {
         let seen = Set(calls.compactMap(\.value))
         var history = CallHistory<Cell>()
@@ -104,7 +104,7 @@ package struct ProcessHistory: Sendable {
             let end = call.isOpen ? Int.max : call.end
             switch call.verb {
             case "get": if call.isDone { history.add(.read(call.value), call.begin, end) }
-            // A write without an answer, whose value no call read, cannot explain any answer.
+            // A write without an answer, whose value no call read, is left out, because it cannot explain any answer.
             case "set": if call.isDone || seen.contains(call.argument) { history.add(.write(call.argument), call.begin, end) }
             case "remove": history.add(.write(nil), call.begin, end)
             default: history.add(.add(sum: call.value.flatMap { Int($0) }), call.begin, end)
@@ -120,7 +120,8 @@ package struct ProcessHistory: Sendable {
         return "\(key): no order explains \(call.action) at \(call.begin)-\(call.end):\n      " + context.joined(separator: "\n      ")
     }
 
-    /// Checks a counter. It must include every acknowledged increment, and may include those with an unknown outcome.
+    /// Checks a counter. It must include every acknowledged increment, and may include increments with an unknown
+    /// outcome.
     private func miscounted(_ key: String, _ calls: [Call]) -> String? {
         guard let count = counters[key] else { return nil }
         let isExact = (count.acknowledged...count.acknowledged + count.open).contains(count.last)
@@ -145,11 +146,12 @@ package struct ProcessHistory: Sendable {
 
     private static func isRolling(_ key: String) -> Bool { key.hasSuffix("rolling") }
 
-    /// Checks the value that two releases keep in two locations. It is not one value at each moment, because the
-    /// mirror in the legacy location is updated later. The rules are:
+    /// Checks the value that two releases of a program share in a release window. The newer release writes the
+    /// destination, and later updates the copy (the mirror) in the legacy location, which the older release uses. So
+    /// the releases need not read the same value at each moment. The rules are:
     /// - No read returns a value that was not written.
     /// - At the end, both releases read the same value.
-    /// - That value was not overwritten by a later write of the same release.
+    /// - No later acknowledged write of the same release overwrote this value.
     private func rolling() -> [String] {
         let calls = calls.filter { Self.isRolling($0.key) }
         let writes = calls.filter { $0.verb == "set" && ($0.isDone || $0.isOpen) }
@@ -177,7 +179,8 @@ package struct ProcessHistory: Sendable {
 
     // MARK: A foreign writer
 
-    /// Counts values that only one worker writes and reads: acknowledged, lost, and replaced by another program.
+    /// Counts the acknowledged sets of values that only one worker uses. Also counts how many of these sets were lost,
+    /// and how many another program replaced.
     package func fates(foreignPrefix: String) -> (acknowledged: Int, lost: Int, replaced: Int) {
         var fates = (acknowledged: 0, lost: 0, replaced: 0)
         for calls in Dictionary(grouping: calls.filter { $0.key.hasPrefix("own-") }, by: \.key).values {

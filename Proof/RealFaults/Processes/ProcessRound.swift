@@ -1,8 +1,8 @@
 import Foundation
 import TestSupport
 
-/// Several processes work on the same stores for a while. Each is stopped at random, or killed and replaced by
-/// another one. They run two releases of one program.
+/// Several processes work on the same stores for a while. Each is stopped at random, or killed and replaced by another
+/// one. The processes run two releases of one program.
 package struct ProcessRound: Sendable {
     /// A planted mistake of a worker, which the history must reveal.
     package enum Planted: String, CaseIterable, Sendable {
@@ -35,7 +35,7 @@ package struct ProcessRound: Sendable {
         let role: String
         let log: String
         let program: RunningProgram
-        /// The time at which it continues; nil while it is not stopped.
+        /// The time at which the stopped program continues; nil if it is not stopped.
         var wakes: Int?
     }
     private var workers: [Worker] = []
@@ -45,7 +45,7 @@ package struct ProcessRound: Sendable {
     /// - Parameters:
     ///   - seconds: The least duration. The round continues until it has the least numbers of calls, kills and stops.
     ///   - seed: The seed of the kills and stops.
-    ///   - planted: The mistake of one worker. That worker is stopped, but not killed.
+    ///   - planted: The mistake of one worker. That worker is stopped at random, but never killed.
     package init(_ place: Workplace, seconds: Int, seed: UInt64, planted: Planted? = nil) async throws {
         (self.place, self.planted) = (place, planted)
         dice = SeededGenerator(seed)
@@ -89,7 +89,8 @@ package struct ProcessRound: Sendable {
         workers.append(Worker(role: role, log: log, program: program))
     }
 
-    /// Whether enough was done. The two lines of a call have about eighty bytes.
+    /// Whether there were enough kills, stops and calls. The calls are estimated from the sizes of the logs: the two
+    /// lines of a call have about eighty bytes.
     private var isEnough: Bool {
         func calls(_ logs: [String]) -> Int {
             logs.map { ((try? FileManager.default.attributesOfItem(atPath: $0)[.size]) as? NSNumber)?.intValue ?? 0 }.reduce(0, +) / 80
@@ -117,7 +118,7 @@ package struct ProcessRound: Sendable {
             } else if workers[index].wakes == nil {
                 workers[index].program.signal(SIGSTOP)
                 stops += 1
-                // One in ten is stopped for longer than the others wait.
+                // One stop in ten lasts longer than the calls of the other workers wait.
                 let milliseconds = Int.random(in: 0..<10, using: &dice) == 0 ? 2_500 : Int.random(in: 1...300, using: &dice)
                 workers[index].wakes = Self.now() + milliseconds * 1_000_000
             }
@@ -170,7 +171,7 @@ package struct ProcessRound: Sendable {
 }
 
 extension ProcessRound {
-    /// Counts what a Foundation program destroys that writes the same list as LocalData.
+    /// The losses that are caused by a Foundation program that writes the same property list as LocalData.
     package struct Foreign: Sendable {
         package let fates: (acknowledged: Int, lost: Int, replaced: Int)
         package let errors: [String: Int]

@@ -90,7 +90,7 @@
                 let target = try await AttackTarget()
                 let store = target.store()
                 let addresses = target.expected.map(\.address)
-                // Three commits in the log: two states of one name, and one new name.
+                // The log gets three commits: two states of one name, and one new name.
                 #expect(try await store.apply(.put(.bytes([1]), at: StorageAddress("attacked"))).isApplied)
                 let between = try await store.read(StorageAddress("attacked"))
                 #expect(try await store.apply(.put(.bytes([2]), at: StorageAddress("attacked"))).isApplied)
@@ -162,7 +162,7 @@
                 #expect(try Data(contentsOf: URL(filePath: path + "-wal")) == files.log)
             }
 
-            @Test func `another kind of file at the path of the database is refused and left unchanged`() async throws {
+            @Test func `a file of another kind at the path of the database is refused and left unchanged`() async throws {
                 let target = try await AttackTarget()
                 var tally = AttackTally("something else in the database's place")
                 let path = target.folder.file("attacked.sqlite")

@@ -8,7 +8,7 @@
 
     @testable import SQLiteBackend
 
-    /// Attacks on the plaintext parts, header and keyset, and on the key.
+    /// Attacks on the parts of a database that are not encrypted (the header and the tables of wrapped keys), and on the key file.
     extension Attacks {
         struct Headers {
             /// Opens the attacked database again, and requires that every read and every change is refused with one
@@ -47,7 +47,7 @@
                             var value = entry.value
                             value[at] ^= mask
                             try target.attack("UPDATE header SET value = ? WHERE name = ?", [value, entry.name])
-                            // The flip makes the name of an unknown feature.
+                            // A flipped bit in the list of features can result in the name of an unknown feature.
                             try await expectRefused(
                                 target, &tally, as: entry.name == "features" ? Self.damaged.union([.unsupported]) : Self.damaged)
                             try target.restoreHeader()
@@ -123,7 +123,7 @@
                         [Data(StoreContext(application: "other", kind: "sqlite", scope: "store").bytes)]
                     ),
                 ]
-                // The value of one column in another column, of the same table or of another one.
+                // Copy the value of one column into another column, of the same table or of another one.
                 for column in RawWrap.columns {
                     for other in RawWrap.columns where other != column { attacks.append(("UPDATE wraps SET \(column) = \(other)", [])) }
                     for entry in target.header {
@@ -178,7 +178,7 @@
                 expectAllRefused(tally, target)
             }
 
-            @Test func `an unknown feature is refused, and the error names it`() async throws {
+            @Test func `a database with an unknown feature is refused, and the error has the name of the feature`() async throws {
                 let target = try await AttackTarget()
                 var tally = AttackTally("unknown features")
                 let telepathy = DatabaseFeature(name: "telepathy", need: .reading, tables: [])
@@ -211,7 +211,8 @@
                 expectAllRefused(tally, target)
             }
 
-            @Test func `an open store refuses changes after its header, keyset or format was changed`() async throws {
+            @Test func `an open store refuses changes after the header, the key tables or the format of its file was changed`() async throws
+            {
                 let target = try await AttackTarget()
                 var tally = AttackTally("change header, keyset or format under an open store")
                 let attacks = [

@@ -6,7 +6,8 @@
     import TestSupport
     import Testing
 
-    /// Attacks on rows while the store is open and reading.
+    /// Attacks on rows while the store is open and reading. A row has an id, a slot (a keyed hash of its name), a
+    /// version, and sealed bytes. Its id is derived from its slot.
     extension Attacks {
         struct Rows {
             static let aim: Set<StorageAddress> = [StorageAddress("attacked")]
@@ -109,7 +110,7 @@
                 await store.close()
             }
 
-            @Test func `a column value of another type or length is noticed`() async throws {
+            @Test func `a row with a column value of another type or length is noticed`() async throws {
                 let target = try await AttackTarget()
                 var tally = AttackTally("another kind of value in a column")
                 let aim = StorageAddress("attacked")
@@ -149,7 +150,7 @@
                 try database.execute("PRAGMA writable_schema = RESET")
             }
 
-            @Test func `exchanged parts of two rows are noticed`() async throws {
+            @Test func `two rows with exchanged slots, versions or sealed bytes are noticed`() async throws {
                 let target = try await AttackTarget()
                 var tally = AttackTally("swap parts of two rows")
                 let store = target.store()
@@ -170,7 +171,7 @@
                 #expect(tally.madeChanges == 0)
             }
 
-            @Test func `exchanged whole rows are absent and are not read under another name`() async throws {
+            @Test func `two rows with exchanged ids are absent, and neither is read under the name of the other one`() async throws {
                 let target = try await AttackTarget()
                 var tally = AttackTally("swap whole rows")
                 let store = target.store()
@@ -213,7 +214,7 @@
                 try target.restore()
             }
 
-            @Test func `bytes from the header and key tables are refused in a row`() async throws {
+            @Test func `a row whose columns have bytes from the header and key tables is refused`() async throws {
                 let target = try await AttackTarget()
                 let wrap = target.wraps[0]
                 let foreign = [wrap.key, wrap.recipient, wrap.source, wrap.verifier, wrap.wrapped] + target.header.map(\.value)
@@ -278,7 +279,7 @@
                     _ = try await tally.look(store, expected, aimedAt: [aim], older: [aim: [before]])
                 }
                 tally.note()
-                // Both rows have the same slot, so part 4 alone changes nothing, and 3 and 7 are the whole row.
+                // The older and the later row have the same slot. So mask 4 changes nothing, and masks 3 and 7 restore the whole older row.
                 #expect(tally.aimed == [.right: 1, .refused: 4, .older: 2])
                 #expect(tally.others == [.right: 7 * (expected.count - 1)])
                 await store.close()

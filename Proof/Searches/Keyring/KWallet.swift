@@ -32,8 +32,7 @@
         private var environment: [String: String] { keyring.environment.merging(["QT_QPA_PLATFORM": "offscreen"]) { $1 } }
 
         private func start() async throws {
-            let script = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-                .appending(path: "Fixtures/secret-service/kwallet.py").path
+            let script = testsFolder.appending(path: "Fixtures/secret-service/kwallet.py").path
             program = try RunningProgram("/usr/bin/python3", ["-B", script, keyring.file("wallet-key")], environment: environment)
             let up = try await run("gdbus", ["wait", "--session", "--timeout", "60", "org.freedesktop.secrets"], environment: environment)
             try #require(up.status == 0, "\(up)")

@@ -80,8 +80,7 @@
         }
 
         func startOpen() async throws {
-            let script = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-                .appending(path: "Fixtures/secret-service/pass.py").path
+            let script = testsFolder.appending(path: "Fixtures/secret-service/pass.py").path
             program = try RunningProgram(
                 "/usr/bin/python3", ["-B", script, folder, "--path", keyring.file("store")], environment: environment)
             let up = try await run("gdbus", ["wait", "--session", "--timeout", "60", "org.freedesktop.secrets"], environment: environment)

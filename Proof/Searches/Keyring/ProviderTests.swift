@@ -48,8 +48,8 @@
             try await probe.expect("delete b", "applied untilPowerLoss")
             try await probe.expect("get b", "absent")
             try await provider.restart()
-            // After each restart, the first request on the old connection is another one: a read, a replacement, or a
-            // new item.
+            // After each restart, the first request on the old connection is of another kind: a read, a replacement,
+            // or a new item.
             try await probe.expect("get a", "value thrée")
             try await probe.expect("get b", "absent")
             try await provider.restart()

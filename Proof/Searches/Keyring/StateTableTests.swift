@@ -3,8 +3,8 @@
     import TestSupport
     import Testing
 
-    /// The answers of a program in each state of each keyring, and how soon they come. Prints the table of
-    /// `Docs/Reliability.md`.
+    /// Tests of the answers that a program gets from each keyring in each of its states, such as locked, stopped or
+    /// without a bus. Prints the table of `Docs/Reliability.md`.
     @Suite(.alone, .serialized, .timeLimit(.minutes(10)), .tags(.keyring))
     struct StateTableTests {
         @Test func `gnome-keyring answers as documented in every state`() async throws {
@@ -120,7 +120,7 @@
             try await over()
         }
 
-        /// The session of the test program belongs to a process of the keyring that has ended.
+        /// Restarts the keyring. The session of the test program then belongs to a keyring process that has ended.
         private func restarted() async throws {
             try await keeper.settle()
             await keeper.kill()
@@ -144,7 +144,7 @@
         private func noDefault() async throws {
             let keyring = keeper.keyring
             let collection = try keyring.defaultCollection()
-            // Some keyrings refuse this, and then the default collection stays.
+            // Some keyrings refuse to remove the default collection, and it stays.
             try? keyring.setDefault("/")
             guard try keyring.defaultCollection() == "/" else {
                 cannot("no default collection", "SetAlias leaves the one there is")
@@ -171,7 +171,7 @@
             try await over()
         }
 
-        /// A file replaces the folder. This prevents writes even by root.
+        /// Replaces the folder by a file, which prevents writes even by root.
         func unwritable(_ folder: String, read: String, change: String, startsAgain: Bool = false) async throws {
             let path = keeper.keyring.file(folder)
             try FileManager.default.moveItem(atPath: path, toPath: path + ".away")

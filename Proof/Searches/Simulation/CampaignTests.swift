@@ -3,10 +3,10 @@ import Simulation
 import TestSupport
 import Testing
 
-/// Tests of the frame of the campaigns (Proof/README.md, "Simulation"). `Scripts/prove campaigns` runs seeds by the
-/// thousand.
+/// Tests of the code that runs campaigns. A campaign is a simulated run of programs with random calls and accidents, which a seed
+/// determines (Proof/README.md, "Simulation"). `Scripts/prove campaigns` runs seeds by the thousand.
 @Suite(.serialized, .alone) struct CampaignTests {
-    @Test func `no past failure breaks a rule again`() throws {
+    @Test func `no recorded failure of an earlier campaign happens again`() throws {
         let folder = try #require(Bundle.module.url(forResource: "PastFailures", withExtension: nil))
         try replay(MovingValues.self, in: folder.appending(path: "Values"), atLeast: 8)
         try replay(ReleaseWindows.self, in: folder.appending(path: "Windows"), atLeast: 1)
@@ -22,27 +22,27 @@ import Testing
 
     // MARK: A seed
 
-    @Test func `a seed of moving values gives the same run each time`() throws { try repeats(MovingValues.self, 300) }
+    @Test func `a campaign of moving values runs the same way each time for one seed`() throws { try repeats(MovingValues.self, 300) }
 
-    @Test func `a seed of records gives the same run each time`() throws { try repeats(StoredRecords.self, 60) }
+    @Test func `a campaign of records runs the same way each time for one seed`() throws { try repeats(StoredRecords.self, 60) }
 
-    @Test func `a seed of release windows gives the same run each time`() throws { try repeats(ReleaseWindows.self, 120) }
+    @Test func `a campaign of release windows runs the same way each time for one seed`() throws { try repeats(ReleaseWindows.self, 120) }
 
     // MARK: Shrinking
 
-    @Test func `a failing run of moving values shrinks to a few calls and can be replayed`() throws {
+    @Test func `a failing campaign of moving values shrinks to a few calls and can be replayed`() throws {
         try shrinks(MovingValues.self, .noTombstone, to: 4)
     }
 
-    @Test func `a failing run of records shrinks to a few calls and can be replayed`() throws {
+    @Test func `a failing campaign of records shrinks to a few calls and can be replayed`() throws {
         try shrinks(StoredRecords.self, .noTombstone, to: 4)
     }
 
-    @Test func `a failing run of release windows shrinks to a few calls and can be replayed`() throws {
+    @Test func `a failing campaign of release windows shrinks to a few calls and can be replayed`() throws {
         try shrinks(ReleaseWindows.self, .noTombstone, to: 4)
     }
 
-    // MARK: Of all
+    // MARK: Helpers
 
     private func repeats<S: Subject>(_ subject: S.Type, _ count: UInt64) throws {
         var digests: Set<UInt64> = []

@@ -1,7 +1,7 @@
 import RealFaults
 import Testing
 
-/// Tests that the history of several processes reveals mistakes. Each mistake is planted into the logs of workers.
+/// Tests that a history, made from the logs of several worker processes, reveals mistakes. Each mistake is planted into the logs.
 @Suite struct ProcessHistoryTests {
     /// The violations of a history, from one log for each worker.
     private func violations(_ logs: String...) -> [String] {
@@ -18,7 +18,7 @@ import Testing
 
         """
 
-    @Test func `a history that one order explains has no violation`() {
+    @Test func `a history has no violation if one order of its calls explains all answers`() {
         #expect(violations(writer, "begin 15 1 get list-0\nend 18 1 ok a\nbegin 45 2 get list-0\nend 50 2 ok b\n").isEmpty)
         #expect(violations(writer, "begin 32 1 get list-0\nend 33 1 ok b\nbegin 34 2 remove list-0\nend 36 2 ok\n").isEmpty)
         #expect(violations(writer, "begin 5 1 get list-0\nend 6 1 ok -\n").isEmpty)
@@ -35,7 +35,7 @@ import Testing
         #expect(violations(writer, "begin 45 1 get list-0\nend 50 1 ok c\n").count == 1)
     }
 
-    @Test func `a change with an unknown outcome may be seen, a refused change must not be seen`() {
+    @Test func `a change with an unknown outcome may be seen later, and a refused change must never be seen`() {
         for ending in ["end 60 1 unknown timedOut\n", ""] {
             let late = "begin 50 1 set list-0 c\n" + ending
             #expect(violations(writer, late).isEmpty)
@@ -63,7 +63,7 @@ import Testing
         #expect(violations(writer, "begin 50 1 get list-0\nend 60 1 untyped Surprise()\n").count == 1)
     }
 
-    @Test func `releases that end with different or overwritten values are a violation`() {
+    @Test func `it is a violation if two releases of a program do not both end with the last written value`() {
         let old = "begin 10 1 set older-rolling a\nend 20 1 ok\nbegin 30 2 set older-rolling b\nend 40 2 ok\n"
         func end(_ older: String, _ newer: String) -> String {
             "begin 50 1 get older-rolling\nend 51 1 ok \(older)\nbegin 52 2 get rolling\nend 53 2 ok \(newer)\n"

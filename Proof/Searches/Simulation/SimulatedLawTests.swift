@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Tests that the simulated stores keep the laws of real stores. Otherwise a campaign on them would prove nothing.
+/// Tests that the simulated stores keep the laws, which are rules for every real store. Otherwise a campaign on them would prove nothing.
 @Suite(.inTurn) struct SimulatedLawTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let law: BackendLaw

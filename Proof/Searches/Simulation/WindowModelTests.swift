@@ -2,7 +2,10 @@ import Simulation
 import TestSupport
 import Testing
 
-/// Tests of the model of release windows: which histories it allows and refuses, by the table of `Docs/Windows.md`.
+/// Tests of the model of release windows: which histories it allows and refuses, by the rows of the table in `Docs/Windows.md`.
+/// In a release window, version 2 of a program keeps the legacy location of a value up to date for version 1.
+/// A mirror is the copy that version 2 writes there. A mark is a record beside the mirror that says what was mirrored.
+/// A sweep settles all keys.
 @Suite struct WindowModelTests {
     private typealias Action = WindowModel.Action
 
@@ -24,7 +27,7 @@ import Testing
     private func writeOlder(_ text: String?) -> Action { .older(text, isAcknowledged: true, isBare: false, isRepeated: false) }
     private func read(_ text: String?) -> Action { .read(text, ends: false) }
     private let undisturbed = Action.inStep(ends: false, sweeps: false)
-    /// A round in which no program knows the destination, and a round in which one does.
+    /// The begin of a round in which no running program knows the destination, and of a round in which one does.
     private let off = Action.round(isActive: false)
     private let on = Action.round(isActive: true)
 
@@ -35,7 +38,7 @@ import Testing
         #expect(!explains([.olderRead(nil)]))
     }
 
-    @Test func `rows 4 to 6, a mirror may be late, but is written after an undisturbed call`() {
+    @Test func `rows 4 to 6, a mirror may be late, but is up to date after a call that nothing disturbs`() {
         #expect(explains([set("val-#2"), .olderRead("val-#1"), read("val-#2"), .olderRead("val-#2")]))
         #expect(explains([set("val-#2"), undisturbed, .olderRead("val-#2")]))
         #expect(!explains([set("val-#2"), undisturbed, .olderRead("val-#1")]))
@@ -43,16 +46,16 @@ import Testing
         #expect(explains([set(nil), undisturbed, .olderRead(nil), read(nil)]))
     }
 
-    @Test func `row 7, a value that version 1 writes over the mirror is read next and replaces the old one`() {
+    @Test func `row 7, a value that version 1 writes over the mirror is read next and replaces the value of version 2`() {
         let begin = [set("val-#2"), undisturbed, writeOlder("val-#3")]
         #expect(explains(begin + [read("val-#3"), .end([3])]))
         #expect(!explains(begin + [read("val-#2")]))
         #expect(!explains(begin + [.settle(ends: false), read("val-#2")]))
-        // Without a mirror, the value was made from the legacy location, so version 1's write wins as well.
+        // The value was made from the legacy location, and no mirror was written. The write of version 1 wins here, too.
         #expect(!explains([read("val-#1"), off, writeOlder("val-#3"), on, read("val-#1")]))
     }
 
-    @Test func `row 8, a value that version 1 removes is absent and quarantined`() {
+    @Test func `row 8, a value that version 1 removes is absent for version 2, and its content is in quarantine`() {
         let begin = [set("val-#2"), undisturbed, writeOlder(nil)]
         #expect(explains(begin + [read(nil), .end([2])]))
         #expect(!explains(begin + [read("val-#2")]))
@@ -60,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: Policy.allCases)
-    func `row 9, a sweep decides a conflict, and a read does not`(_ policy: Policy) {
+    func `row 9, a sweep decides between conflicting values of versions 1 and 2, and a read does not`(_ policy: Policy) {
         let begin = [set("val-#2"), off, .olderRead("val-#1"), writeOlder("val-#3"), on]
         func explains(_ actions: [Action]) -> Bool { self.explains(begin + actions, policy: policy) }
         #expect(explains([read("val-#2"), .olderRead("val-#3"), read("val-#2")]))
@@ -73,15 +76,15 @@ import Testing
         if policy != .merge { #expect(!explains(swept + [read(winner), .end([5 - loser])])) }
     }
 
-    @Test func `after a write that may not have seen the value of version 1, the written value is read`() {
+    @Test func `after a write by version 2 that may not have seen the value of version 1, the value of version 2 is read`() {
         let begin = [set("val-#2"), undisturbed, writeOlder("val-#3"), .write("val-#4", isBlind: true, isAcknowledged: true, ends: false)]
-        // The write replaced the value of version 1 knowingly, or a sweep must decide.
+        // Either version 2 had read the value of version 1 and replaced it, or a sweep must decide between the two values.
         #expect(explains(begin + [undisturbed, read("val-#4")]))
         #expect(explains(begin + [.settle(ends: false), read("val-#4"), .end([3, 4])]))
         #expect(!explains(begin + [read("val-#3")]))
     }
 
-    @Test func `in a store that commits marks separately, a write over an unmarked mirror is a conflict`() {
+    @Test func `if mirror and mark are committed separately, a write of version 1 over a mirror without a mark is a conflict`() {
         let actions = [set("val-#2"), .olderRead("val-#2"), off, writeOlder("val-#3"), on, read("val-#2")]
         #expect(explains(actions, isApart: true))
         #expect(!explains(actions))
@@ -101,8 +104,8 @@ import Testing
     @Test func `a power cut loses only changes that were not acknowledged`() {
         #expect(explains([read("val-#1"), set("val-#2", isAcknowledged: false), read("val-#2"), .powerCut, on, read("val-#1")]))
         #expect(!explains([set("val-#2"), .powerCut, on, read("val-#1")]))
-        // A power cut may undo a mirror, which is then written again. The mirror existed only because the value was
-        // durable.
+        // A power cut may undo a mirror, which is then written again. It cannot undo the value, because a mirror is
+        // written only after the value is durable.
         let mirrored = [set("val-#2", isAcknowledged: false), .olderRead("val-#2"), .powerCut]
         #expect(explains(mirrored + [.olderRead("val-#1"), on, read("val-#2")]))
         #expect(!explains(mirrored + [on, read("val-#1")]))

@@ -6,9 +6,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Tests of the simulated machine.
+/// Tests of the simulated machine. It runs tasks, timers and lanes (serial queues for work that may block) as steps on one thread.
+/// A seed chooses the next step.
 @Suite(.inTurn) struct WorldTests {
-    @Test func `a step added by another thread fails the run`() {
+    @Test func `a run fails if a real thread adds a step`() {
         let world = Simulation(seed: 1)
         let runtime = world.runtime("one")
         let failure = #expect(throws: Simulation.Failure.self) {
@@ -29,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `a run that waits for something that is not simulated fails`() {
+    @Test func `a run fails if it waits for something that is not simulated`() {
         let failure = #expect(throws: Simulation.Failure.self) {
             try Simulation(seed: 1).run { await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in } }
         }
@@ -39,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `time passes only when nothing else can happen`() throws {
+    @Test func `simulated time passes only when no step can run`() throws {
         let world = Simulation(seed: 3)
         let clock = world.runtime("one").clock
         let order = Mutex<[String]>([])
@@ -73,7 +74,7 @@ import Testing
         #expect(probe == .absent)
     }
 
-    @Test func `a power cut keeps any number of the first changes of a slot`() throws {
+    @Test func `after a power cut, a slot has any number of its first changes and none of the later ones`() throws {
         var kept: Set<Int> = []
         for seed in 0..<UInt64(200) {
             let world = Simulation(seed: seed)

@@ -5,8 +5,8 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// Tries every fault at every operation of every store. No value may be lost or come back, and a few sweeps must
-/// settle all keys.
+/// Tries every fault at every operation of every store. No value may be lost or come back. A few sweeps must bring all
+/// keys into their final state.
 @Suite(.inTurn, .tags(.campaign)) struct FaultEnumerationTests {
     struct Fault: Sendable {
         let name: String
@@ -45,7 +45,7 @@ import Testing
         print("faults: \(scenario): \(cases) cases")
     }
 
-    /// How many operations of a store the action needs without a fault.
+    /// Returns the number of operations of a store that the action needs without a fault.
     private func count(_ scenario: FaultScenario, _ store: StorageDomain) async throws -> Int {
         let machine = TestMachine()
         try await scenario.prepare(machine)

@@ -13,7 +13,7 @@ struct FaultScenario: Sendable, CustomStringConvertible {
     let description: String
     /// Every store that the action uses. Each operation of each store gets every fault.
     let stores: [StorageDomain]
-    /// The keys that a sweep settles.
+    /// The keys that a sweep brings into their final state.
     let keys: [AnyStorageKey]
     /// Brings the machine into the state before the action.
     let prepare: @Sendable (TestMachine) async throws -> Void

@@ -74,7 +74,7 @@ extension LostAnswerCase {
 
     // MARK: Plans
 
-    /// A case of a plan for an entity with two records.
+    /// A case of a plan, which is a migration of whole collections. The entity of the plan is a collection with two records.
     /// - Parameters:
     ///   - older: Whether the entity is in the legacy store.
     ///   - to: The collection that the plan makes from the entity; nil for none.

@@ -3,7 +3,7 @@ import LocalDataBackup
 import LocalDataTesting
 import MemoryBackend
 
-/// Cases of values that two releases of a program share, and of the upkeep of stores.
+/// Cases of release windows, in which two releases of a program share a value, and of the upkeep of stores.
 extension LostAnswerCase {
     // MARK: Release windows
 

@@ -3,9 +3,9 @@ import LocalDataTesting
 import LocalDataVocabulary
 import Testing
 
-/// One way to write through a router, and the slots that it may change.
+/// One kind of call that writes through a router, and the slots that it may change.
 struct LostAnswerCase: Sendable, CustomTestStringConvertible, CustomStringConvertible {
-    /// A case with its destination in a certain domain.
+    /// A case with a chosen domain (kind of store) for its destination.
     struct Scene: Sendable {
         let destination: StorageDomain
         let watched: [ObservedSlot]

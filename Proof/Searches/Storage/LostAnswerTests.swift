@@ -8,8 +8,8 @@ import Testing
 
 @testable import LocalData
 
-/// Tests every verb that writes, with the answer of each of its writes lost. If the slot changed anyway, its observer
-/// must get the new value.
+/// Tests every kind of call that writes. The answer of each of its writes is lost in turn. If a slot changed anyway, its
+/// observer must get the new value.
 @Suite(.inTurn) struct LostAnswerTests {
     /// The stores of the destinations: one commits several changes at once, the other does not.
     private static let destinations: [StorageDomain] = [.encryptedSQLite(database: "place"), .keychain(service: "place")]
@@ -41,15 +41,15 @@ import Testing
     }
 
     private struct Outcome {
-        /// How often the verb wrote to the store.
+        /// How often the call wrote to the store.
         var writes = 0
-        /// How many observed slots the verb changed.
+        /// How many observed slots the call changed.
         var changed = 0
         /// The changed slots whose observers ended with another value.
         var missed: [String] = []
     }
 
-    /// Runs a scene on a new machine.
+    /// Runs a scene, which is a case with a chosen destination, on a new machine.
     /// - Parameter lost: The write whose answer is lost, and how; nil for none.
     private func run(
         _ scene: LostAnswerCase.Scene, losing lost: (number: Int, loss: Loss)?, in store: StorageDomain
@@ -94,7 +94,7 @@ final class LostAnswerMachine: Sendable {
     /// The legacy store.
     static let older = StorageDomain.userDefaults(suite: "older")
 
-    /// The clock of every process.
+    /// The clock of all processes.
     let clock = TestClock()
     private let base = StorageConfiguration.inMemory()
     private let media: [StorageDomain: MemoryMedium]

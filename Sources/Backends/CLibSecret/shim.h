@@ -1,10 +1,11 @@
 #pragma once
 #include <gio/gio.h>
 
-// Declarations of the functions of libsecret that are used. libsecret's header can only be found with its .pc file.
-// Through GIO's private requirements, that file leads to one with -pthread. SwiftPM does not allow this flag and
-// warns of it in every build. GObject's .pc file finds only GLib's headers. Scripts/check compares these declarations
-// with libsecret's.
+// Declarations of the libsecret functions that LocalData uses. They replace libsecret's header, because only
+// libsecret's .pc file (pkg-config) contains the path of that header. The .pc file requires GIO's .pc file, which
+// adds the flag -pthread, and SwiftPM prints a warning about this flag in every build. Package.swift therefore names
+// GObject's .pc file, which has the paths of GLib's headers only. Scripts/check compares these declarations with
+// libsecret's header.
 #ifndef __SECRET_SERVICE_H__
 typedef struct _SecretValue SecretValue;
 typedef struct _SecretServicePrivate SecretServicePrivate;
@@ -21,19 +22,19 @@ SecretValue *secret_value_new(const gchar *secret, gssize length, const gchar *c
 const gchar *secret_value_get(SecretValue *value, gsize *length);
 void secret_value_unref(gpointer value);
 
-// Functions of GLib, declared for localdata_call_with_descriptor below.
+// Functions of GIO that localdata_call_with_descriptor uses, see below.
 GUnixFDList *g_unix_fd_list_new(void);
 gint g_unix_fd_list_append(GUnixFDList *list, gint fd, GError **error);
 
-// The D-Bus paths API of libsecret. It is the only part that opens a session and encodes secrets without searching,
+// libsecret's API for D-Bus object paths. Only this part of libsecret encodes and decodes secrets without searching,
 // unlocking or prompting.
 const gchar *secret_service_get_session_dbus_path(SecretService *self);
 GVariant *secret_service_encode_dbus_secret(SecretService *service, SecretValue *value);
 SecretValue *secret_service_decode_dbus_secret(SecretService *service, GVariant *value);
 
 // A SecretService object on a separate connection. libsecret's constructor always requests the connection that GIO
-// shares, so a subclass clears the bus type during construction. Written in C because Swift does not import GObject
-// classes and variadic functions.
+// shares in the process, so a subclass clears the bus type during construction. The subclass is written in C, because
+// Swift does not import GObject classes and variadic functions.
 // Reason: "The store has a private connection to the bus" in Docs/Decisions/Keyring.md.
 
 static inline GObject *localdata_service_construct(GType type, guint count, GObjectConstructParam *parameters) {
@@ -50,7 +51,7 @@ static inline void localdata_service_class_init(gpointer klass, gpointer data) {
     ((GObjectClass *)klass)->constructor = localdata_service_construct;
 }
 
-// Returns the type of such objects. The first call must return before another one begins.
+// Returns the type of that subclass. The first call registers it, so that call must return before another one begins.
 static inline GType localdata_secret_service_type(void) {
     GTypeQuery parent;
     GType type = g_type_from_name("LocalDataSecretService");
@@ -61,14 +62,14 @@ static inline GType localdata_secret_service_type(void) {
         (GTypeFlags)0);
 }
 
-// Creates a service object of that type without contacting the daemon.
+// Creates an object of the subclass without contacting the daemon.
 static inline SecretService *localdata_secret_service_new(
     GType type, GDBusConnection *connection, GCancellable *cancellable, GError **error) {
     return (SecretService *)g_initable_new(type, cancellable, error, "g-connection", connection, NULL);
 }
 
-// Calls a D-Bus method with one file descriptor, which the arguments contain as handle 0. Returns the reply. Written
-// in C because older releases of GLib have the header of GUnixFDList in a separate folder.
+// Calls a D-Bus method and passes one file descriptor, to which the arguments refer as handle 0. Returns the reply.
+// The function is written in C, because older releases of GLib have the header of GUnixFDList in a separate folder.
 static inline GVariant *localdata_call_with_descriptor(
     GDBusConnection *connection, const gchar *destination, const gchar *path, const gchar *interface, const gchar *method,
     GVariant *arguments, const GVariantType *reply, gint timeout, gint descriptor, GCancellable *cancellable, GError **error) {

@@ -1,7 +1,7 @@
 #pragma once
 #include <sqlite3.h>
 
-// Sets a switch of a connection. Swift does not import variadic functions such as sqlite3_db_config.
+// Sets a Boolean option of a connection. Swift does not import variadic functions such as sqlite3_db_config.
 static inline int localdata_set(sqlite3 *database, int option, int isOn) {
     return sqlite3_db_config(database, option, isOn, (int *)0);
 }
@@ -21,18 +21,19 @@ static inline void localdata_checksum(const unsigned char *bytes, int count, int
     }
 }
 
-// Sets hasRest to 1 if the write-ahead log contains a complete transaction after the last one in its index. The cause
-// is a process that wrote the transaction and did not enter it in the index: it was killed, or a flush failed.
-// Recovery, which rebuilds the index, would apply this transaction.
+// Sets hasRest to 1 if the write-ahead log contains a complete transaction that its index does not contain. The cause
+// is a process that wrote the transaction to the log but did not enter it in the index: it was killed in between, or
+// a flush of the log failed. Recovery, which rebuilds the index, would apply this transaction.
 //
-// Layout of the log: sqlite.org/fileformat2.html, "The WAL File Format". It has a header of 32 bytes. Before each
-// page are 24 bytes: the page number, the database size after a commit or 0, the salts, and the checksum so far.
-// Layout of the index: sqlite.org/walformat.html, "The WAL-Index Header". The page size is at 14, the last frame at
-// 16, and its checksum at 24.
+// Layout of the log: sqlite.org/fileformat2.html, "The WAL File Format". The log begins with a header of 32 bytes.
+// Frames follow: a frame header of 24 bytes, and a page. A frame header has the page number, the database size (0
+// except at the end of a transaction), the salts, and the checksum of the log so far. Layout of the index:
+// sqlite.org/walformat.html, "The WAL-Index Header". The page size begins at byte 14, the number of the last frame at
+// byte 16, and that frame's checksum at byte 24.
 //
-// In a write transaction, the index and the log do not change. Otherwise the answer is also 1 for a transaction that
-// a running process has just written. If another process writes the log during the call, both answers are possible.
-// Returns an SQLite result code.
+// The answer is exact inside a write transaction of this connection, because then no other process changes the log or
+// the index. At other times, another process may just be committing: hasRest is then also 1 if its transaction is
+// complete in the log and not yet in the index. Returns an SQLite result code.
 static inline int localdata_log_has_rest(sqlite3 *database, int *hasRest) {
     sqlite3_file *file = 0, *log = 0;
     void volatile *map = 0;
@@ -42,7 +43,7 @@ static inline int localdata_log_has_rest(sqlite3 *database, int *hasRest) {
     if (code != SQLITE_OK) return code;
     if (!file || !file->pMethods || file->pMethods->iVersion < 2 || !log || !log->pMethods) return SQLITE_MISUSE;
     code = file->pMethods->xShmMap(file, 0, 32768, 0, &map);
-    // SQLite also maps the index if it returns this code: the program may only read the index.
+    // With this code, SQLite has mapped the index too. The code only means that the program cannot write the index.
     if (code == SQLITE_READONLY) code = SQLITE_OK;
     if (code != SQLITE_OK || !map) return code;
     unsigned char index[32], head[32], frame[24], page[4096];
@@ -65,13 +66,14 @@ static inline int localdata_log_has_rest(sqlite3 *database, int *hasRest) {
     for (sqlite3_int64 offset = 32 + last * (sqlite3_int64)(sizeof frame + sizeof page);; offset += sizeof frame + sizeof page) {
         code = log->pMethods->xRead(log, frame, sizeof frame, offset);
         if (code != SQLITE_OK) return code == SQLITE_IOERR_SHORT_READ ? SQLITE_OK : code;
-        // Old frames, from before the log was last restarted, have other salts.
+        // A frame that was written before the log was last restarted has other salts than the header.
         for (int i = 0; i < 8; i++) if (frame[8 + i] != head[16 + i]) return SQLITE_OK;
         code = log->pMethods->xRead(log, page, sizeof page, offset + sizeof frame);
         if (code != SQLITE_OK) return code == SQLITE_IOERR_SHORT_READ ? SQLITE_OK : code;
         localdata_checksum(frame, 8, isBigEndian, sum);
         localdata_checksum(page, sizeof page, isBigEndian, sum);
-        // The checksum is cumulative, so an old frame after an overwritten one does not match.
+        // The checksum covers all earlier frames. If one of them was overwritten, the checksum of an old frame after
+        // it does not match.
         for (int i = 0; i < 2; i++) if (localdata_number(frame + 16 + 4 * i, 1) != sum[i]) return SQLITE_OK;
         if (localdata_number(frame + 4, 1) != 0) {
             *hasRest = 1;

@@ -1,12 +1,13 @@
 public import BackendContract
 
-/// A law that every backend with certain capabilities must keep, and the check of it.
+/// A law that every backend with certain capabilities must keep, and a function that checks it. A check uses a *bench*
+/// (``LawBench``), which creates the backends to check.
 ///
 /// ```swift
 /// for law in BackendLaw.all where law.applies(to: bench) { try await law.verify(on: bench) }
 /// ```
 public struct BackendLaw: Sendable, CustomStringConvertible {
-    /// An ability of the bench that a law needs.
+    /// An ability of the bench that the check of a law needs.
     public enum Need: Hashable, Sendable {
         /// The bench has ``LawBench/reopen``.
         case reopening
@@ -22,7 +23,7 @@ public struct BackendLaw: Sendable, CustomStringConvertible {
     public let name: String
     /// The abilities of the bench that the check of the law needs.
     public let needs: Set<Need>
-    /// Returns whether the law binds a backend with these capabilities.
+    /// Returns whether a backend with these capabilities must keep the law.
     public let requires: @Sendable (BackendCapabilities) -> Bool
     /// Throws if the law is broken. ``verify(on:)`` adds the name of the law to the error.
     public let check: @Sendable (LawBench) async throws -> Void
@@ -31,8 +32,8 @@ public struct BackendLaw: Sendable, CustomStringConvertible {
     /// - Parameters:
     ///   - name: The law, as a sentence.
     ///   - needs: The abilities of the bench that the check needs.
-    ///   - requires: Returns whether the law binds a backend with these capabilities. By default it binds every
-    ///     backend.
+    ///   - requires: Returns whether a backend with these capabilities must keep the law. By default, every backend
+    ///     must.
     ///   - check: Throws ``LawViolation`` if the law is broken.
     public init(
         _ name: String, needs: Set<Need> = [], requires: @escaping @Sendable (BackendCapabilities) -> Bool = { _ in true },
@@ -47,7 +48,7 @@ public struct BackendLaw: Sendable, CustomStringConvertible {
     /// The law, as a sentence.
     public var description: String { name }
 
-    /// Returns whether the law binds the backend of a bench, and the bench has the abilities to check it.
+    /// Returns whether the backend of a bench must keep the law, and the bench has the abilities that the check needs.
     public func applies(to bench: LawBench) -> Bool { requires(bench.capabilities) && needs.isSubset(of: bench.abilities) }
 
     /// Checks the law.

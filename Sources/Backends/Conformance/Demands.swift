@@ -9,8 +9,7 @@ func demand(_ condition: Bool, _ expected: @autoclosure () -> String, found: @au
 func bytes(_ text: String) -> StoragePayload { .bytes(Array(text.utf8)) }
 
 extension StoragePayload {
-    /// Returns whether two payloads are equal to the last bit. In contrast, `==` may treat two spellings of a text, or
-    /// 0 and -0, as equal.
+    /// Returns whether two payloads are equal to the last bit. The result does not depend on `==`.
     func isExactly(_ other: StoragePayload) -> Bool { canonicalBytes == other.canonicalBytes }
 
     /// The kind and size of the payload, without its content.
@@ -31,7 +30,8 @@ extension StoragePayload {
 }
 
 extension StorageMetadata {
-    /// Returns whether two values of metadata are equal to the last bit.
+    /// Returns whether two values of metadata are equal to the last bit. In contrast, `==` treats two spellings of a
+    /// text, or 0 and -0, as equal.
     func isExactly(_ other: StorageMetadata) -> Bool { RecordCodec.encodeMetadata(self) == RecordCodec.encodeMetadata(other) }
 
     /// Returns the names of the fields that differ.
@@ -104,7 +104,7 @@ extension MutationResult {
 }
 
 extension StorageDurability {
-    /// The position in the order of durability, which begins with the shortest.
+    /// The position in the order of durability: a weaker durability has a lower position.
     var rank: Int {
         switch self {
         case .process: 0
@@ -115,7 +115,8 @@ extension StorageDurability {
 }
 
 extension StorageBackend {
-    /// Applies a mutation that must succeed and leave a state with a revision.
+    /// Applies a mutation and returns the revision of the new state. Throws a ``LawViolation`` unless the mutation is
+    /// applied and has a revision.
     func hold(_ mutation: StorageMutation) async throws -> StorageRevision {
         let result = try await apply(mutation)
         guard case .applied(let revision?, _) = result else {
@@ -137,7 +138,7 @@ extension StorageBackend {
         try await hold(.tombstone(metadata, at: address))
     }
 
-    /// Deletes a slot. The deletion must succeed and leave no revision.
+    /// Deletes a slot. Throws a ``LawViolation`` unless the deletion is applied and has no revision.
     func empty(_ address: StorageAddress, if precondition: StorageMutation.Precondition = .none) async throws {
         let result = try await apply(.delete(address, if: precondition))
         guard case .applied(nil, _) = result else {
@@ -145,7 +146,8 @@ extension StorageBackend {
         }
     }
 
-    /// Reads a slot with both kinds of freshness, and demands a value that was put through this library.
+    /// Reads a slot with each ``ReadFreshness``, and demands a value with this payload that is not marked as written by
+    /// another program.
     @discardableResult
     func demandValue(_ payload: StoragePayload, at address: StorageAddress, _ why: String = "") async throws -> StorageRecord {
         var last: StorageRecord?
@@ -162,7 +164,7 @@ extension StorageBackend {
         return last
     }
 
-    /// Reads a slot with both kinds of freshness, and demands that it is absent.
+    /// Reads a slot with each ``ReadFreshness``, and demands that it is absent.
     func demandAbsent(_ address: StorageAddress, _ why: String) async throws {
         for freshness in [ReadFreshness.validated, .fresh] {
             let probe = try await read(address, freshness)
@@ -171,8 +173,8 @@ extension StorageBackend {
         }
     }
 
-    /// If the store answers immediate probes, demands that such a probe finds the same state as a read. The slot must
-    /// not change during this call.
+    /// If the store can read the slot without waiting (``ImmediateBackend``), demands that such a read finds the same
+    /// state as a usual one. The slot must not change during this call.
     func demandTheSameAtOnce(_ address: StorageAddress) async throws {
         guard let store = self as? any ImmediateBackend, (try? address.validate()) != nil,
             let probe = store.immediateProbe(of: address)

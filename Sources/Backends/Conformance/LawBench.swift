@@ -7,13 +7,13 @@ public struct LawBench: Sendable, CustomStringConvertible {
     public var name: String
     /// The capabilities that the backends of this bench claim.
     public var capabilities: BackendCapabilities
-    /// The amount of work in the laws; 1 is the usual amount. Use 0.2 for a store that takes tens of milliseconds for a
-    /// write.
+    /// The factor for the amount of work in the checks of laws; 1 is the usual amount. Use 0.2 for a store that takes
+    /// tens of milliseconds for a write.
     public var scale: Double
     /// Creates a backend over a new, empty store.
     public var makeStore: @Sendable () async throws -> any StorageBackend
-    /// Creates another backend over the store of a given one, as a new process would. Nil if the store does not outlive
-    /// its backend.
+    /// Creates another backend over the store of a given backend, as a new process would. Nil if the store does not
+    /// outlive its backend.
     public var reopen: (@Sendable (any StorageBackend) async throws -> any StorageBackend)?
     /// Writes a text into a slot like a program that does not use this package. Nil if no other program writes to the
     /// store.
@@ -23,11 +23,11 @@ public struct LawBench: Sendable, CustomStringConvertible {
     public var changeBehindMetadata: (@Sendable (any StorageBackend, StorageAddress, String) async throws -> Void)?
     /// Damages a slot that holds a value, so that its bytes are not a record. Nil if that cannot be done.
     public var corrupt: (@Sendable (any StorageBackend, StorageAddress) async throws -> Void)?
-    /// Searches for traces of names outside the store, for instance in files beside its folder. Returns a description
-    /// of a trace, or nil if there is none.
+    /// Searches for traces that names such as "../up" left outside the store, for instance files beside its folder.
+    /// Returns a description of a trace, or nil if there is none.
     public var findStrayTraces: (@Sendable (any StorageBackend) async throws -> String?)?
 
-    /// Creates a bench. Laws that need an omitted action do not apply.
+    /// Creates a bench. Laws that need an omitted closure do not apply to it.
     public init(
         name: String, capabilities: BackendCapabilities, scale: Double = 1,
         makeStore: @escaping @Sendable () async throws -> any StorageBackend,
@@ -66,7 +66,8 @@ public struct LawBench: Sendable, CustomStringConvertible {
 }
 
 extension LawBench {
-    /// Returns another backend over the same store, for laws that need ``BackendLaw/Need/reopening``.
+    /// Returns another backend over the store of a given backend. Laws that need ``BackendLaw/Need/reopening`` call
+    /// this.
     func reopened(_ store: any StorageBackend) async throws -> any StorageBackend {
         guard let reopen else { throw LawViolation(expected: "a bench that can reopen a store", found: "one that cannot") }
         return try await reopen(store)

@@ -47,8 +47,8 @@ extension BackendLaw {
                 task.cancel()
                 _ = await task.result
                 var present = try await store.read(addresses, .fresh).filter { $0.record != nil }.count
-                // A read of several slots is no snapshot. A batch whose caller has left may be committed between the
-                // reads of two slots. In that case a second read finds the whole batch.
+                // A read of several slots is no snapshot. The batch of a caller that no longer waits may be committed
+                // between the reads of two slots. In that case a second read finds the whole batch.
                 if present != 0 { present = try await store.read(addresses, .fresh).filter { $0.record != nil }.count }
                 try demand(present == 0 || present == 3, "none or all of 3", found: "\(present)")
             }

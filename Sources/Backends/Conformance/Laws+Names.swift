@@ -29,7 +29,7 @@ extension BackendLaw {
         },
     ]
 
-    /// Puts another value under each name, beside a slot that must not change.
+    /// Puts a separate value under each name. The names are in one store with another slot, which must not change.
     private static func checkNames(_ addresses: [StorageAddress], _ store: any StorageBackend, _ bench: LawBench) async throws {
         let canary = StorageAddress("canary")
         let untouched = try await store.put(bytes("canary"), at: canary)

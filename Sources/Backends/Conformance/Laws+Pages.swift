@@ -84,7 +84,8 @@ extension BackendLaw {
                 let page = try await store.page(StorageQuery(shelf, [.typeTag("note")]), after: cursor, limit: 3)
                 seen += page.entries.map(\.address)
                 cursor = page.next
-                // First delete some values, then add others. A cursor that counts positions fails in both cases.
+                // In the first three rounds, delete values; in the next three, add values. With a cursor that counts
+                // positions, the check fails in both cases.
                 if round < 3 {
                     for address in going[(2 * round)..<(2 * round + 2)] { try await store.empty(address) }
                 } else if round < 6 {
@@ -129,7 +130,7 @@ extension BackendLaw {
 
     private static let shelf = StorageNamespace("shelf")
 
-    /// Metadata that the queries below distinguish.
+    /// Metadata of values that the queries below distinguish.
     private static let shelved = [
         StorageMetadata(typeTag: "note", modifiedAt: 1_700_000_000.5, attributes: ["colour": "red", "size": "1"]),
         StorageMetadata(typeTag: "note", modifiedAt: 1_700_090_000, attributes: ["colour": "r\u{E9}d"]),
@@ -148,7 +149,8 @@ extension BackendLaw {
         [.attribute("colour", "red"), .attribute("size", "2")],
     ]
 
-    /// Reads all pages of a query, demands the wanted values on them, and compares the count of the query.
+    /// Reads all pages of a query, and demands that they contain exactly the wanted values and that the store counts as
+    /// many.
     private static func demandPages(
         _ query: StorageQuery, _ wanted: Set<StorageAddress>, of store: any StorageBackend, limit: Int = 100
     ) async throws {

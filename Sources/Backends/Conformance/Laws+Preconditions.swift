@@ -149,7 +149,7 @@ extension BackendLaw {
         },
     ]
 
-    /// Applies a mutation that must conflict with the current state of the slot, and must not change it.
+    /// Applies a mutation, and demands a conflict with the current state of the slot. The slot must not change.
     private static func refuses(_ store: any StorageBackend, _ mutation: StorageMutation, _ why: String) async throws {
         let before = try await store.read(mutation.address, .fresh)
         let result = try await store.apply(mutation)

@@ -1,6 +1,6 @@
 import BackendContract
 
-/// The laws of stores that encrypt names. A damaged slot loses its name, and no other slot is affected.
+/// The laws of stores that encrypt names. A damaged slot loses its name, but the other slots remain readable.
 extension BackendLaw {
     static let salvage: [BackendLaw] = [
         BackendLaw(

@@ -1,6 +1,6 @@
 /// The protection of stored content against someone who can read the disk.
 ///
-/// Levels are ordered by strength. A migration never moves a value to a weaker level unless it allows that explicitly.
+/// Levels are ordered by strength. A migration moves a value to a weaker level only if its definition explicitly allows that.
 public enum ProtectionLevel: Int, Hashable, Sendable, Comparable, Codable, CaseIterable, CustomStringConvertible {
     /// Unencrypted: anyone who can read the file can read the value.
     case plain
@@ -24,25 +24,27 @@ public enum ProtectionLevel: Int, Hashable, Sendable, Comparable, Codable, CaseI
 
 /// The guarantees of a backend. The laws in `BackendConformance` test each of them.
 public struct BackendCapabilities: Hashable, Sendable {
-    /// The highest durability of an acknowledged change.
+    /// The highest durability that an acknowledged change can have.
     public var durability: StorageDurability
     /// Whether the mutations of one `apply` are atomic: all of them are applied or none is.
     public var atomicBatch: Bool
-    /// Whether preconditions also hold against changes by other processes.
+    /// Whether preconditions also take the changes of other processes into account. If false, they may ignore such changes.
     public var crossProcess: Bool
-    /// The protection level of the store, without encryption that a key adds.
+    /// The protection level of the store. Encryption that a single storage key requests in addition is not counted.
     public var protection: ProtectionLevel
     /// The maximum size of a value in bytes, payload and metadata together (``StorageMutation/byteCount``). Nil if only memory and disk
-    /// limit it. A larger value is refused as `tooLarge` before anything is written (``requireFit(_:)``).
+    /// limit it. A change with a larger value fails with `tooLarge`, and nothing is written (``requireFit(_:)``).
     public var maximumValueSize: Int?
     /// Whether the store accepts ``StoragePayload/native(_:)`` payloads.
     public var storesNativeValues: Bool
-    /// Whether other programs can change slots without writing metadata.
+    /// Whether other programs can change slots (locations of single values in the store) without writing LocalData's metadata.
     public var sharedWithOthers: Bool
-    /// Whether the store encrypts names, so that damage to a slot may cost its name. The backend must then be a ``SalvageableBackend``.
+    /// Whether the store encrypts the names of slots. If so, damage to a slot can make its name unreadable, and the backend must be a
+    /// ``SalvageableBackend``.
     public var sealsNames: Bool
-    /// The number of concurrent calls that improves throughput: 1 for a store that serializes calls, hundreds for one that combines
-    /// waiting calls. A sweep over all keys processes at most this many keys of the store at once.
+    /// The number of concurrent calls up to which throughput improves: 1 for a store that carries out one call after the other, hundreds
+    /// for a store that commits waiting calls together. A sweep, which migrates all keys, processes at most this many keys of the store at
+    /// once.
     public var usefulConcurrency: Int
 
     /// Creates capabilities. The defaults promise nothing.
@@ -64,7 +66,7 @@ public struct BackendCapabilities: Hashable, Sendable {
     }
 }
 
-/// Whether a store can be used. Checking it never opens a prompt.
+/// Whether a store can be used. Checking this never opens a prompt.
 public enum BackendStatus: Hashable, Sendable {
     /// The store can be read and written.
     case ready

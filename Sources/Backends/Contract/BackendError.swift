@@ -8,7 +8,7 @@ public enum MutationOutcome: String, Hashable, Sendable, Codable {
     case unknown
 }
 
-/// A failed call of a backend. It contains no part of any value.
+/// The error of a failed backend call. It contains no part of any value.
 public struct BackendError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of failure. More codes may be added, so handle unfamiliar codes in a `default` case.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -24,7 +24,7 @@ public struct BackendError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let unavailable = Code("unavailable")
         /// The operating system denied access.
         public static let accessDenied = Code("accessDenied")
-        /// Another user can change a file or folder that must be trusted, or secrets would be sent unencrypted.
+        /// Another user can change a file or folder that must be trusted, or the session bus would carry secrets unencrypted.
         public static let untrusted = Code("untrusted")
         /// The disk or the store is full.
         public static let noSpace = Code("noSpace")
@@ -32,7 +32,7 @@ public struct BackendError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let timedOut = Code("timedOut")
         /// The user dismissed the prompt for unlocking.
         public static let promptDismissed = Code("promptDismissed")
-        /// Several items match one name.
+        /// Several items of a keyring match one name.
         public static let ambiguous = Code("ambiguous")
         /// The value is larger than the store can hold.
         public static let tooLarge = Code("tooLarge")
@@ -65,7 +65,7 @@ public struct BackendError: Error, Hashable, Sendable, CustomStringConvertible {
         self.reason = reason
     }
 
-    /// The remedy for a value that is too large.
+    /// The remedy that the error states for a value that is too large, unless the store has another one.
     package static let splitting = "Split it, or keep it in a file and store the name of the file."
 
     /// Creates the error for a value that is larger than the store accepts.

@@ -2,7 +2,8 @@
 public struct BackendIdentity: Hashable, Sendable, CustomStringConvertible {
     /// The kind of store, for example "property-list", "secret-service" or "memory".
     public let kind: String
-    /// Identifies the store within its kind: a resolved path, a collection and service, or an instance.
+    /// Identifies the store within its kind: a resolved path, the attributes of a keyring's items, or a random number for a store in
+    /// memory.
     public let store: String
 
     /// Creates an identity.

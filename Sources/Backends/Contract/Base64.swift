@@ -1,7 +1,7 @@
 /// Base64 as in RFC 4648 section 4, with padding and without line breaks. Decoding accepts no other variant.
 ///
-/// It is made for secrets. Unlike Foundation's implementation, it leaves no copy of its input in memory. Its branches and memory accesses
-/// do not depend on the content.
+/// The implementation is made for secrets. Unlike Foundation's, it leaves no copy of its input in memory, and its branches and memory
+/// accesses do not depend on the content.
 package enum Base64 {
     /// Returns the length of the encoded text for a number of bytes.
     package static func encodedLength(of count: Int) -> Int { (count + 2) / 3 * 4 }
@@ -19,7 +19,8 @@ package enum Base64 {
     }
 
     /// Decodes a text into a buffer whose size is exactly the decoded length.
-    /// - Returns: False if the text is invalid or an unused bit is not zero.
+    /// - Returns: False if the text is invalid, if it does not have exactly the length for the buffer, or if an unused bit of its last
+    ///   character is not zero.
     package static func decode(_ text: some RandomAccessCollection<UInt8>, into bytes: UnsafeMutableRawBufferPointer) -> Bool {
         guard text.count == encodedLength(of: bytes.count) else { return false }
         let padding = (3 - bytes.count % 3) % 3

@@ -8,15 +8,15 @@ public protocol ByteStore: Sendable {
     /// The physical store.
     var identity: BackendIdentity { get }
 
-    /// The guarantees of the store. ``ByteStoreBackend`` removes those that it cannot keep: atomic batches and preconditions between
-    /// processes.
+    /// The guarantees of the store. ``ByteStoreBackend`` does not claim those that it cannot keep: atomic batches, and preconditions
+    /// between processes.
     var capabilities: BackendCapabilities { get }
 
     /// Returns the bytes under a name; nil if nothing is stored there.
     /// - Throws: ``BackendError`` when the store cannot be read.
     func read(_ name: String) async throws(BackendError) -> [UInt8]?
 
-    /// Stores bytes under a name and replaces the existing ones. When it returns, the write has the durability that ``capabilities``
+    /// Stores bytes under a name and replaces the existing ones. When the call returns, the bytes have the durability that ``capabilities``
     /// claims.
     /// - Throws: ``BackendError``.
     func write(_ bytes: [UInt8], _ name: String) async throws(BackendError)

@@ -3,9 +3,10 @@ import Synchronization
 /// A complete backend over a ``ByteStore``. It adds metadata, tombstones, revisions, preconditions and namespaces.
 ///
 /// Each slot is stored as one record in record format 1 (``RecordCodec``). Its name in the byte store is `n.<namespace>.<name>`, with both
-/// parts in lower-case hexadecimal. Every valid name therefore fits any store, and canonically equivalent names stay distinct.
+/// parts in lower-case hexadecimal. The stored name therefore has only characters that every store accepts, and canonically equivalent
+/// names stay distinct.
 ///
-/// Calls run one after the other. Preconditions hold within this instance only, because a byte store has no compare-and-swap.
+/// Reads and changes run one after the other. Preconditions hold within this instance only, because a byte store has no compare-and-swap.
 public actor ByteStoreBackend<Store: ByteStore>: StorageBackend {
     private let store: Store
     private let nextRevision: @Sendable () -> StorageRevision
@@ -37,7 +38,7 @@ public actor ByteStoreBackend<Store: ByteStore>: StorageBackend {
         self.capabilities = capabilities
     }
 
-    /// Reads and decodes the slots one after the other. The freshness has no effect, because nothing is cached.
+    /// Reads and decodes the slots one after the other. The parameter `freshness` has no effect, because nothing is cached.
     public func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
         await turnstile.enter()
         defer { turnstile.leave() }
@@ -46,8 +47,8 @@ public actor ByteStoreBackend<Store: ByteStore>: StorageBackend {
         return probes
     }
 
-    /// Checks the precondition of each mutation and applies it, one mutation after the other. No other call of this instance runs between
-    /// them.
+    /// Checks the precondition of each mutation and applies it, one mutation after the other. No other read or change of this instance runs
+    /// between them.
     public func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
         await turnstile.enter()
         defer { turnstile.leave() }
@@ -124,7 +125,7 @@ public actor ByteStoreBackend<Store: ByteStore>: StorageBackend {
         let parts = stored.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0] == "n", let namespace = text(parts[1]), let name = text(parts[2]) else { return nil }
         let address = StorageAddress(name, in: StorageNamespace(namespace))
-        // A name with another spelling of the digits, or one that is no valid slot name, belongs to another program.
+        // This backend writes only lower-case digits and valid slot names. A name with anything else belongs to another program.
         guard storedName(of: address) == stored, (try? address.validate()) != nil else { return nil }
         return address
     }

@@ -1,11 +1,11 @@
-/// Records the latest state of an encrypted database outside the database. Restoring an older database file does not restore the anchor,
-/// so the older file is detected.
+/// A record of the latest state of an encrypted database, outside the database file. If an older database file is restored, that file does
+/// not match the anchor, and so the restore is detected.
 ///
-/// An anchor holds one ``FreshnessMark``, or none at first. Two processes may use it at the same time, so every change is a
+/// An anchor holds one ``FreshnessMark``, or none at first. Two processes may use an anchor at the same time, so every change is a
 /// compare-and-swap.
 ///
-/// Errors are ``BackendError``: `locked` for a locked anchor, `unavailable` for one that cannot be reached. While the anchor cannot be
-/// read, the database is not opened.
+/// Calls throw ``BackendError``: `locked` for a locked anchor, `unavailable` for an anchor that cannot be reached. While the anchor cannot
+/// be read, the database is not opened.
 public protocol FreshnessAnchor: Sendable {
     /// The name of the anchor, for error messages.
     var name: String { get }
@@ -18,7 +18,7 @@ public protocol FreshnessAnchor: Sendable {
     /// Replaces the mark atomically if the anchor still holds the expected one. The new mark is durable when the call returns.
     /// - Parameters:
     ///   - mark: The new mark.
-    ///   - known: The expected current mark; nil if the anchor should be empty.
+    ///   - known: The expected current mark; nil if the anchor is expected to be empty.
     /// - Returns: False, without a change, if the anchor holds another mark.
     /// - Throws: ``BackendError``.
     func store(_ mark: FreshnessMark, replacing known: FreshnessMark?) async throws(BackendError) -> Bool
@@ -33,8 +33,8 @@ extension FreshnessAnchor {
     public func unlock() async throws(BackendError) {}
 }
 
-/// The state of a database that an anchor records: its id, the number of commits and a keyed digest. The mark reveals nothing about the
-/// content.
+/// The state of a database, as an anchor stores it: the database's id, the number of commits and a keyed digest. The mark reveals nothing
+/// about the content.
 public struct FreshnessMark: Hashable, Sendable, CustomStringConvertible {
     /// The id of the database, 16 bytes.
     public let database: [UInt8]
@@ -69,6 +69,6 @@ public struct FreshnessMark: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension BackendError.Code {
-    /// The database is older than its freshness anchor records, or it is another database.
+    /// The database file is older than the state in its freshness anchor, or it is another database.
     package static let rolledBack = BackendError.Code("rolledBack")
 }

@@ -1,20 +1,22 @@
 /// The result of an integrity check of an encrypted database.
 public struct IntegrityReport: Hashable, Sendable, Codable {
-    /// The number of committed transactions since the database was created. Nil if the encrypted state record is missing or cannot be
-    /// decrypted.
+    /// The number of committed transactions since the database was created. The database keeps it in an encrypted record, the state record.
+    /// Nil if that record is missing or cannot be decrypted.
     public var commits: Int64?
     /// The number of rows in the file, in all namespaces. A row is a value or a tombstone.
     public var rows: Int
-    /// The number of rows that the encrypted state record expects. Nil if the record is missing or cannot be decrypted.
+    /// The number of rows according to the state record. Nil if that record is missing or cannot be decrypted.
     public var expectedRows: Int?
     /// Whether the rows are exactly those that the library last wrote. False if another program added, changed, removed or rolled back a
-    /// row, and if ``commits`` is nil.
+    /// row. Also false if ``commits`` is nil.
     public var areRowsWhole: Bool
-    /// The number of rows that cannot be decrypted or that no read can reach. Listing a domain returns a handle for each of them.
+    /// The number of rows that cannot be decrypted, or that a read of their name does not find. ``SalvageableBackend/listing(in:)`` returns
+    /// a handle for each of them.
     public var damagedRows: Int
     /// The number of rows whose encryption key was destroyed. They cannot be decrypted, so they cannot be checked.
     public var rowsOfDestroyedKeys: Int
-    /// The number of errors in the index of keyed labels: labels with wrong entries, missing entries and surplus entries.
+    /// The number of errors in the index of labels, which are keyed hashes of attributes. Labels with wrong entries, missing entries and
+    /// surplus entries are counted.
     public var damagedLabels: Int
 
     /// Whether the check found no damage.
@@ -54,14 +56,15 @@ package protocol VerifiableStore: Sendable {
     /// - Throws: ``BackendError`` when the store cannot be checked.
     func verifyIntegrity(progress: @escaping @Sendable (IntegrityProgress) -> Void) async throws(BackendError) -> IntegrityReport?
 
-    /// Accepts the current content as correct, although the check found differences. Durable when the call returns.
+    /// Accepts the current content as correct, although the check found differences. The acceptance is durable when the call returns.
     /// - Throws: ``BackendError``; in that case nothing was changed.
     func acceptContents() async throws(BackendError)
 }
 
-/// A store with a freshness anchor, which records its latest state in another location.
+/// A store with a freshness anchor: a record of the store's latest state in another location, by which an older file is detected.
 package protocol AnchoredStore: Sendable {
-    /// Accepts an older file as the latest state. Durable when the call returns.
+    /// Accepts the current file, which is older than the anchor's record, as the latest state. The acceptance is durable when the call
+    /// returns.
     /// - Throws: ``BackendError``; in that case nothing was changed.
     func acceptOlderFile() async throws(BackendError)
 }

@@ -1,7 +1,7 @@
-/// A value that users and other programs can read in the store. It has the scalars and containers of a property list.
+/// A value in a form that users and other programs can read in the store: a scalar or container of a property list.
 ///
-/// Equality is bitwise, so a written value can be compared with the value that is read back. Unlike `String` and `Double`, canonically
-/// equivalent texts are different values, 0 differs from -0, and NaN equals NaN of the same bits.
+/// Equality is bitwise, so a written value can be compared with the value that is read back. In contrast to `==` of `String` and `Double`,
+/// canonically equivalent texts are different values, 0 differs from -0, and a NaN equals a NaN with the same bits.
 public indirect enum NativeValue: Hashable, Sendable {
     /// Text.
     case string(String)
@@ -27,7 +27,7 @@ extension NativeValue {
     /// Whether two values are bitwise equal. Texts are compared by their UTF-8 bytes.
     public static func == (left: Self, right: Self) -> Bool { left.canonicalBytes == right.canonicalBytes }
 
-    /// Feeds the parts that equality compares into a hasher.
+    /// Hashes the canonical bytes, which `==` compares.
     public func hash(into hasher: inout Hasher) { hasher.combine(canonicalBytes) }
 
     /// An injective encoding: two values have the same canonical bytes exactly if they are equal.

@@ -22,7 +22,7 @@ extension StorageProbe {
 }
 
 extension [StorageMutation] {
-    /// Throws if an address occurs twice in a call.
+    /// Throws if two mutations of a call have the same address.
     /// - Throws: ``BackendError`` with `unsupported`.
     package func requireDistinctAddresses() throws(BackendError) {
         guard Set(map(\.address)).count == count else {
@@ -30,13 +30,15 @@ extension [StorageMutation] {
         }
     }
 
-    /// Returns the results of an atomic batch that is not applied because one of its mutations has this result.
+    /// Returns the results of an atomic batch that is not applied because of one mutation: `result` for that mutation, and `notAttempted`
+    /// for all others.
     package func results(endingIn result: MutationResult, at index: Int) -> [MutationResult] {
         indices.map { $0 == index ? result : .notAttempted }
     }
 
     /// Returns the results of an atomic batch that contains a refused mutation; nil if no mutation is refused.
-    /// - Parameter refusal: Returns the result that refuses a mutation, or nil. It is called in order, up to the first refusal.
+    /// - Parameter refusal: Returns the result that refuses a mutation, or nil. It is called for one mutation after the other, up to the
+    ///   first refusal.
     package func refused(_ refusal: (StorageMutation) -> MutationResult?) -> [MutationResult]? {
         for (index, mutation) in enumerated() {
             if let reason = refusal(mutation) { return results(endingIn: reason, at: index) }
@@ -46,7 +48,8 @@ extension [StorageMutation] {
 }
 
 extension StorageMetadata {
-    /// Whether a record of this schema version may replace a record with this metadata that the caller has not read.
+    /// Whether a record of this schema version may replace a record with this metadata, although the caller has not read the existing
+    /// record.
     /// Reason: "A later version is not replaced" in Docs/Decisions/Evolution.md.
     fileprivate func isReplaceable(_ version: Int?) -> Bool {
         guard origin == nil else { return false }

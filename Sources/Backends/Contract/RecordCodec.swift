@@ -6,7 +6,7 @@
 /// "LDR" 01                              magic and format
 /// kind                                  1 byte: 1 bytes, 2 native value, 3 tombstone
 /// revision                              4-byte length, bytes
-/// metadata                              count of fields (1 byte), then tag (1 byte), 4-byte length, bytes for each, tags ascending
+/// metadata                              number of fields (1 byte), then each field, tags ascending: tag (1 byte), 4-byte length, bytes
 /// payload                               4-byte length, bytes (empty for a tombstone)
 /// checksum                              CRC-32 (ISO-HDLC, as in zlib) over everything before it
 /// ```
@@ -20,7 +20,7 @@ public enum RecordCodec {
         case record(StorageRecord)
         /// A tombstone.
         case tombstone(StorageTombstone)
-        /// Bytes that do not begin like a record: another program wrote them.
+        /// Bytes that do not begin with "LDR", so another program wrote them.
         case foreign
         /// A damaged record. The text describes the damage.
         case damaged(String)

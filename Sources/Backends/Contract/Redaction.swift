@@ -18,7 +18,7 @@ extension StoragePayload: CustomStringConvertible, CustomDebugStringConvertible,
 }
 
 extension NativeValue: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The type of the value. For text, data and containers also its size.
+    /// The type of the value. For text, data and containers, the size follows.
     public var description: String {
         switch self {
         case .string(let text): "string(\(text.utf8.count))"

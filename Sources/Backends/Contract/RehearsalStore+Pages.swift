@@ -1,7 +1,8 @@
 import Synchronization
 
 extension RehearsalStore {
-    /// A slot that the rehearsal changed: `base` is its content in the underlying store, `content` its content in the rehearsal.
+    /// A slot that the rehearsal (a run that keeps its changes in memory) changed: `base` is the slot's content in the underlying store,
+    /// `content` its content in the rehearsal.
     private typealias Changed = (address: StorageAddress, base: StorageProbe, content: StorageProbe)
 
     /// Returns the slots of a namespace whose rehearsed change still applies, in the order of their names. A change no longer applies if
@@ -33,10 +34,11 @@ extension RehearsalStore {
         return Array(listed)
     }
 
-    /// Returns first the pages of the underlying store without the changed slots, then the changed slots in the order of their names.
+    /// Returns a page. The pages of the underlying store come first, without the changed slots. Pages with the changed slots follow, in the
+    /// order of their names.
     ///
-    /// A cursor of the first part is the byte 0 followed by a cursor of the underlying store. A cursor of the second part is the byte 1
-    /// followed by the last name.
+    /// A cursor between pages of the underlying store is the byte 0 followed by that store's cursor. A cursor for changed slots is the byte
+    /// 1 followed by the name of the last slot that was returned, or by nothing.
     package func page(
         _ query: StorageQuery, after cursor: StorageCursor?, limit: Int
     ) async throws(BackendError) -> StoragePage {
@@ -70,7 +72,7 @@ extension RehearsalStore {
             }
             entries.append(entry)
         }
-        // The last page of the underlying store may have been complete, but this cursor does not record it.
+        // Completeness is not claimed: the cursor does not record whether the last page of the underlying store was complete.
         return StoragePage(entries, next: nil, isComplete: false)
     }
 
@@ -88,7 +90,7 @@ extension RehearsalStore {
 // MARK: Damage without a name
 
 extension RehearsalStore {
-    /// Lists the slots as ``addresses(in:)`` does, and the damaged slots of the underlying store.
+    /// Lists the slots as ``addresses(in:)`` does. Adds the damaged slots of the underlying store whose names cannot be read.
     package func listing(in namespace: StorageNamespace) async throws(BackendError) -> StorageListing {
         guard let salvageable = base as? any SalvageableBackend else {
             return StorageListing(try await addresses(in: namespace), damaged: [])
@@ -109,7 +111,7 @@ extension RehearsalStore {
 }
 
 extension StoragePage.Entry {
-    /// The entry as the result of a read.
+    /// The content of the entry, as a read of the slot returns it.
     fileprivate var probe: StorageProbe {
         switch content {
         case .record(let record): .value(record)

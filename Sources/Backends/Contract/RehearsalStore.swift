@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The changes that a rehearsal made to one physical store. They are kept in memory and shared by every ``RehearsalStore`` over that
-/// store.
+/// The changes of one physical store in a rehearsal, a run that changes no store. They are kept in memory and shared by every
+/// ``RehearsalStore`` over that physical store.
 package final class RehearsedChanges: Sendable {
     /// The change of one slot.
     struct Change: Sendable {
@@ -21,7 +21,7 @@ package final class RehearsedChanges: Sendable {
         }
     }
 
-    /// Counts the changes of all rehearsals in this process, so that every rehearsed state has a unique revision.
+    /// The number of changes in all rehearsals of this process. It makes the revision of every rehearsed state unique.
     private static let changes = Atomic<UInt64>(0)
 
     let slots = Mutex<[StorageAddress: Change]>([:])
@@ -40,7 +40,7 @@ package final class RehearsedChanges: Sendable {
 /// Preconditions, revisions, batches and limits work as in the underlying store. No slot, file or encryption key of that store is changed,
 /// and no prompt is opened.
 ///
-/// If another process changes a slot after the rehearsal did, reads return the content that the other process wrote.
+/// If another process changes a slot after the rehearsal changed it, reads return the content that the other process wrote.
 package final class RehearsalStore: SalvageableBackend {
     /// The underlying store.
     package let base: any StorageBackend
@@ -49,7 +49,7 @@ package final class RehearsalStore: SalvageableBackend {
     /// Creates a rehearsal of a store.
     /// - Parameters:
     ///   - base: The underlying store.
-    ///   - changes: The changes that the rehearsal has already made to it.
+    ///   - changes: The changes that the rehearsal has already made to this store.
     package init(over base: any StorageBackend, _ changes: RehearsedChanges = RehearsedChanges()) {
         self.base = base
         self.changes = changes

@@ -35,14 +35,14 @@ public struct StorageListing: Hashable, Sendable {
     }
 }
 
-/// A store that claims ``BackendCapabilities/sealsNames``. Damage to a slot may cost its name, so such a slot is listed, read and deleted
-/// by a handle.
+/// A store that claims ``BackendCapabilities/sealsNames``. Damage to a slot can make its name unreadable, so such a slot is listed, read
+/// and deleted by a handle.
 ///
 /// While a slot has no readable name, ``StorageBackend/addresses(in:)`` throws. A page lists the unnamed slots that may match its query in
 /// ``StoragePage/damaged``.
 public protocol SalvageableBackend: StorageBackend {
     /// Lists the slots of a namespace, and every damaged slot of the store whose name cannot be read.
-    /// - Throws: ``BackendError`` when the slots cannot be listed for another reason than damage to single slots.
+    /// - Throws: ``BackendError`` when the slots cannot be listed. Damage to single slots is no reason to throw.
     func listing(in namespace: StorageNamespace) async throws(BackendError) -> StorageListing
 
     /// Reads the damaged slot that a handle identifies.
@@ -52,6 +52,6 @@ public protocol SalvageableBackend: StorageBackend {
 
     /// Deletes the damaged slot that a handle identifies, and changes no other slot. The deletion is durable when the call returns.
     /// - Returns: False, without a change, if the slot has changed since the handle was made, or no longer exists.
-    /// - Throws: ``BackendError``. ``BackendError/outcome`` states whether the slot may have been deleted.
+    /// - Throws: ``BackendError``. Its ``BackendError/outcome`` states whether the slot may have been deleted.
     func deleteDamage(at handle: DamageHandle) async throws(BackendError) -> Bool
 }

@@ -15,7 +15,7 @@ public struct StorageNamespace: Hashable, Sendable, CustomStringConvertible {
     /// Whether two namespaces have the same UTF-8 bytes.
     public static func == (left: Self, right: Self) -> Bool { left.name.hasSameBytes(as: right.name) }
 
-    /// Feeds the parts that equality compares into a hasher.
+    /// Hashes the UTF-8 bytes, which `==` compares.
     public func hash(into hasher: inout Hasher) { StorageAddress.hashUTF8(of: name, into: &hasher) }
 
     /// The name of the namespace; "values" if the name is empty.
@@ -24,8 +24,8 @@ public struct StorageNamespace: Hashable, Sendable, CustomStringConvertible {
 
 /// The address of a slot in a store: a namespace and a name.
 ///
-/// Addresses are compared by their UTF-8 bytes. Unlike equal strings, canonically equivalent spellings (NFC and NFD) are different
-/// addresses.
+/// Addresses are compared by their UTF-8 bytes. In contrast to `==` of `String`, canonically equivalent spellings (NFC and NFD) are
+/// different addresses.
 public struct StorageAddress: Hashable, Sendable, CustomStringConvertible {
     /// The namespace of the slot.
     public let namespace: StorageNamespace
@@ -35,8 +35,8 @@ public struct StorageAddress: Hashable, Sendable, CustomStringConvertible {
     /// The maximum length of a name that every store must accept, in bytes of UTF-8.
     public static let maximumNameLength = 1_024
 
-    /// Creates an address without checking it. ``validate()`` checks the rules of all stores; ``StorageBackend/validate(_:)`` checks those
-    /// of one store.
+    /// Creates an address without checking it. ``validate()`` checks the rules of all stores; ``StorageBackend/validate(_:)`` also checks
+    /// the rules of one store.
     public init(_ name: String, in namespace: StorageNamespace = .values) {
         self.namespace = namespace
         self.name = name
@@ -63,7 +63,7 @@ public struct StorageAddress: Hashable, Sendable, CustomStringConvertible {
         left.namespace == right.namespace && left.name.hasSameBytes(as: right.name)
     }
 
-    /// Feeds the parts that equality compares into a hasher.
+    /// Hashes the UTF-8 bytes, which `==` compares.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(namespace)
         Self.hashUTF8(of: name, into: &hasher)

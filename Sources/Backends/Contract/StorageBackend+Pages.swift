@@ -1,5 +1,6 @@
 extension StorageBackend {
-    /// Lists all names and reads as many slots as the page needs. This is the default for a store without an index.
+    /// Returns a page: lists all names, sorts them and reads as many slots as the page needs. This is the default for a store without an
+    /// index.
     ///
     /// Every page takes time proportional to the number of names in the namespace.
     public func page(
@@ -44,7 +45,7 @@ extension StorageBackend {
 
 extension StorageQuery {
     /// Returns the page entry for the result of a read; nil if the slot does not match the query.
-    /// - Throws: ``BackendError`` when the slot could not be read, because an incomplete page is never returned.
+    /// - Throws: ``BackendError`` when the slot could not be read, because a page never omits such a slot.
     package func entry(_ address: StorageAddress, _ probe: StorageProbe) throws(BackendError) -> StoragePage.Entry? {
         switch probe {
         case .value(let record): matches(record.metadata) ? StoragePage.Entry(address, .record(record)) : nil

@@ -1,13 +1,14 @@
 /// The freshness that a read requires.
 public enum ReadFreshness: Hashable, Sendable {
-    /// At least as new as the last acknowledged write of every process that the backend's capabilities cover.
-    /// The result may come from a cache that was validated against the store.
+    /// At least as new as the last acknowledged write of this process. If the backend claims ``BackendCapabilities/crossProcess``, also at
+    /// least as new as the last acknowledged write of any other process. The result may come from a cache that was validated against the
+    /// store.
     case validated
     /// Read from the store, not from a cache: the state that a newly started process would see.
     case fresh
 }
 
-/// A store of named slots. Every domain is built on one.
+/// A store of named slots. Every domain (kind of store that a key can choose) is built on a backend.
 ///
 /// A backend has no knowledge of keys, types or migrations. It stores records, tombstones and metadata. It distinguishes an *absent* slot
 /// from one that is *locked*, *unavailable* or *corrupt*. It changes a slot only if the slot's precondition holds. The laws in
@@ -52,11 +53,11 @@ public protocol StorageBackend: Sendable {
 
     /// Returns one page of the values in a namespace that fulfil a query's conditions.
     ///
-    /// Tombstones are left out. A damaged slot is an entry whatever the conditions, because they cannot be checked. If its name cannot be
-    /// read either, it is in ``StoragePage/damaged``.
+    /// Tombstones are left out. A damaged slot is on a page whatever the conditions are, because the conditions cannot be checked. It is in
+    /// ``StoragePage/entries``, or in ``StoragePage/damaged`` if its name cannot be read either.
     ///
-    /// All pages together contain a record exactly once if it exists and fulfils the conditions during the whole enumeration. A record
-    /// that is added, changed or deleted during the enumeration may be missing, or occur in more than one of its states.
+    /// All pages together contain a record exactly once if it exists and fulfils the conditions during the whole enumeration. A record that
+    /// is added, changed or deleted during the enumeration may be missing. It may also occur several times, each time in another state.
     /// - Parameters:
     ///   - query: The namespace and the conditions.
     ///   - cursor: ``StoragePage/next`` of the previous page of this store and query; nil for the first page.
@@ -69,7 +70,8 @@ public protocol StorageBackend: Sendable {
     /// - Throws: The errors of ``page(_:after:limit:)``.
     func count(_ query: StorageQuery) async throws(BackendError) -> Int
 
-    /// Makes every state durable that this or another process may have read. After the call, no power cut undoes such a state.
+    /// Makes every state durable that this or another process may have read before the call. If the result is `durable`, no later power cut
+    /// undoes such a state.
     /// - Returns: The durability that these states now have.
     /// - Throws: ``BackendError`` when they could not be made durable.
     func synchronize() async throws(BackendError) -> StorageDurability
@@ -82,7 +84,7 @@ public protocol StorageBackend: Sendable {
 }
 
 extension StorageBackend {
-    /// Throws for addresses that no store accepts. A backend with further limits implements its own check.
+    /// Throws for addresses that no store accepts: the default for a store without further limits.
     public func validate(_ address: StorageAddress) throws(BackendError) { try address.validate() }
 
     /// Reads one slot.
@@ -115,28 +117,28 @@ extension StorageBackend {
 
 /// A store that a user can unlock.
 public protocol LockableBackend: StorageBackend {
-    /// Unlocks the store. No other call of a backend may open a prompt; this one does if it is needed and possible.
+    /// Unlocks the store. This call opens a prompt if that is necessary and possible. No other call of a backend may open a prompt.
     /// - Throws: ``BackendError`` with `promptDismissed`, `locked`, `timedOut` or `unavailable`.
     func unlock() async throws(BackendError)
 }
 
 /// A store that detects changes made by other processes.
 public protocol ObservableBackend: StorageBackend {
-    /// Notifies of slots that another process may have changed. An element is a set of slots, or nil if any slot may have changed. One
-    /// element may report several changes.
+    /// Returns a stream that reports which slots another process may have changed. An element is a set of slots, or nil if any slot may
+    /// have changed. One element may stand for several changes.
     func foreignChanges() -> AsyncStream<Set<StorageAddress>?>
 }
 
 /// A store that may fail to close, for example because the disk does not respond.
 package protocol ReluctantBackend: StorageBackend {
     /// Whether the store has open files. After ``close()`` this is true only while the disk does not respond. The files are closed as soon
-    /// as it does.
+    /// as the disk responds again.
     var hasOpenFiles: Bool { get }
 }
 
 /// A store that can be damaged as a whole. A user can replace the damaged store with an empty one.
 public protocol RecoverableBackend: StorageBackend {
-    /// Moves a damaged store to another location and keeps it there, so that an empty store can replace it.
+    /// Moves a damaged store to another location, where it is kept. An empty store can then be created at the old location.
     /// - Returns: The new location of the damaged store.
     /// - Throws: ``BackendError`` when the store is not damaged, or could not be moved durably.
     func setAsideDamagedStore() async throws(BackendError) -> String

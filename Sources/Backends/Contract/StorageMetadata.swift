@@ -6,8 +6,8 @@ public struct StorageMetadata: Hashable, Sendable {
     public var typeTag: String?
     /// The schema version of the stored type.
     public var schemaVersion: Int?
-    /// The copies in other locations that the value was moved from. Only the layer above the backend interprets these bytes, and it may
-    /// encrypt them.
+    /// A description of the copies in other locations that the value was moved from. A backend does not interpret these bytes; the layer
+    /// above encodes them, and may encrypt them.
     public var origin: [UInt8]?
     /// The encryption scheme of the payload; nil if it is not encrypted.
     public var sealing: String?
@@ -19,8 +19,8 @@ public struct StorageMetadata: Hashable, Sendable {
     public var expiresAt: Double?
     /// Additional texts by name.
     public var attributes: [String: String]
-    /// Whether a store with an index of keyed labels may index each attribute. Without the index, a query for an attribute scans every
-    /// value of the namespace and returns the same result.
+    /// Whether an encrypted store may have an index of the attributes. The index contains a keyed hash of each attribute. Without it, a
+    /// query for an attribute scans every value of the namespace and returns the same result.
     public var indexesAttributes: Bool
 
     /// Creates metadata. A field without an argument is missing.

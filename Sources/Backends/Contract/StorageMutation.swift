@@ -9,25 +9,25 @@ public struct StorageMutation: Hashable, Sendable {
         /// Store a tombstone, which records that the value was removed.
         case tombstone(StorageMetadata)
         // Reason: "A move checks the epoch and does not change it" in Docs/Decisions/Collections.md.
-        /// Check the precondition without a change. In an atomic batch, the other mutations are applied only if it holds. The result
-        /// contains the current revision, nil for an empty slot.
+        /// Check the precondition without a change. In an atomic batch, the other mutations are applied only if the precondition holds. The
+        /// result contains the slot's current revision, or nil for an empty slot.
         case check
     }
 
-    /// The condition under which the change is made. It is checked in the same step as the change.
+    /// The condition under which the change is made. The backend checks it and makes the change in one atomic step.
     public enum Precondition: Hashable, Sendable {
-        /// Always holds for a slot that is empty or holds a value or a tombstone. Damaged bytes are overwritten only under
-        /// ``revision(_:)``.
+        /// Always holds for a slot that is empty or holds a value or a tombstone. It does not hold for damaged bytes: they are overwritten
+        /// only with the precondition ``revision(_:)``.
         case none
         /// The slot is empty: no value, no tombstone, no damaged bytes.
         case absent
         /// The slot is in the state with this revision.
         case revision(StorageRevision)
-        /// A new record may replace the content without reading it first.
+        /// A new record may replace the content, although the caller has not read it.
         ///
         /// This holds for an empty slot, and for a value or tombstone without ``StorageMetadata/origin``. The
-        /// ``StorageMetadata/schemaVersion`` of a value must also be unknown or at most `version`; nil accepts every version. Damaged
-        /// bytes are handled as for ``none``.
+        /// ``StorageMetadata/schemaVersion`` of a value must also be unknown or at most `version`; nil accepts every version. As with
+        /// ``none``, damaged bytes are not overwritten.
         case replaceable(version: Int?)
     }
 
@@ -58,7 +58,8 @@ public struct StorageMutation: Hashable, Sendable {
         StorageMutation(address, .delete, if: precondition)
     }
 
-    /// Creates a mutation that checks a precondition and changes nothing. The other mutations of an atomic batch depend on it.
+    /// Creates a mutation that checks a precondition and changes nothing. In an atomic batch, the other mutations are applied only if the
+    /// check succeeds.
     public static func check(_ address: StorageAddress, if precondition: Precondition) -> StorageMutation {
         StorageMutation(address, .check, if: precondition)
     }

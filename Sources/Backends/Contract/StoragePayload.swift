@@ -6,8 +6,8 @@ public enum StoragePayload: Hashable, Sendable {
     /// A value that users and other programs can read. Only backends that claim ``BackendCapabilities/storesNativeValues`` accept it.
     case native(NativeValue)
 
-    /// The size of the content in bytes, without framing: the UTF-8 length of a text, 8 for a number or a date, 1 for a Boolean. For an
-    /// array or a dictionary, the length of ``NativeValue/canonicalBytes``.
+    /// The size of the content in bytes, without tags and length prefixes: the UTF-8 length of a text, 8 for a number or a date, 1 for a
+    /// Boolean. For an array or a dictionary, it is the length of ``NativeValue/canonicalBytes``.
     public var byteCount: Int {
         switch self {
         case .bytes(let bytes): bytes.count
@@ -19,7 +19,7 @@ public enum StoragePayload: Hashable, Sendable {
         }
     }
 
-    /// An injective encoding of the payload, used as input for fingerprints and digests.
+    /// An injective encoding of the payload: different payloads have different bytes. It is the input for fingerprints and digests.
     public var canonicalBytes: [UInt8] {
         switch self {
         case .bytes(let bytes): [0] + bytes

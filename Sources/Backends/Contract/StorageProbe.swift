@@ -1,6 +1,6 @@
 /// The result of reading one slot.
 ///
-/// *Absent* is proven. A locked or missing store, an error or a time-out is never reported as absent.
+/// *Absent* means that the slot was proven to be empty. A locked or missing store, an error or a time-out is never reported as absent.
 public enum StorageProbe: Hashable, Sendable {
     /// The slot holds a value.
     case value(StorageRecord)

@@ -4,7 +4,7 @@ public struct StorageQuery: Hashable, Sendable {
     public enum Condition: Hashable, Sendable {
         /// ``StorageMetadata/typeTag`` equals this text.
         case typeTag(String)
-        /// ``StorageMetadata/attributes`` contains this name (first) with this value (second).
+        /// ``StorageMetadata/attributes`` contains the first text as a name, with the second text as its value.
         case attribute(String, String)
         /// ``StorageMetadata/modifiedAt`` is this time or later. A value without a modification time never fulfils the condition.
         case modified(since: Double)
@@ -48,7 +48,7 @@ extension StorageQuery.Condition {
         }
     }
 
-    /// Feeds the parts that equality compares into a hasher.
+    /// Hashes the bytes that `==` compares.
     public func hash(into hasher: inout Hasher) {
         switch self {
         case .typeTag(let tag): StorageAddress.hashUTF8(of: tag, into: &hasher)
@@ -113,7 +113,7 @@ public struct StoragePage: Hashable, Sendable {
 
     /// Whether the enumeration is proven to be complete. True on the last page only.
     ///
-    /// It is false on the last page if slots were changed during the enumeration, or if the store found damage in its index.
+    /// It may be false on the last page too: if slots were changed during the enumeration, or if the store found damage in its index.
     public let isComplete: Bool
 
     /// Creates a page.

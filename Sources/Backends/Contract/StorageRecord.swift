@@ -2,11 +2,12 @@
 public struct StorageRecord: Hashable, Sendable {
     /// The content.
     public var payload: StoragePayload
-    /// The metadata; empty for a foreign record.
+    /// The metadata; empty if another program wrote the value (``isForeign``).
     public var metadata: StorageMetadata
     /// The revision of this state of the slot.
     public var revision: StorageRevision
-    /// Whether another program wrote the value. Its metadata is then missing or does not match the value.
+    /// Whether another program wrote the value. The store then has no metadata for the value, or only metadata that belongs to an earlier
+    /// value.
     public var isForeign: Bool
 
     /// Creates a record.
@@ -19,9 +20,9 @@ public struct StorageRecord: Hashable, Sendable {
     }
 }
 
-/// Records that a value was removed, so that no older copy in another location reappears.
+/// The record of a removal. While it exists, an older copy in another location does not take the place of the removed value.
 public struct StorageTombstone: Hashable, Sendable {
-    /// The metadata of the removal. ``StorageMetadata/origin`` names the copies in other locations that the tombstone covers.
+    /// The metadata of the removal. ``StorageMetadata/origin`` describes the copies in other locations that the removal supersedes.
     public var metadata: StorageMetadata
     /// The revision of this state of the slot.
     public var revision: StorageRevision

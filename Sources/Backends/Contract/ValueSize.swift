@@ -1,4 +1,4 @@
-/// The size of a value is that of its payload and metadata together. ``BackendCapabilities/maximumValueSize`` limits it.
+/// The size of a value is the size of its payload plus the size of its metadata. ``BackendCapabilities/maximumValueSize`` limits this sum.
 extension StorageMetadata {
     /// The size of the fields in record format 1, in bytes; 0 if every field is missing. It is computed without encoding the metadata.
     public var byteCount: Int {
@@ -10,7 +10,8 @@ extension StorageMetadata {
         if schemaVersion != nil { count += frame + 8 }
         for seconds in [createdAt, modifiedAt, expiresAt] where seconds != nil { count += frame + 8 }
         if !attributes.isEmpty {
-            // The dictionary has a tag and a count (5 bytes). Each entry has two lengths and the tag of a text (9 bytes).
+            // The dictionary begins with a tag and a count (5 bytes). Each entry has the lengths of its name and its text, and a tag (9
+            // bytes).
             count += frame + 5
             for (name, text) in attributes { count += 9 + name.utf8.count + text.utf8.count }
         }
@@ -32,7 +33,7 @@ extension StorageMutation {
 
 extension BackendCapabilities {
     /// Throws if the value of a mutation is larger than ``maximumValueSize``.
-    /// - Throws: ``BackendError`` with `tooLarge`. It states the size, the limit and the remedy. Nothing was changed.
+    /// - Throws: ``BackendError`` with `tooLarge`. The error states the size, the limit and the remedy. Nothing was changed.
     public func requireFit(_ mutation: StorageMutation) throws(BackendError) { try requireFit(mutation.byteCount) }
 
     /// Throws if a size is larger than ``maximumValueSize``.

@@ -1,14 +1,16 @@
 import BackendContract
 
 /// Reads a binary property list from an untrusted source. Every offset and length is checked before it is used. A
-/// list that expands to far more values than it contains is refused.
+/// list is refused if repeated references to its objects expand it to far more values than it contains.
 ///
-/// Foundation is not used. It would also keep only one of several entries with the same name.
+/// Foundation's parser is not used, for the reason below. It would also keep only one of several entries with the
+/// same name.
 /// Reason: "Foundation parses XML lists, but not binary ones" in Docs/Decisions/Stores.md.
 ///
-/// The format begins with "bplist00". The objects follow, each with a byte of kind and length before its content.
-/// Then come the table of their offsets, and a trailer of 32 bytes. The trailer has the widths of offsets and
-/// references, the number of objects, the outermost object, and the position of the table. Integers are big-endian.
+/// The format begins with "bplist00". The objects follow: each begins with a marker, a byte that has the kind and the
+/// length of the object. Then come a table with the offset of each object, and a trailer of 32 bytes. A reference to
+/// an object is its index in the table. The trailer has the width of an offset, the width of a reference, the number
+/// of objects, a reference to the outermost object, and the offset of the table. Integers are big-endian.
 struct BinaryPropertyListReader {
     private static let magic = Array("bplist".utf8)
     private static let trailerLength = 32
@@ -18,7 +20,7 @@ struct BinaryPropertyListReader {
     private let referenceWidth: Int
     private let objectCount: Int
     private let table: Int
-    /// The remaining limit for values, in bytes of estimated memory. Objects can be referred to many times, so a few
+    /// How much memory further values may take, in estimated bytes. An object can be referred to many times, so a few
     /// bytes can expand to any number of values.
     private var allowance: Int
 
@@ -129,8 +131,8 @@ struct BinaryPropertyListReader {
 
     // MARK: Bytes
 
-    /// Returns the content of an object. Its length, in units of `width` bytes, is in the low half of the marker. If
-    /// that is 15, a number after the marker has the length.
+    /// Returns the content of an object. The low half of the marker has the length of the content, in units of
+    /// `width` bytes. If it is 15, a number after the marker has the length.
     private mutating func content(_ place: inout Int, _ marker: UInt8, width: Int) throws(PropertyListFault) -> ArraySlice<UInt8> {
         var count = Int(marker & 15)
         if count == 15 {

@@ -1,7 +1,8 @@
 package import BackendContract
 package import BackendRuntime
 
-/// The copies of damaged property lists in a folder. ``PropertyListStore`` makes a copy before it reports the damage.
+/// The copies of damaged property lists in a folder. ``PropertyListStore`` makes a copy of a list before it reports
+/// that the list is damaged.
 package struct PropertyListCopies: Sendable {
     /// A copy of a damaged property list.
     package struct Copy: Hashable, Sendable {
@@ -9,7 +10,7 @@ package struct PropertyListCopies: Sendable {
         package let name: String
         /// The name of the suite.
         package let suite: String
-        /// The time at which it was made, in seconds since 1970.
+        /// The time at which the copy was made, in seconds since 1970.
         package let since: Double
     }
 

@@ -1,6 +1,7 @@
 import BackendContract
 
-/// The slots of one property list, and their layout in it.
+/// The slots of one property list, and their layout in the list. A slot is the location of one value, identified by
+/// namespace and name.
 ///
 /// ```
 /// name             a native value, which every program can read
@@ -18,10 +19,11 @@ struct PropertyListDocument: Sendable {
     static let reservedName = "LocalData.metadata"
     static let format: Int64 = 1
 
-    /// Sorted by the bytes of the namespaces, then of the names. The namespace of values comes first.
+    /// The slots, sorted by the bytes of their namespaces, then by the bytes of their names. The namespace of values
+    /// comes first.
     private(set) var slots: [PropertyListSlot] = []
-    /// The values that another program removed. Their metadata was still in the reserved dictionary when the list was
-    /// read.
+    /// The addresses of the values that another program removed: when the list was read, the reserved dictionary
+    /// still had their metadata.
     private(set) var removedByOthers: Set<StorageAddress> = []
     /// Entries of the reserved dictionary that this version does not use, kept unchanged.
     private var extras: [String: NativeValue] = [:]
@@ -78,8 +80,8 @@ struct PropertyListDocument: Sendable {
     /// Returns the result of reading a slot.
     func probe(_ address: StorageAddress) -> StorageProbe { find(address).slot?.probe ?? .absent }
 
-    /// Returns the slot at an address, or nil if it is empty, and its index in ``slots``. The index of an empty slot
-    /// is the one at which to insert it.
+    /// Returns the slot at an address, or nil if it is empty, and its index in ``slots``. For an empty slot, this is
+    /// the index at which it must be inserted.
     func find(_ address: StorageAddress) -> (slot: PropertyListSlot?, index: Int) {
         var (low, high) = (0, slots.count)
         while low < high {
@@ -133,7 +135,7 @@ struct PropertyListDocument: Sendable {
     // MARK: Writing
 
     /// Returns the bytes of the property list. The format is XML, or binary if XML cannot represent a value exactly.
-    /// Only another program's binary list can have brought in such a value.
+    /// Such a value can only come from a binary list that another program wrote.
     /// - Parameter capacity: The approximate number of bytes.
     func encoded(capacity: Int) throws(BackendError) -> [UInt8] {
         let pieces = slots.map(\.pieces)

@@ -16,7 +16,8 @@ extension PropertyListFile {
             return calls.map { _ in .failure(error) }
         }
         if lastSnapshot == nil {
-            // Another program has written the file since. Re-read it, and write overwritten changes again.
+            // No snapshot was kept: the written file was not found again unchanged, or this commit wrote overwritten
+            // changes again. Re-read the file, and write changes again that another program has overwritten since.
             do throws(BackendError) { _ = try evaluateAndReplace([], deadline: deadline, progressed) } catch {
                 // The next call tries again.
             }
@@ -36,8 +37,8 @@ extension PropertyListFile {
             // Reason: "Each list and each database has a second lock" in Docs/Decisions/LocksAndCommits.md.
             let lock = try lockContent(deadline: deadline)
             defer { lock?.release() }
-            // Re-read a file that looks unchanged but has not settled. A rewrite must never undo a change that it did
-            // not read.
+            // Re-read a file that looks unchanged, if no second read has confirmed the snapshot (`isSettled`). A
+            // rewrite must never undo a change that it did not read.
             let snapshot = try load(rereading: lastSnapshot.map { !$0.isSettled } ?? true, deadline: deadline)
             var document = try writableDocument(snapshot)
             let repeated = repeatOverwritten(in: &document)
@@ -66,8 +67,9 @@ extension PropertyListFile {
         throw BackendError(.unavailable, reason)
     }
 
-    /// Returns the results of a call whose group may have been written. A refused call certainly changed nothing. It
-    /// fails with the same error, because another call of the group may be the reason for its refusal.
+    /// Returns the results of one call, if the write of its group failed with an error but may have taken effect. A
+    /// call that was refused certainly changed nothing. It fails with this error too: a change of another call in the
+    /// group may be the reason for the refusal, and it is unknown whether that change was written.
     private static func results(_ results: [MutationResult], endingIn error: BackendError) -> [MutationResult] {
         var error = error
         if !results.contains(where: \.isApplied) { error.outcome = .notApplied }
@@ -135,9 +137,9 @@ extension PropertyListFile {
 
     // MARK: Replacing
 
-    /// Replaces the document that was read.
-    /// - Returns: The status and bytes of the new file. Nil if the old file was changed since it was read; nothing
-    ///   was written then.
+    /// Replaces the file that was read with a new document.
+    /// - Returns: The status and bytes of the new file. Nil if the old file was changed since it was read; the file
+    ///   was not replaced then.
     private func replace(
         _ snapshot: PropertyListSnapshot, with document: PropertyListDocument, _ progressed: () -> Void
     ) throws(BackendError) -> (status: FileStatus, bytes: [UInt8])? {
@@ -170,7 +172,7 @@ extension PropertyListFile {
 
     /// Re-reads the written file for its status, and adopts it as the snapshot. If the path has another file or other
     /// bytes, drops the snapshot, so that the next read loads the file.
-    /// - Returns: A hold on the file, if it still has its name.
+    /// - Returns: A hold, which keeps the written file's inode number in use; nil if that file was not found again.
     private func adoptReplaced(_ new: (status: FileStatus, bytes: [UInt8]), _ document: PropertyListDocument) -> (any FileHold)? {
         let found: FileContents?
         // The file is already durable. If it cannot be read, only the snapshot is lost.
@@ -187,8 +189,8 @@ extension PropertyListFile {
         return found.hold
     }
 
-    /// Returns the name of a temporary file. The name is recognizable, so that the next writer removes the file of a
-    /// killed process.
+    /// Returns the name of a temporary file. All temporary files of a list have the same prefix and suffix, so that
+    /// the next writer can remove the file of a killed process.
     static func temporaryName(of name: String, _ runtime: Runtime) -> String {
         "\(temporaryPrefix(of: name))\(hexadecimalText(of: runtime.randomBytes(8)))\(temporarySuffix)"
     }
@@ -205,7 +207,8 @@ extension PropertyListFile {
 
     // MARK: Durability
 
-    /// Makes a state durable before a call that writes nothing is acknowledged.
+    /// Makes the current state of the file durable. Used before a call is acknowledged that changes nothing, such as
+    /// a check.
     private func makeDurable(_ snapshot: PropertyListSnapshot) throws(BackendError) {
         guard !snapshot.isDurable else { return }
         try flush()

@@ -11,7 +11,8 @@ extension PropertyListFile {
         return "\(quarantineDirectory)/\(PropertyListCopies.name(suite: suite, digest: SHA256.hash(data: bytes).prefix(16)))"
     }
 
-    /// Makes a copy if possible. If this fails, the damage is still reported. The file is not changed in either case.
+    /// Makes a copy of damaged bytes, if possible. If the copy fails, the damage is still reported. The damaged file
+    /// is not changed.
     /// Reason: "Copies of damaged property lists are quarantine entries" in Docs/Decisions/Stores.md.
     func keepCopy(of bytes: [UInt8]) {
         do throws(BackendError) {
@@ -21,7 +22,7 @@ extension PropertyListFile {
         }
     }
 
-    /// Makes a durable copy of damaged bytes, unless it exists.
+    /// Makes a durable copy of damaged bytes, unless the copy exists already.
     /// - Returns: The path of the copy.
     private func keepDurableCopy(of bytes: [UInt8]) throws(BackendError) -> String {
         let copy = quarantinePath(of: bytes)

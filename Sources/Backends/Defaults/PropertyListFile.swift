@@ -2,8 +2,8 @@ import BackendContract
 import BackendRuntime
 import Synchronization
 
-/// The property list on disk, its last snapshot, and the observers of changes. Methods that may block are called only
-/// on the store's lane.
+/// The property list on disk, its last snapshot (its content at one moment), and the observers of changes. Methods
+/// that may block are called only on the store's lane, a serial queue.
 final class PropertyListFile: Sendable {
     private struct State {
         var snapshot: PropertyListSnapshot?
@@ -21,7 +21,7 @@ final class PropertyListFile: Sendable {
     /// Whether to refuse the file if another user can change it.
     let isPrivate: Bool
     let runtime: Runtime
-    /// Called after another program has overwritten changes.
+    /// Called after another program has overwritten changes of this store.
     let report: @Sendable (OverwrittenChanges) -> Void
     private let state = Mutex(State())
 
@@ -45,14 +45,14 @@ final class PropertyListFile: Sendable {
     /// The snapshot in memory, regardless of its age.
     var lastSnapshot: PropertyListSnapshot? { state.withLock { $0.snapshot } }
 
-    /// Sets the snapshot. If this store did not make the changes, observers are notified of the differences from the
-    /// last state.
+    /// Sets the snapshot. Unless this store made the changes (`isOurs`), notifies the observers of the differences
+    /// from the last state.
     func adopt(_ snapshot: PropertyListSnapshot, isOurs: Bool) {
         let (older, listeners, lost) = state.withLock { state in
             let older = state.baseline
             if !isOurs { state.recent.compare(with: snapshot) }
-            // Keep no snapshot while changes are overwritten, so that they are written again before a caller reads
-            // the file.
+            // Keep no snapshot while another program's rewrite hides changes of this store. The next read must then
+            // load the file, and before it returns, the changes are written again.
             state.snapshot = state.recent.overwritten.isEmpty ? snapshot : nil
             state.baseline = snapshot
             return (older, isOurs ? [] : Array(state.listeners.values), state.recent.takeReplaced())
@@ -85,7 +85,7 @@ final class PropertyListFile: Sendable {
     /// The pauses between reads while another program rewrites the file: 195 ms in total.
     private static let pauses: [Duration] = [1, 2, 4, 8, 15, 25, 40, 50, 50].map(Duration.milliseconds)
 
-    /// Returns the state of the file, and reads it again if necessary.
+    /// Returns the state of the file. Reads the file, unless the snapshot shows that this is not necessary.
     ///
     /// Foundation rewrites the file in place, so a read may find it empty, cut off or partly old. Damage is therefore
     /// reported only if it lasts.
@@ -174,8 +174,8 @@ final class PropertyListFile: Sendable {
 
     // MARK: The lock
 
-    /// Runs work while it holds the lock between processes. Stops waiting for the lock slightly before the deadline,
-    /// so that the callers learn for certain that nothing was done.
+    /// Runs work while the lock file is locked. Stops waiting for the lock slightly before the deadline, so that the
+    /// callers get an error which says that nothing was done.
     func locked<Result>(deadline: MonotonicInstant, _ work: () throws(BackendError) -> Result) throws(BackendError) -> Result {
         let isOver = patience(deadline)
         let lock = try onFiles { (files) throws(FileError) in
@@ -186,8 +186,8 @@ final class PropertyListFile: Sendable {
         return try work()
     }
 
-    /// Takes the lock of the property list itself. Programs that use another folder of lock files take it too. It is
-    /// effective until the list is replaced. Nil if the folder of the list does not exist yet.
+    /// Takes a lock on the property list itself, which excludes programs that use another folder of lock files. The
+    /// lock is effective until the list is replaced. Returns nil if the folder of the list does not exist yet.
     func lockContent(deadline: MonotonicInstant) throws(BackendError) -> (any FileLock)? {
         let isOver = patience(deadline)
         return try onFiles { (files) throws(FileError) in try files.lockContent(of: files.resolve(path), giveUp: isOver) }

@@ -13,7 +13,7 @@ enum PropertyListFault: Error {
 
 /// Reads the bytes of an XML or binary property list, and distinguishes every kind of value.
 ///
-/// Foundation parses XML. ``BinaryPropertyListReader`` parses binary lists, and says why Foundation does not.
+/// Foundation parses XML. ``BinaryPropertyListReader`` parses binary lists; its comment says why Foundation does not.
 enum PropertyListReader {
     /// The maximum depth of nesting.
     static let maximumDepth = 256
@@ -64,8 +64,9 @@ enum PropertyListReader {
 
     private static func convert(_ value: Any, depth: Int, names: inout Int) throws(PropertyListFault) -> NativeValue {
         guard depth < maximumDepth else { throw .unsupported("it is nested too deeply") }
-        // The order of the cases matters. An `NSNumber` converts to every number type, even if it is a truth value.
-        // And the check whether a text is an `NSNumber` takes ten times as long as all other checks.
+        // The order of the cases matters. Texts come first, because the check whether a text is an `NSNumber` takes
+        // ten times as long as all other checks. The type of a number is determined last and separately, because an
+        // `NSNumber` converts to every number type, even if it is a truth value.
         switch value {
         case let text as String: return .string(text)
         case let dictionary as [AnyHashable: Any]: return .dictionary(try convert(dictionary, depth: depth, names: &names))
@@ -97,8 +98,8 @@ enum PropertyListReader {
         }
     }
 
-    /// Refuses encodings in which tags do not have their ASCII bytes, because the names of entries cannot be counted
-    /// there.
+    /// Refuses encodings in which the bytes of a tag are not ASCII, because ``countNames(_:)`` could not find the
+    /// tags.
     private static func checkEncoding(_ bytes: [UInt8]) throws(PropertyListFault) {
         let wide: [[UInt8]] = [
             [0xFF, 0xFE], [0xFE, 0xFF], [0x3C, 0x00], [0x00, 0x3C], [0x00, 0x00, 0x00, 0x3C], [0x00, 0x00, 0xFE, 0xFF],
@@ -152,8 +153,8 @@ enum PropertyListReader {
 
     // MARK: The other way
 
-    /// Returns the bytes of a binary property list, for values that XML cannot represent exactly. Only another
-    /// program's binary list can have brought in such a value.
+    /// Returns the bytes of a binary property list, for values that XML cannot represent exactly. Such a value can
+    /// only come from a binary list that another program wrote.
     static func binary(_ entries: [String: NativeValue]) throws(BackendError) -> [UInt8] {
         do {
             return [UInt8](

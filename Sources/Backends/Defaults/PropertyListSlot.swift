@@ -2,7 +2,8 @@ import BackendContract
 import Crypto
 import Synchronization
 
-/// One slot of the file: its value, its entry in the reserved dictionary, and the results derived from both.
+/// One slot of the file: its value, its metadata (its entry in the reserved dictionary `LocalData.metadata`), and the
+/// results that are derived from them.
 ///
 /// Immutable except for two caches: the probe and the pieces of XML. The next document reuses an unchanged slot.
 final class PropertyListSlot: Sendable {
@@ -13,10 +14,11 @@ final class PropertyListSlot: Sendable {
 
     /// The XML of a slot.
     struct Pieces {
-        /// The value as an entry of the top-level dictionary. In another namespace: value and metadata as an entry of
-        /// that namespace.
+        /// In the namespace of values: the value, as an entry of the top-level dictionary. In any other namespace:
+        /// value and metadata, as an entry of that namespace.
         var value: [UInt8] = []
-        /// The metadata as an entry of `entries` in the reserved dictionary. Empty in another namespace.
+        /// In the namespace of values: the metadata, as an entry of `entries` in the reserved dictionary. In any
+        /// other namespace: empty.
         var metadata: [UInt8] = []
         /// Whether XML can represent the slot exactly. If not, the pieces are empty.
         var isExact = true
@@ -67,8 +69,8 @@ final class PropertyListSlot: Sendable {
     /// The result of reading the slot.
     var probe: StorageProbe {
         if let known = derived.withLock({ $0.probe }) { return known }
-        // Derive the probe outside the lock, because the digest of a large value takes time. Deriving it twice gives
-        // the same result.
+        // Derive the probe outside the lock, because the digest of a large value takes time. If two threads derive
+        // it, the results are equal.
         let probe = deriveProbe()
         derived.withLock { $0.probe = probe }
         return probe
@@ -80,7 +82,7 @@ final class PropertyListSlot: Sendable {
             guard let metadata else { return .absent }
             switch known?.subject {
             case .tombstone?: return known.map { .tombstone(StorageTombstone(metadata: $0.metadata, revision: $0.revision)) } ?? .absent
-            // Another program removed the value of this metadata.
+            // Another program removed the value and left its metadata.
             case .value?: return .absent
             case nil:
                 var piece: [UInt8] = []
@@ -112,8 +114,8 @@ final class PropertyListSlot: Sendable {
     }
 
     /// Returns the revision of a state that was stored without one: a digest of the value and of the metadata entry,
-    /// even a stale one. If another program writes a removed value again, its revision therefore differs from the one
-    /// before the removal.
+    /// even if that entry does not belong to the value. A removal changes the entry. If another program then writes
+    /// an equal value again, its revision differs from the one before the removal.
     private func derivedRevision(_ kind: UInt8) -> StorageRevision {
         var hash = SHA256()
         if let value { hash.update(data: value.canonicalBytes) }

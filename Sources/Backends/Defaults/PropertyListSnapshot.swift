@@ -18,15 +18,15 @@ final class PropertyListSnapshot: Sendable {
     let status: FileStatus?
     let bytes: [UInt8]
     let content: Content
-    /// Keeps the file's inode number in use, so that the same number always means the same file.
+    /// Keeps the file's inode number in use, so that a file with the same number is certainly the same file.
     let hold: (any FileHold)?
     /// The time at which this state of the file was first read.
     let readAt: MonotonicInstant
-    /// Whether the file was read again late enough that its times reveal every later change.
+    /// Whether a second read confirmed the content, so late that the times of the file reveal every later change.
     let isSettled: Bool
     /// Whether the state certainly survives a power loss.
     let isDurable: Bool
-    /// The probes that were read from this snapshot, so that a slot is searched for only once.
+    /// A cache of the probes that were read from this snapshot, so that each slot is searched for only once.
     private let read = Mutex<[StorageAddress: StorageProbe]>([:])
 
     /// The time after which a new snapshot must be confirmed by a second read.
@@ -53,7 +53,7 @@ final class PropertyListSnapshot: Sendable {
             isDurable: false)
     }
 
-    /// Returns the snapshot after a second read found the same content.
+    /// Returns the snapshot for another read that found the same content.
     func confirmed(_ contents: FileContents, at instant: MonotonicInstant) -> PropertyListSnapshot {
         let isSame = contents.status == status
         let isSettled = isSame && (isSettled || readAt.advanced(by: Self.settlingTime) <= instant)
@@ -68,8 +68,8 @@ final class PropertyListSnapshot: Sendable {
             status: status, bytes: bytes, content: content, hold: hold, readAt: readAt, isSettled: isSettled, isDurable: true)
     }
 
-    /// Whether the snapshot can be served, given the current status of the file. Returns false if its second read is
-    /// due.
+    /// Whether reads can use the snapshot, given the current status of the file. Returns false if the second read of
+    /// the file is due.
     func isCurrent(_ current: FileStatus?, at instant: @autoclosure () -> MonotonicInstant) -> Bool {
         current == status && (isSettled || instant() < readAt.advanced(by: Self.settlingTime))
     }

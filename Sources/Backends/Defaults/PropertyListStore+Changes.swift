@@ -3,10 +3,11 @@ import BackendRuntime
 
 /// Reports changes by other programs while a stream is observed.
 extension PropertyListStore {
-    /// Notifies of slots that another program changed. Nil means any slot, for example after damage.
+    /// Returns a stream of the slots that another program changed. An element is nil if any slot may have changed,
+    /// for example after damage.
     ///
     /// Changes by this store are not reported. Changes by another store of this process are reported. The directory
-    /// is watched until the stream is released, even if it is created or replaced later. The stream ends if
+    /// is watched until the stream is released. It may also be created or replaced later. The stream ends if
     /// directories cannot be watched.
     package func foreignChanges() -> AsyncStream<Set<StorageAddress>?> {
         let (stream, continuation) = AsyncStream.makeStream(of: Set<StorageAddress>?.self, bufferingPolicy: .unbounded)
@@ -43,7 +44,7 @@ extension PropertyListStore {
             return
         }
         let changes = file.files.changes(of: [lastComponent(of: target)], in: parentDirectory(of: target))
-        // This read finds changes from before the watch began. The watch reports later ones.
+        // This read finds the changes from before the watch began. The watch reports later changes.
         await look()
         for await _ in changes { await look() }
     }

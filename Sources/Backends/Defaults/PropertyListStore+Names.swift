@@ -5,8 +5,8 @@ import Foundation
 
 /// The valid names of suites and slots, and the paths of a suite's files.
 extension PropertyListStore {
-    /// The maximum length of a suite's name in bytes of UTF-8. The names of temporary files then still fit a
-    /// directory entry of 255 bytes.
+    /// The maximum length of a suite's name in bytes of UTF-8. The longer name of a temporary file then still has at
+    /// most 255 bytes, the maximum of a directory entry.
     package static let maximumSuiteNameLength = 200
 
     /// Refuses names of suites that could lead out of the directory, or that no file can have.
@@ -41,7 +41,7 @@ extension PropertyListStore {
     }
 
     /// Returns the path of the lock file that excludes other writers of a property list. The name is derived from the
-    /// physical file, so every path to that file leads to one lock.
+    /// path with every symbolic link resolved, so every path to the property list leads to the same lock file.
     /// - Parameters:
     ///   - path: The path of the property list.
     ///   - directory: A directory for state that all writers of the property list share.

@@ -1,15 +1,15 @@
 package import BackendContract
 package import BackendRuntime
 
-/// The values of one suite in one property list. Its path and format are those of Foundation's `UserDefaults` on
-/// Linux.
+/// The values of one suite in one property list. The path and the format of the list are those of Foundation's
+/// `UserDefaults` on Linux.
 ///
 /// Other programs can read the values. Values that they wrote are read unchanged. The metadata of a value is in a
 /// reserved dictionary, and is used only while it matches the value.
 ///
 /// Every change replaces the file durably, under an advisory lock. Changes that wait at the same time share one
-/// replacement. A read is served from memory after one `stat`. It uses the store's lane only if the file may have
-/// changed.
+/// replacement. A read is served from memory after one `stat`. Only if the file may have changed, the read uses the
+/// store's lane (a serial queue for blocking work).
 ///
 /// A damaged file is copied to the quarantine directory, reported, and never overwritten.
 package final class PropertyListStore: ObservableBackend, RecoverableBackend, ImmediateBackend {
@@ -38,15 +38,15 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend, Im
     /// - Parameters:
     ///   - path: The path of the property list.
     ///   - lockPath: The lock file that excludes other processes. Every process that writes this property list must
-    ///     use the same one, in a directory for state (see ``lockPath(forPropertyListAt:in:files:)``). It is created
-    ///     when first needed, and never removed.
+    ///     use the same lock file, in a directory for state (see ``lockPath(forPropertyListAt:in:files:)``). The lock
+    ///     file is created when it is first needed, and never removed.
     ///   - quarantineDirectory: The directory for copies of damaged files.
     ///   - deadline: How long a call may wait, and how long its work may show no progress.
     ///   - runtime: The clock, the files and the lanes.
     ///   - protection: The protection level of the file: plain, unless a layer above encrypts what it stores.
     ///   - isPrivate: Whether to refuse the file if another user can change it or a folder above it. This is checked
     ///     when the file is opened.
-    ///   - report: Called on the store's lane after another program has overwritten changes.
+    ///   - report: Called on the store's lane after another program has overwritten changes of this store.
     package init(
         path: String, lockPath: String, quarantineDirectory: String, deadline: Duration, runtime: Runtime,
         protection: ProtectionLevel = .plain, isPrivate: Bool = false, report: @escaping @Sendable (OverwrittenChanges) -> Void = { _ in }
@@ -88,8 +88,8 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend, Im
             let snapshot = try await snapshot(freshness)
             return addresses.map { address in
                 let probe = snapshot.probe(address)
-                // Report an invalid name as an error, not as absent. If another program stored a value under such a
-                // name, the value is returned.
+                // Report an invalid name as an error, not as absent. But if another program stored a value under such
+                // a name, return the value.
                 guard probe == .absent else { return probe }
                 do throws(BackendError) { try Self.validate(address) } catch { return .unavailable(error) }
                 return .absent
@@ -135,8 +135,8 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend, Im
         }
     }
 
-    /// Returns the state of the file. It comes from memory if one `stat` shows that it is current. Otherwise it is
-    /// read on the lane.
+    /// Returns the state of the file. A validated read gets it from memory if one `stat` shows that it is current.
+    /// Otherwise the file is read on the lane.
     private func snapshot(_ freshness: ReadFreshness) async throws(BackendError) -> PropertyListSnapshot {
         if freshness == .validated, let known = try unchangedSnapshot() { return known }
         // The caller wants a fresh read, the file has changed, or its second read is due.
@@ -146,8 +146,8 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend, Im
     /// Returns the snapshot in memory if one `stat` shows that it is current.
     private func unchangedSnapshot() throws(BackendError) -> PropertyListSnapshot? {
         guard let known = file.lastSnapshot else { return nil }
-        // Take the snapshot before the status. In the other order, a status from before a write could be compared
-        // with the snapshot after it.
+        // Take the snapshot before the status. In the other order, a write in between would pair an old status with a
+        // new snapshot.
         do throws(FileError) {
             return known.isCurrent(try runtime.files.status(file.path), at: runtime.clock.now) ? known : nil
         } catch {
@@ -186,8 +186,8 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend, Im
         }
     }
 
-    /// Returns the errors of a call that do not depend on the content of the store. They are checked before the lock
-    /// is taken.
+    /// Returns the results of a call that is refused, whatever the content of the store is; otherwise nil. This check
+    /// needs no lock.
     private func refusal(of mutations: [StorageMutation]) -> [MutationResult]? {
         mutations.refused { mutation in
             do throws(BackendError) {

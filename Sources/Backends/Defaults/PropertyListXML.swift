@@ -1,8 +1,8 @@
 import BackendContract
 import Foundation
 
-/// Writes values as the XML of a property list, in separate pieces. Unchanged pieces are joined again without being
-/// encoded again.
+/// Writes values as the XML of a property list, in separate pieces for each slot. When the list is rewritten, only
+/// the pieces of changed slots are encoded again.
 /// Reason: "The XML of property lists is written by hand" in Docs/Decisions/Stores.md.
 ///
 /// If ``represents(_:_:)`` returns true for a value, Foundation's parser reads exactly the same value back.
@@ -53,8 +53,8 @@ enum PropertyListXML {
 
     private static func representsDate(_ seconds: Double, _ reader: Reader) -> Bool {
         guard seconds.isFinite, seconds == seconds.rounded(.down), !(seconds == 0 && seconds.sign == .minus) else { return false }
-        // The years -999 to 9999, or 1 to 9999 for every parser. The number of any other year does not have exactly
-        // four characters.
+        // Foundation reads the years -999 to 9999, every parser the years 1 to 9999. The number of any other year
+        // does not have exactly four characters.
         return (reader == .anyone ? -63_113_904_000 : -94_670_726_400)..<252_423_993_600 ~= seconds
     }
 

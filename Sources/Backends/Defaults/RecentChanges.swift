@@ -1,24 +1,25 @@
 package import BackendContract
 import BackendRuntime
 
-/// Changes that another program has overwritten with an older copy of the property list.
+/// Changes of a store that another program has overwritten with an older copy of the property list.
 package struct OverwrittenChanges: Hashable, Sendable {
     /// The path of the property list.
     package let path: String
-    /// The values whose changes were written again.
+    /// The addresses of the values whose changes were written again.
     package let repeated: Set<StorageAddress>
-    /// The values whose changes are lost. Either an older copy of the list replaced the file, or the overwritten
-    /// changes were older than a minute. A person may have restored that copy on purpose.
+    /// The addresses of the values whose changes are lost: an older copy of the list replaced the file, or the
+    /// overwritten changes were older than a minute. Such changes are not written again, because a person may have
+    /// restored the older copy on purpose.
     package let lost: Set<StorageAddress>
 }
 
 /// The recent changes of this store. They reveal a program that overwrites the whole list with an older copy, as
 /// Foundation's `UserDefaults` does.
 ///
-/// Such a program rewrites the file in place, so both the value and its entry in the reserved dictionary return to an
-/// older state. A program that uses LocalData replaces the file with a new one, so its changes are never mistaken for
-/// such a rewrite. A program that sets or removes a value on purpose does not change the value's entry in the
-/// reserved dictionary.
+/// Such a program rewrites the file in place. The value and its metadata (its entry in the reserved dictionary
+/// `LocalData.metadata`) then return to an older state. A program that uses LocalData replaces the file with a new
+/// one, so its changes are never mistaken for such a rewrite. A program without LocalData that sets or removes a
+/// value on purpose does not change the value's metadata.
 struct RecentChanges: Sendable {
     /// A file, and a hold that keeps other files from getting its inode number.
     struct File: Sendable {
@@ -27,9 +28,9 @@ struct RecentChanges: Sendable {
     }
 
     private struct Change {
-        /// The slot that was written; nil if it was deleted without a tombstone.
+        /// The slot after the change; nil if the slot was deleted without a tombstone.
         var slot: PropertyListSlot?
-        /// The earlier revisions of the slot, oldest first; nil for an empty slot.
+        /// The earlier revisions of the slot, oldest first. An element is nil if the slot was empty.
         var earlier: [StorageRevision?]
         var at: MonotonicInstant
     }
@@ -39,16 +40,18 @@ struct RecentChanges: Sendable {
     private var file: File?
     /// The changes that must be written again.
     private(set) var overwritten: Set<StorageAddress> = []
-    /// The changes that an older copy in a new file has undone, until they are reported.
+    /// The changes that were undone when an older copy of the list replaced the file. They are kept here until they
+    /// are reported.
     private var replaced: Set<StorageAddress> = []
 
-    /// How old a change may be to be written again. Foundation reads and rewrites within milliseconds.
+    /// The maximum age of a change that is written again. Foundation rewrites a list within milliseconds after it has
+    /// read it.
     /// Reason: "An overwritten change is written again for one minute" in Docs/Decisions/Files.md.
     static let patience = Duration.seconds(60)
     /// The maximum number of values, and of earlier revisions of each, that are remembered.
     static let (maximumCount, maximumEarlier) = (4_096, 8)
 
-    /// Records a change of a slot.
+    /// Remembers a change of a slot.
     mutating func note(_ address: StorageAddress, from old: PropertyListSlot?, to new: PropertyListSlot?, at instant: MonotonicInstant) {
         guard old !== new else { return }
         let earlier = (changes[address]?.earlier ?? []) + [old?.probe.revision]
@@ -56,7 +59,8 @@ struct RecentChanges: Sendable {
         overwritten.remove(address)
     }
 
-    /// Records the file that was written; nil if it was not found again. Drops old changes if there are too many.
+    /// Remembers the file that was written; nil if the path then had another file. Drops old changes if there are too
+    /// many.
     mutating func note(_ file: File?, at instant: MonotonicInstant) {
         self.file = file
         guard changes.count > Self.maximumCount else { return }
@@ -66,7 +70,7 @@ struct RecentChanges: Sendable {
         changes = Dictionary(uniqueKeysWithValues: kept.map { ($0.key, $0.value) })
     }
 
-    /// Finds changes that are missing in a list that was read.
+    /// Finds the remembered changes that a newly read list does not contain.
     mutating func compare(with snapshot: PropertyListSnapshot) {
         guard case .document(let document) = snapshot.content, !changes.isEmpty else { return }
         let found = snapshot.status.flatMap { status in snapshot.hold.map { File(status: status, hold: $0) } }
@@ -80,8 +84,8 @@ struct RecentChanges: Sendable {
             if isRewritten, !document.removedByOthers.contains(address), change.earlier.contains(where: { $0 == revision }) {
                 overwritten.insert(address)
             } else {
-                // No program writes a revision twice. An earlier revision is in the list only because an older copy
-                // was restored.
+                // No program writes a revision twice. So if the list has an earlier revision, an older copy of the
+                // list was restored.
                 if let revision, !document.removedByOthers.contains(address), change.earlier.contains(revision) { replaced.insert(address) }
                 forget(address)
             }
@@ -99,7 +103,7 @@ struct RecentChanges: Sendable {
         overwritten.remove(address)
     }
 
-    /// Returns the changes to write again, and those that are too old for it.
+    /// Returns the overwritten changes: those that must be written again, and those that are too old for that.
     mutating func takeOverwritten(at instant: MonotonicInstant) -> (again: [StorageAddress: PropertyListSlot?], lost: Set<StorageAddress>) {
         var again: [StorageAddress: PropertyListSlot?] = [:]
         var lost: Set<StorageAddress> = []
@@ -115,7 +119,7 @@ struct RecentChanges: Sendable {
         return (again, lost)
     }
 
-    /// Records that changes were written again.
+    /// Notes that changes were written again.
     mutating func settle(_ addresses: Set<StorageAddress>, at instant: MonotonicInstant) {
         overwritten.subtract(addresses)
         for address in addresses { changes[address]?.at = instant }
@@ -134,10 +138,10 @@ extension PropertyListFile {
         return Set(again.keys)
     }
 
-    /// Records the changes of a commit, and reports the changes that it wrote again.
+    /// Remembers the changes of a commit, and reports the changes that the commit wrote again.
     /// - Parameters:
     ///   - repeated: The addresses of the changes that were written again.
-    ///   - file: The file that was written; nil if it was not found again.
+    ///   - file: The file that was written; nil if the path then had another file.
     func note(
         _ calls: [[StorageMutation]], from snapshot: PropertyListSnapshot, to document: PropertyListDocument,
         _ repeated: Set<StorageAddress>, _ file: RecentChanges.File?

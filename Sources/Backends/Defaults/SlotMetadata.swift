@@ -1,13 +1,14 @@
 import BackendContract
 import Crypto
 
-/// The metadata of one slot: its entry in the reserved dictionary, in a form that a person can read.
+/// The metadata of one slot: its entry in the reserved dictionary `LocalData.metadata`, in a form that a person can
+/// read. Record format 1 is defined at ``RecordCodec``.
 ///
 /// ```
 /// revision    text     32 hexadecimal digits
 /// tombstone   true     only for a tombstone, which has no digest and no form
 /// digest      text     the first 16 bytes of SHA-256 over the canonical bytes of the value in the file, in hexadecimal
-/// form        text     the meaning of the value in the file: see ``Form``; left out for "native"
+/// form        text     how the value in the file represents the payload: see ``Form``; left out for "native"
 /// exact       data     only for the form "exact": the payload as record format 1
 /// serializer, typeTag, sealing: text · schemaVersion: integer · origin: data
 /// createdAt, modifiedAt, expiresAt: real, seconds since 1970-01-01T00:00:00Z · attributes: dictionary of texts
@@ -15,15 +16,16 @@ import Crypto
 /// record      data     replaces the three lines above if XML cannot represent them exactly: their fields as record format 1
 /// ```
 struct SlotMetadata {
-    /// The meaning of the value in the file.
+    /// How the value in the file represents the payload.
     enum Form: String {
-        /// The value itself.
+        /// The value is the payload.
         case native
-        /// Data that is the payload's bytes.
+        /// The value is data with the bytes of the payload.
         case bytes
-        /// Data that is the payload as record format 1, for a native value that XML cannot represent.
+        /// The value is data with the payload in record format 1, because XML cannot represent the native value
+        /// exactly.
         case record
-        /// An approximation that other programs can read. The metadata contains the exact payload.
+        /// The value is an approximation that other programs can read. The metadata contains the exact payload.
         case exact
     }
 
@@ -37,8 +39,8 @@ struct SlotMetadata {
     var revision: StorageRevision
     var metadata: StorageMetadata
 
-    /// Returns the digest that ties metadata to a value. It no longer matches once another program has changed the
-    /// value.
+    /// Returns the digest of a value, which is stored in its metadata. Once another program has changed the value,
+    /// the stored digest no longer matches.
     static func digest(_ value: NativeValue) -> String { hexadecimalText(of: SHA256.hash(data: value.canonicalBytes).prefix(16)) }
 
     // MARK: Writing

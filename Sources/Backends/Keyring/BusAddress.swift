@@ -3,7 +3,8 @@
     import BackendRuntime
     import Glibc
 
-    /// Finds the session bus without starting one. Refuses an environment in which libsecret would hang.
+    /// Finds the address of the session bus, and starts no bus. Refuses an environment with which libsecret would use
+    /// another store, or GIO would start a program or connect to another machine.
     ///
     /// The environment is read at the time of the call, because libsecret and GIO read it then.
     enum BusAddress {
@@ -44,9 +45,9 @@
 
         /// Checks, before connecting, that no other user could act as the bus or load code into this process.
         ///
-        /// The socket files of the address must belong to the user or root. No other user may be able to write to the
-        /// folders above them. An entry without a path, such as an abstract socket, is not checked. The folders of
-        /// GIO modules in `GIO_MODULE_DIR` and `GIO_EXTRA_MODULES` are checked in the same way.
+        /// The socket files in the address must belong to the user or to root. No other user may be able to write to
+        /// the folders above them. An entry without a path, such as an abstract socket, is not checked. The folders
+        /// of GIO modules in `GIO_MODULE_DIR` and `GIO_EXTRA_MODULES` are checked in the same way.
         /// - Throws: ``KeyringFault`` with `untrusted`.
         static func requireTrust(in address: String, _ files: any FileSystem) throws(KeyringFault) {
             do throws(BackendError) {

@@ -3,8 +3,8 @@
     import BackendRuntime
     import CLibSecret
 
-    /// The context that all requests of one caller share: the deadline, a signal that the caller has left, and the
-    /// settings of the store.
+    /// The context that all requests of one caller share: the deadline, a signal that the caller has left (no longer
+    /// waits), and the settings of the store.
     final class BusCall: Sendable {
         private let clock: any RuntimeClock
         let deadline: MonotonicInstant
@@ -12,7 +12,8 @@
         let allowsPlainTransport: Bool
         let stop = StopSignal()
 
-        /// Creates the context of a call on a lane. It is stopped when the caller leaves.
+        /// Creates the context of a call on a lane (a serial queue for blocking work). When the caller leaves, `stop`
+        /// is raised.
         init<Response>(_ call: LaneCall<Response>, clock: any RuntimeClock, allowsPlainTransport: Bool) {
             self.clock = clock
             self.deadline = call.deadline
@@ -24,8 +25,8 @@
             (self.clock, self.deadline, self.allowsPlainTransport) = (clock, deadline, allowsPlainTransport)
         }
 
-        /// Returns a context for one more request, even if this call is over. It has five seconds, and no caller that
-        /// could leave.
+        /// Returns a context for one more request, even if this call is over. The request has five seconds, and no
+        /// caller that could leave.
         func afterwards() -> BusCall {
             BusCall(clock: clock, deadline: clock.now.advanced(by: .seconds(5)), allowsPlainTransport: allowsPlainTransport)
         }
@@ -33,8 +34,9 @@
         /// Whether the deadline passed or the caller left.
         var isOver: Bool { stop.isRaised || clock.now >= deadline }
 
-        /// Whether so little time is left that the call should not wait for anything more. The caller then learns for
-        /// certain that nothing happened. A moment later it would leave with an unknown outcome.
+        /// Whether so little time is left that the call should not wait for anything more. If the call ends now, the
+        /// caller gets an error which says that nothing was changed. A moment later, the caller would leave with the
+        /// outcome `unknown`.
         var isNearlyOver: Bool { stop.isRaised || clock.now.duration(to: deadline) < .milliseconds(25) }
 
         /// Blocks the thread for a moment.

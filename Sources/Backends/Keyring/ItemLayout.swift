@@ -1,24 +1,25 @@
 import BackendContract
 
-/// The attributes of the items of one service in one style. They determine what is written, what is searched for, and
-/// which items belong to a slot.
+/// The attributes that the items of one service have in one style (``KeyringStyle``). They determine what is written,
+/// what is searched for, and which items belong to a slot, the location of one value.
 ///
 /// An item belongs to a slot only if it has the slot's attributes *and no others*, except those that the style
-/// ignores. gnome-keyring finds every item that has at least the searched attributes. An item with more attributes
-/// belongs to another program.
+/// ignores. gnome-keyring finds every item that has at least the attributes of the search. An item with further
+/// attributes belongs to another program.
 struct ItemLayout: Sendable {
     let service: String
     let style: KeyringStyle
 
     /// The attribute that contains the name of the slot.
     let nameAttribute: String
-    /// The attributes of all items of the store, which every search uses. A search also uses the namespace.
+    /// The attributes that all items of the store have. Every search uses them. In LocalData's format, a search for
+    /// slots also uses the namespace.
     private let shared: [String: String]
-    /// Attributes that are written, but not searched for.
+    /// Attributes that a new item gets, but that no search uses.
     private let extra: [String: String]
-    /// Further attributes that an item of the slot may have.
+    /// The names of further attributes that an item of the slot may have, with any value.
     private let ignored: Set<String>
-    /// A further attribute that an item of the slot may have, but only with this value.
+    /// The name of a further attribute that an item of the slot may have, but only with the value given here.
     private var optional: [String: String] = [:]
 
     init(service: String, style: KeyringStyle) {
@@ -74,7 +75,7 @@ struct ItemLayout: Sendable {
         String(text.unicodeScalars.flatMap { "\\;=".unicodeScalars.contains($0) ? ["\\", $0] : [$0] }.map(Character.init))
     }
 
-    /// Refuses names that cannot be attributes of an item in this style.
+    /// Throws for an address that an item in this style cannot have.
     /// - Throws: ``BackendError`` with `invalidName` or `unsupported`.
     func validate(_ address: StorageAddress) throws(BackendError) {
         try address.validate()
@@ -85,7 +86,7 @@ struct ItemLayout: Sendable {
         }
     }
 
-    /// Refuses a service, or attributes of the style, that the keyring cannot hold.
+    /// Throws if the keyring cannot hold the service or the attributes of the style.
     func validateStore() throws(BackendError) {
         for text in [nameAttribute] + shared.flatMap({ [$0.key, $0.value] }) {
             do throws(BackendError) {
@@ -99,16 +100,16 @@ struct ItemLayout: Sendable {
         }
     }
 
-    /// The attributes to search for all items of the store, in every namespace.
+    /// The attributes with which a search finds all items of the store, in every namespace.
     var search: [String: String] { shared }
 
-    /// Returns the attributes to search for all items of a namespace.
+    /// Returns the attributes with which a search finds all items of a namespace.
     func search(_ namespace: StorageNamespace) -> [String: String] {
         guard !style.isInterop else { return shared }
         return shared.merging(["namespace": Self.attribute(of: namespace)]) { $1 }
     }
 
-    /// Returns the attributes to search for one slot.
+    /// Returns the attributes with which a search finds the items of one slot.
     func search(_ address: StorageAddress) -> [String: String] {
         search(address.namespace).merging([nameAttribute: address.name]) { $1 }
     }
@@ -144,7 +145,7 @@ struct ItemLayout: Sendable {
         }
     }
 
-    /// Returns the attribute value for a namespace. It is different for each namespace, and never empty.
+    /// Returns the value of the attribute `namespace`. It is different for each namespace, and never empty.
     private static func attribute(of namespace: StorageNamespace) -> String {
         namespace == .values ? "values" : "n:\(namespace.name)"
     }

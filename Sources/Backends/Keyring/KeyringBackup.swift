@@ -120,7 +120,7 @@
     }
 
     extension ItemLayout {
-        /// The attributes to search for all items of the store.
+        /// The attributes with which a search finds all items of the store.
         fileprivate var searchAll: [String: String] {
             var all = search(StorageNamespace.values)
             if !style.isInterop { all["namespace"] = nil }

@@ -6,7 +6,8 @@
         package func describeKeyring() async throws(BackendError) -> KeyringDescription {
             try await onLane { [self] call throws(BackendError) in
                 try conversing(call) { client throws(KeyringFault) in
-                    // Open the session first: the bus then starts the daemon if it can.
+                    // Open the session first. The bus then starts the daemon, if it is not running and can be
+                    // started.
                     let algorithm = try client.link.algorithm(call)
                     let collection: String? =
                         switch try client.defaultCollection() {
@@ -21,7 +22,7 @@
             }
         }
 
-        /// Returns the names of this store's values that a collection without a password loses.
+        /// Returns the names of this store's values that gnome-keyring would lose in a collection without a password.
         private func valuesAtRisk(_ client: SecretServiceClient) throws(KeyringFault) -> [String] {
             var names: [String: String] = [:]
             for path in try client.search(layout.search(.values)).unlocked {
@@ -32,7 +33,7 @@
             return secrets.filter { KeyringPayload.whyLost($0.value) != nil }.compactMap { names[$0.key] }.sorted()
         }
 
-        /// Returns the name of the program that a process runs; nil if `/proc` does not contain it.
+        /// Returns the name of the program that a process runs; nil if `/proc` does not have the name.
         private func programName(_ process: UInt64?) -> String? {
             guard let process else { return nil }
             let link = "/proc/\(process)/exe"

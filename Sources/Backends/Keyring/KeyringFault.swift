@@ -1,21 +1,23 @@
 #if Keyring && os(Linux)
     import BackendContract
 
-    /// A failed request to the keyring: its cause, and whether the link can still be used.
+    /// A failed request to the keyring: its cause, and whether the link (the connection to the daemon) can still be
+    /// used.
     struct KeyringFault: Error {
         enum Kind {
             /// The item, its collection or the whole store is locked.
             case locked
             /// The object does not exist (any more).
             case vanished
-            /// There is no bus to talk to.
+            /// The session bus is missing, refused or unreachable, or there is no default collection. The detail is a
+            /// sentence for the user.
             case noBus
             /// Another user could be the bus.
             case untrusted
             /// No program on the bus offers the Secret Service.
             case noService
-            /// The session cannot be used. Either the daemon was restarted and does not know it, or the daemon has
-            /// another key for it.
+            /// The session, whose key encrypts secrets on the bus, cannot be used. Either the daemon was restarted
+            /// and has no such session, or the daemon has another key for it.
             case noSession
             /// The daemon sends and accepts secrets only unencrypted, and the call does not allow this.
             case unencrypted
@@ -40,7 +42,8 @@
         }
 
         let kind: Kind
-        /// The name of the error, or an error text of the library. Contains no part of any value.
+        /// The name of the error, an error text of GLib, or another text about the cause. Contains no part of any
+        /// value.
         let detail: String
         /// Whether the request was handed to the bus.
         var wasSent = false
@@ -50,7 +53,7 @@
             self.detail = detail
         }
 
-        /// Whether the link is unusable, so that a read may be retried once over a new link.
+        /// Whether this fault means that the link is unusable, so that a read may be retried once over a new link.
         var isStale: Bool {
             switch kind {
             case .noService, .noSession, .garbled, .disconnected, .noReply: true

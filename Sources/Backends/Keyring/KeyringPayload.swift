@@ -1,15 +1,15 @@
 import BackendContract
 import BackendRuntime
 
-/// The content of an item's secret. It is one line with `LD1:` and record format 1 in base64, or the bare text of
-/// another program.
+/// The content of an item's secret. In LocalData's format it is one line: `LD1:`, and a record (``RecordCodec``) in
+/// base64. Otherwise it is the bare text of another program.
 ///
-/// It is one line because a single line break makes a whole collection of gnome-keyring without a password
-/// unreadable. It is text because KWallet stores nothing else.
+/// LocalData's format has no line breaks: gnome-keyring cannot read a collection that has no password, if one of its
+/// secrets contains a line break. The format is text, because KWallet stores nothing else.
 enum KeyringPayload {
     private static let prefix = Array("LD1:".utf8)
 
-    /// Returns the line of a record. There is no other copy of it, and the caller wipes it.
+    /// Returns the line of a record. No other copy of it remains in memory, and the caller must wipe it.
     static func line(_ record: StorageRecord) -> [UInt8] {
         var bytes = RecordCodec.encode(record)
         defer { wipe(&bytes) }
@@ -32,8 +32,8 @@ enum KeyringPayload {
     /// Decodes a secret.
     /// - Parameters:
     ///   - secret: The bytes of the secret.
-    ///   - isInterop: Whether the store's style stores only bare text.
-    ///   - revision: The revision for a state that contains none.
+    ///   - isInterop: Whether the items of the store contain only bare text (an interop style).
+    ///   - revision: The revision for a secret that contains none.
     static func probe(_ secret: [UInt8], isInterop: Bool, revision: StorageRevision) -> StorageProbe {
         guard !isInterop, secret.starts(with: prefix) else { return .value(foreign(secret, revision)) }
         guard var bytes = Base64.decode(secret[prefix.count...]) else {
@@ -78,9 +78,9 @@ enum KeyringPayload {
 
     /// Returns why a keyring may lose a text; nil for a text that every keyring keeps.
     ///
-    /// gnome-keyring writes a collection without a password as a GKeyFile without escapes, and reads it with escapes.
-    /// At its next start, `\n` in a text becomes a line break. After the next change and another start, the
-    /// collection is unreadable.
+    /// gnome-keyring writes a collection without a password as a GKeyFile, and does not escape backslashes. When it
+    /// reads the file, it interprets them as escapes. So at its next start, a backslash and an `n` in a text become a
+    /// line break. After the next change and another start, the collection is unreadable.
     static func whyLost(_ text: [UInt8]) -> String? {
         if text.contains(where: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }) {
             "A line break in one text makes a keyring without a password unreadable"
@@ -112,11 +112,11 @@ enum KeyringPayload {
         }
     }
 
-    /// Returns a revision for a state that contains none. It is derived in memory, differs in every process, and is
-    /// never stored.
+    /// Returns a revision for an item whose secret contains none. It is derived in memory, differs in every process,
+    /// and is never stored.
     ///
-    /// It consists of two keyed hashes of the path, the modification time and the content. They reveal nothing about
-    /// the content.
+    /// The revision consists of two keyed hashes of the path, the modification time and the secret. It reveals
+    /// nothing about the secret.
     static func revision(path: String, modified: UInt64, secret: [UInt8]) -> StorageRevision {
         var bytes: [UInt8] = []
         for round in 0..<2 as Range<UInt8> {

@@ -1,11 +1,12 @@
 /// The layout of a store's values in the keyring: LocalData's format, or the items of another program.
 ///
-/// LocalData's format stores metadata, revisions and tombstones in one checked line. The interop styles read and
-/// write the bare text of another program. They have no metadata and no tombstones, and only the namespace
-/// ``StorageNamespace/values``.
+/// LocalData's format stores a value with its metadata and revision, or a tombstone, as one line with a checksum. The
+/// interop styles (all other styles) read and write the bare text of another program. They have no metadata and no
+/// tombstones, and only the namespace ``StorageNamespace/values``.
 ///
-/// The interop styles refuse a text that a keyring may lose (`unsupported`). This is an empty text, or one with a
-/// line break, a NUL, a backslash, or a blank at its start. An item without a text is damaged.
+/// With an interop style, writing a text that a keyring may lose fails with `unsupported`. Such a text is empty,
+/// contains a line break, a NUL or a backslash, or begins with a blank. An item without a text is reported as
+/// damaged.
 public struct KeyringStyle: Hashable, Sendable {
     enum Layout: Hashable, Sendable {
         case localData
@@ -31,16 +32,16 @@ public struct KeyringStyle: Hashable, Sendable {
         KeyringStyle(layout: .secretTool(attributes: attributes, service: service, name: name))
     }
 
-    /// The items of Python's `keyring`: `service` and `username`, marked `application='Python keyring library'`.
+    /// The items of Python's `keyring`: attributes `service`, `username`, `application='Python keyring library'`.
     public static let pythonKeyring = KeyringStyle(layout: .pythonKeyring)
 
-    /// The items of go-keyring: `service` and `username`.
+    /// The items of go-keyring: the attributes `service` and `username`.
     public static let goKeyring = KeyringStyle(layout: .goKeyring)
 
-    /// The items of keyring-rs: `service`, `username` and, if given, `target`.
+    /// The items of keyring-rs: the attributes `service`, `username` and, if given, `target`.
     /// - Parameter target: The entry's target; nil for an entry without one.
     public static func keyringRS(target: String? = nil) -> KeyringStyle { KeyringStyle(layout: .keyringRS(target: target)) }
 
-    /// Whether items contain the bare text of another program instead of a checked record.
+    /// Whether items contain the bare text of another program instead of a record with a checksum.
     var isInterop: Bool { layout != .localData }
 }

@@ -5,8 +5,8 @@
     /// The folder of gnome-keyring's collections, if its path is known. Flushing it is the last step to durability.
     ///
     /// gnome-keyring flushes and renames a collection's file before it replies, but does not flush the folder. The
-    /// given folder may not be the daemon's folder. It counts as the daemon's only if it has the collection's file,
-    /// and if a change has replaced that file.
+    /// given folder may not be the daemon's folder. After a change, it counts as the daemon's folder only if it has
+    /// the collection's file and the change has replaced this file.
     struct KeyringsDirectory: Sendable {
         let path: String?
         let files: any FileSystem
@@ -17,7 +17,8 @@
             return (try? files.status(path + "/" + name)) ?? nil
         }
 
-        /// Makes a change durable, if the collection's file shows it.
+        /// Makes a change durable by flushing the folder. Returns `untilPowerLoss` if the change has not replaced the
+        /// collection's file.
         /// - Parameter before: The status of the file before the change.
         func flush(changed collection: String?, since before: FileStatus?) -> StorageDurability {
             // Reason: "Durability needs the daemon's folder, or a reboot" in Docs/Decisions/Keyring.md.
@@ -37,8 +38,8 @@
             }
         }
 
-        /// The protection level of the default collection, judged by its file. Without the file, or with the file of
-        /// another program, the collection counts as protected.
+        /// The protection level of the default collection, judged by its file. If there is no such file, or if its
+        /// format is not that of a collection without a password, the collection counts as protected.
         /// Reason: "A keyring without a password counts as plain" in Docs/Decisions/Keys.md.
         var protection: ProtectionLevel {
             guard let path, let file = try? files.read("\(path)/\(defaultFile)") else { return .keychain }
@@ -47,8 +48,8 @@
             return bytes.starts(with: Array("[keyring]".utf8)) ? .plain : .keychain
         }
 
-        /// The reason why there is no default collection, and the remedy. If its file exists, the daemon cannot read
-        /// the file.
+        /// An error text: the reason why there is no default collection, and the remedy. If the file of that
+        /// collection exists, the reason is that the daemon cannot read the file.
         var noCollection: String {
             guard let path, let file = try? files.read("\(path)/\(defaultFile)") else {
                 return
@@ -64,8 +65,8 @@
         /// The file name of the default collection.
         var defaultFile: String { "\(defaultName).keyring" }
 
-        /// The name of the collection that the file `default` contains. Without it, the collection that the daemon
-        /// creates for a login.
+        /// The name of the default collection, which the file `default` contains. Without that file, `login`: the
+        /// collection that the daemon creates when the user logs in.
         private var defaultName: String {
             let named = path.flatMap { try? files.read($0 + "/default") }.map { String(decoding: $0.bytes, as: UTF8.self) }
             let name = named.map { String($0.prefix { $0 != "\n" && $0 != "/" }) } ?? ""

@@ -4,11 +4,12 @@
     import CLibSecret
     import Synchronization
 
-    /// A separate connection to one session bus and one daemon on it, with a session of libsecret.
+    /// A separate connection to one session bus and one daemon on it. It has a session of libsecret, whose key
+    /// encrypts secrets on the bus.
     ///
-    /// The connection that `g_bus_get` shares with the whole process is not used. It cannot be replaced when the bus
-    /// dies or a reply is too large for it, and it would end the process with the bus. Every request has a time
-    /// limit. Only ``unlock(_:_:)`` and ``perform(_:_:staysOpen:)`` open prompts.
+    /// The connection that `g_bus_get` shares with the whole process is not used. That connection cannot be replaced
+    /// after the bus has died or a reply was too large, and it would end the process when the bus ends. Every request
+    /// has a time limit. Only ``unlock(_:_:)`` and ``perform(_:_:staysOpen:)`` open prompts.
     ///
     /// `@unchecked Sendable`: the connection may be used on any thread (documentation of GDBusConnection) and is
     /// never replaced. libsecret's service object is created once, guarded by `session`. After that, encoding and
@@ -18,7 +19,7 @@
         let connection: OpaquePointer
         private let keeper = Mutex<String?>(nil)
         private let session = Mutex<SessionBox?>(nil)
-        /// Whether an unlock without a prompt was tried, and the daemon required a prompt.
+        /// Whether an unlock was tried over this link and the daemon answered that it requires a prompt.
         let needsPrompt = Mutex(false)
 
         /// `@unchecked Sendable`: the service object is created once and only read afterwards; see ``SecretLink``.
@@ -59,11 +60,11 @@
 
         /// Sends a request and waits for its reply.
         /// - Parameters:
-        ///   - other: The bus name of the receiver; nil for ``keeper(_:)``.
+        ///   - other: The bus name of the receiver; nil for the daemon of this link (``keeper(_:)``).
         ///   - arguments: A floating tuple. The request takes ownership of it.
-        ///   - finishingWithin: For a request that changes something: how many seconds to wait beyond the deadline,
-        ///     even if the caller has left. The store's lock is held during that time, so no later change can
-        ///     overtake this one.
+        ///   - finishingWithin: For a request that changes something: how many seconds beyond the deadline the
+        ///     request waits for its reply, even if the caller has left. The store's lock is held during that time,
+        ///     so no later change can reach the daemon before this one is finished.
         /// - Throws: ``KeyringFault``.
         func request(
             _ path: String, _ interface: String, _ method: String, _ arguments: OpaquePointer?, to other: String? = nil,
@@ -93,11 +94,11 @@
             return Variant(owning: answer)
         }
 
-        /// Returns the unique bus name of the daemon that this link is to. No other program ever gets this name. If
-        /// the daemon is not running, the bus starts it if it can.
+        /// Returns the unique bus name of the daemon of this link. No other program ever gets this name. If no daemon
+        /// is running, the bus starts one if it can.
         ///
-        /// An item's path belongs to the daemon that returned it. After a restart it may be the path of another item,
-        /// because KWallet numbers its items again.
+        /// An item's path is valid only for the daemon that returned it. After a restart of KWallet, the path may be
+        /// that of another item, because KWallet numbers its items again.
         func keeper(_ call: BusCall) throws(KeyringFault) -> String {
             if let known = keeper.withLock(\.self) { return known }
             var found = try owner(of: Self.daemon, call)
@@ -190,8 +191,8 @@
             guard secret_service_ensure_session_sync(service, call.stop.pointer, &error) != 0 else {
                 g_object_unref(service)
                 let fault = Self.fault(error)
-                // KWallet 5.103 refuses a public key that begins with a zero byte, which is one in 256. The next
-                // session has another key.
+                // KWallet 5.103 refuses a public key that begins with a zero byte. This is true for one key in 256,
+                // and the next session has another key.
                 throw fault.kind == .refused ? KeyringFault(.noSession, "no session was opened: \(fault.detail)") : fault
             }
             let isGnomeKeyring: Bool
@@ -214,8 +215,8 @@
 
         // MARK: Faults
 
-        /// Converts a GLib error to a fault and frees the error. A missing error is a fault too: libsecret reports
-        /// invalid arguments that way.
+        /// Converts a GLib error to a fault and frees the error. Nil becomes a fault too: libsecret sets no error if
+        /// an argument is invalid.
         static func fault(_ error: UnsafeMutablePointer<GError>?) -> KeyringFault {
             guard let error else { return KeyringFault(.refused, "no reason was given") }
             defer { g_error_free(error) }
@@ -223,7 +224,8 @@
             if let name = g_dbus_error_get_remote_error(error) {
                 defer { g_free(name) }
                 let name = String(cString: name)
-                // KWallet uses this text under two error names, also for a session whose key it derived wrongly.
+                // KWallet sends this text under two error names. A session for which KWallet has derived a wrong key
+                // is one reason.
                 // Reason: "A session that KWallet rejects is opened again" in Docs/Decisions/Keyring.md.
                 return KeyringFault(message.contains("Can't find session") ? .noSession : kind(ofRemote: name), name)
             }

@@ -8,17 +8,17 @@
     /// `org.freedesktop.portal.Secret`, version 1, of xdg-desktop-portal.
     ///
     /// The secret belongs to the application that the portal identifies, and is sent over a pipe. The portal stores
-    /// it in the user's keyring, and creates it at the first request. It may open a prompt to unlock the keyring. It
-    /// does not report whether the secret existed before.
+    /// it in the user's keyring, and creates it at the first request. The portal may open a prompt to unlock the
+    /// keyring. It does not report whether the secret existed before.
     ///
-    /// Each request has a separate connection, on a lane that no other store uses. The caller returns on time even if
-    /// the portal or the bus does not respond.
+    /// Each request has a separate connection, and runs on a lane (a serial queue) that no store uses. The caller
+    /// returns on time even if the portal or the bus does not respond.
     package final class SecretPortal: Sendable {
         private let lane: any Lane
         private let runtime: Runtime
 
-        /// The accepted sizes of a secret in bytes. Portals give 64 bytes. A shorter secret can be guessed, and a
-        /// longer one is not what was requested.
+        /// The accepted sizes of a secret in bytes. Portals give 64 bytes. A secret of less than 16 bytes can be
+        /// guessed, and a reply of more than 4,096 bytes cannot be the secret of a portal.
         package static let sizes = 16...4_096
 
         /// Creates the client; nothing is opened.
@@ -122,7 +122,7 @@
         }
 
         /// Passes the writing end to a closure and closes it afterwards. The reader sees the end of the secret only
-        /// when the portal has closed its copy too.
+        /// when the portal has also closed its copy of the writing end.
         func withWritingEnd<R>(_ body: (Int32) throws(KeyringFault) -> R) throws(KeyringFault) -> R {
             defer {
                 close(writing)
@@ -132,7 +132,7 @@
         }
 
         /// Reads the available bytes without waiting.
-        /// - Throws: ``KeyringFault`` with `garbled` for more than the limit.
+        /// - Throws: ``KeyringFault`` with `garbled` if there are more bytes than the limit.
         func readOn() throws(KeyringFault) {
             while !isAtEnd {
                 let rest = UnsafeMutableRawBufferPointer(rebasing: memory[count...])
@@ -151,7 +151,7 @@
         }
     }
 
-    /// The received `Response` signals of portals. Used only on the thread that waits for one.
+    /// The received `Response` signals of portals. Used only on the thread that waits for such a signal.
     private final class PortalResponses {
         struct Response {
             let sender: String
@@ -163,11 +163,11 @@
     }
 
     extension SecretLink {
-        /// Requests that the portal writes the secret into a pipe, and waits until it has.
+        /// Requests that the portal writes the secret into a pipe, and waits until the secret is complete.
         /// - Parameter token: The last part of the request's path.
         /// - Throws: ``KeyringFault``, also if the portal ends during the wait.
         fileprivate func retrieveSecret(into pipe: SecretPipe, named token: String, _ call: BusCall) throws(KeyringFault) {
-            // GDBus delivers signals on the thread that subscribed, while it runs this context.
+            // GDBus delivers signals on the thread that subscribed, while this thread runs the main context.
             let context = g_main_context_new()
             g_main_context_push_thread_default(context)
             let responses = PortalResponses()
@@ -213,7 +213,8 @@
                     call.pause()
                 }
             } catch {
-                // Cancel the request, and with it a prompt, without waiting for the reply.
+                // Cancel the request, and with it a prompt that the portal may have opened. Do not wait for the
+                // reply.
                 g_dbus_connection_call(
                     connection, portal, request, Self.requestInterface, "Close", nil, nil, G_DBUS_CALL_FLAGS_NO_AUTO_START, 1_000, nil, nil,
                     nil)

@@ -1,7 +1,8 @@
 #if Keyring && os(Linux)
     import CLibSecret
 
-    /// The end of a prompt, as its signal `Completed` reports it. Used only on the thread that waits for it.
+    /// The end of a prompt, as the prompt's signal `Completed` reports it. Used only on the thread that waits for the
+    /// signal.
     private final class PromptEnd {
         var isOver = false
         var isDismissed = false
@@ -28,8 +29,8 @@
             }
         }
 
-        /// Performs a prompt and waits until the daemon completes it or the user answers it. At the deadline it is
-        /// dismissed.
+        /// Performs a prompt and waits until the daemon completes it or the user answers it. At the deadline the
+        /// prompt is dismissed.
         ///
         /// The requests are sent directly, because libsecret's function never returns if the daemon or the bus ends
         /// while the prompt is open.
@@ -38,7 +39,7 @@
         /// - Throws: ``KeyringFault`` with `locked` if the prompt was dismissed. After any other fault, the change
         ///   that the prompt is for may have happened.
         func perform(_ prompt: String, _ call: BusCall, staysOpen: Bool = false) throws(KeyringFault) -> Variant? {
-            // GDBus delivers signals on the thread that subscribed, while it runs this context.
+            // GDBus delivers signals on the thread that subscribed, while this thread runs the main context.
             let context = g_main_context_new()
             g_main_context_push_thread_default(context)
             let end = PromptEnd()

@@ -7,14 +7,14 @@
     /// The requests of the Secret Service that a store needs, with Swift types. Source of the interfaces: Secret
     /// Service specification 0.2 (freedesktop.org).
     ///
-    /// Reading opens no prompt. A prompt of gnome-keyring for a change is dismissed, and the fault is `locked`. A
-    /// prompt of another daemon for a change is performed: KeePassXC creates and deletes items that way.
-    /// ``unlock(_:)`` opens the prompt that the daemon requires.
+    /// Reading opens no prompt. If gnome-keyring answers a change with a prompt, the prompt is dismissed, and the
+    /// fault is `locked`. If another daemon does so, the prompt is performed: KeePassXC creates and deletes items
+    /// that way. ``unlock(_:)`` opens the prompt that the daemon requires.
     struct SecretServiceClient {
         let link: SecretLink
         let call: BusCall
-        /// Whether a secret that is not text causes a fault, so that the caller opens another session. This does not
-        /// apply to gnome-keyring.
+        /// Whether reading a secret that is not text causes a fault, so that the caller repeats the read in another
+        /// session: it may have been decrypted with a wrong key. This does not apply to gnome-keyring.
         var suspectsBinarySecrets = false
 
         /// The result of a search.
@@ -44,12 +44,13 @@
         private static let item = "org.freedesktop.Secret.Item"
         private static let properties = "org.freedesktop.DBus.Properties"
         static let nothing = "/"
-        /// How many seconds beyond the caller's deadline to wait for a change that was sent.
+        /// How many seconds beyond the caller's deadline to wait for the reply to a change.
         private static let finishing: Int64 = 25
 
         // MARK: Reading
 
-        /// Returns the items that have at least these attributes, in every collection and with any schema.
+        /// Returns the paths of the items that have at least these attributes, in every collection and with any
+        /// schema.
         /// - Throws: ``KeyringFault`` with `locked` if a search would open a prompt. KeePassXC asks for the password
         ///   of a locked database during a search, and replies only after the user has answered.
         func search(_ attributes: [String: String]) throws(KeyringFault) -> Found {
@@ -133,8 +134,8 @@
 
         /// Reads a new secret back and throws if the daemon stored other bytes. gnome-keyring is not checked.
         /// Reason: "Secrets are read back, except from gnome-keyring" in Docs/Decisions/Keyring.md.
-        /// - Throws: ``KeyringFault`` with `garbled`. The kind is `refused` if the daemon cannot return what it
-        ///   acknowledged (pass_secret_service without the key of GnuPG). An item that is unreachable now, for
+        /// - Throws: ``KeyringFault`` with `garbled`. The kind is `refused` if the daemon cannot return a secret that
+        ///   it acknowledged (pass_secret_service without the key of GnuPG). An item that is unreachable now, for
         ///   example because it was locked, counts as stored.
         func requireKept(_ secret: [UInt8], in path: String) throws(KeyringFault) {
             var fault = KeyringFault(.garbled, "it keeps other bytes than it was given")
@@ -179,9 +180,9 @@
         /// Unlocks collections with a blank password, which gnome-keyring opens without a prompt. Automatic login
         /// creates such a collection, and each start of the daemon locks it.
         ///
-        /// If the daemon requires a prompt, it is never performed, so no dialog appears. It is not dismissed either:
-        /// gnome-keyring 42.1 crashes if another prompt is open. The daemon keeps the prompt until this program's
-        /// link ends, so there is only one attempt for each link.
+        /// If the daemon requires a prompt, the prompt is never performed, so no dialog appears. It is not dismissed
+        /// either: gnome-keyring 42.1 crashes if a prompt is dismissed while another one is open. The daemon keeps
+        /// the prompt until this program's link ends, so there is only one attempt for each link.
         /// - Returns: Whether the collections are unlocked.
         private func unlockSilently(_ paths: [String]) throws(KeyringFault) -> Bool {
             guard !link.needsPrompt.withLock(\.self), try link.isKeptByGnome(call) else { return false }

@@ -5,9 +5,9 @@
 
     /// The connection to the keyring that all stores of a process share.
     ///
-    /// It has one link, which is opened at the first use, and opened again after the daemon or the bus died. It also
-    /// has the lane for reads. Each store makes changes on a separate lane, so waiting for another process's lock
-    /// delays no reads.
+    /// It has one link (``SecretLink``) to the daemon, which is opened at the first use, and opened again after the
+    /// daemon or the bus died. It also has the lane (serial queue) for reads. Each store makes changes on a separate
+    /// lane, so a change that waits for another process's lock delays no reads.
     package final class SecretServiceConnection: Sendable {
         /// The connection of the whole process.
         package static let shared = SecretServiceConnection(runtime: .live)
@@ -28,8 +28,8 @@
             promptLane = runtime.makeLane("keyring-prompt")
         }
 
-        /// Runs a conversation that may be repeated, because it changes nothing or detects its earlier changes. If
-        /// the link turns out to be dead, it runs once more over a new link.
+        /// Runs a conversation (a series of requests) that may be repeated, because it changes nothing or detects its
+        /// earlier changes. If the link turns out to be dead, the conversation runs once more over a new link.
         func repeatably<Answer>(
             _ call: BusCall, _ body: (SecretServiceClient) throws(KeyringFault) -> Answer
         ) throws(KeyringFault) -> Answer {
@@ -61,7 +61,8 @@
             }
         }
 
-        /// Begins to listen for changes. Notifies the listeners once, because they may have missed a change.
+        /// Begins to listen for changes. Notifies the listeners of ``watch`` once, because they may have missed a
+        /// change.
         func listen(_ call: BusCall) throws(KeyringFault) {
             try watch.listen(at: try BusAddress.current(), files, call)
         }

@@ -2,13 +2,14 @@
     package import BackendContract
     import BackendRuntime
 
-    /// Notifies of changes in the keyring.
+    /// Reports changes in the keyring.
     extension SecretServiceStore: ObservableBackend {
-        /// Notifies that any slot may have changed, by any program including this store. The elements are always nil:
-        /// a deleted item has no attributes that could identify its slot.
+        /// Returns a stream with an element whenever any slot may have been changed, by another program or by this
+        /// store. The elements are always nil, which means any slot: a deleted item has no attributes that could
+        /// identify its slot.
         ///
-        /// The first notification comes when the watch begins. While the keyring is locked, nothing is reported
-        /// before it is unlocked. The stream ends if the keyring cannot be reached. If the bus ends later, the next
+        /// The first element comes when the watch begins. While the keyring is locked, no elements come; one comes
+        /// when it is unlocked. The stream ends if the keyring cannot be reached. If the bus ends later, the next
         /// call that reaches a bus continues the watch there.
         ///
         /// The daemon's signals report changes. If the daemon's folder is known, the file of the default collection
@@ -44,7 +45,7 @@
             return stream
         }
 
-        /// Begins to watch and notifies once. That covers a change between the caller's read and this moment.
+        /// Begins to watch and notifies once, because a change may have followed the caller's last read.
         /// - Returns: The file name of the default collection; nil if the keyring cannot be reached.
         private func beginWatching() async -> String? {
             try? await onLane { [connection, directory] call throws(BackendError) in

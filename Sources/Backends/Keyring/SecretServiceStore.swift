@@ -10,7 +10,7 @@
     /// consent.
     ///
     /// The deadline of a call covers queueing and execution. The caller returns on time even if the daemon or the bus
-    /// does not respond. A slot with several matching items is neither read nor written (`ambiguous`).
+    /// does not respond. If several items match a slot, reading and writing it fail with `ambiguous`.
     ///
     /// Preconditions hold between all processes that use the same lock file. Writers outside LocalData are detected,
     /// not excluded.
@@ -31,22 +31,22 @@
         private let promptDeadline: Duration
         private let allowsPlainTransport: Bool
 
-        /// The maximum size of a value in bytes, including its metadata. The daemon's messages and memory can hold
-        /// many such values.
+        /// The maximum size of a value in bytes, including its metadata. It is small enough that the daemon can hold
+        /// many such values in memory and in one message.
         package static let maximumValueSize = 1 << 20
 
-        /// Creates a store. No connection is opened, and nothing can fail. The default collection's file is read to
-        /// find out its protection level.
+        /// Creates a store. No connection is opened, and nothing can fail. The file of the default collection is read
+        /// to determine the protection level.
         /// - Parameters:
         ///   - service: The service that the items belong to.
         ///   - style: The layout of the items.
         ///   - lockFile: The path of the file that processes lock while they write. All processes that share the
-        ///     service must use the same file. It is created when needed, and never removed.
+        ///     service must use the same lock file. The file is created when it is needed, and never removed.
         ///   - deadline: How long a call may take, including the time in the queue.
         ///   - promptDeadline: How long ``unlock()`` may wait for the user.
         ///   - keyringsDirectory: The folder of the daemon's files (`$XDG_DATA_HOME/keyrings`), which is flushed
         ///     after a change. If it is nil or not the daemon's folder, a power loss may undo changes, and their
-        ///     results say so.
+        ///     results have the durability `untilPowerLoss`.
         ///   - allowsPlainTransport: Whether secrets may be sent over the bus unencrypted if the daemon supports no
         ///     encryption.
         ///   - runtime: The clock, the randomness, the files, and the lane for changes.
@@ -127,7 +127,7 @@
             }
         }
 
-        /// Flushes the daemon's folder, if its path was given.
+        /// Flushes the daemon's folder, if its path was given. Otherwise returns `untilPowerLoss`.
         /// - Throws: ``BackendError`` if the daemon could not be asked for its default collection.
         package func synchronize() async throws(BackendError) -> StorageDurability {
             try await onLane { [self] call throws(BackendError) in
@@ -156,8 +156,8 @@
         // MARK: Writing
 
         /// Changes slots one after the other, under the lock file. *Applied* means that the daemon has acknowledged
-        /// the change; gnome-keyring writes and flushes its file before that. *Durable* means that its folder was
-        /// flushed too.
+        /// the change; gnome-keyring writes and flushes its file before that. *Durable* means that the folder of that
+        /// file was flushed too.
         /// - Throws: ``BackendError`` with `timedOut` or `cancelled` if the caller left first, or if the lock could
         ///   not be taken.
         package func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
@@ -169,7 +169,7 @@
         // MARK: Unlocking
 
         /// Unlocks the default collection and the collections of the store's items. Opens the daemon's prompt if one
-        /// of them is locked.
+        /// of these collections is locked and the daemon requires a prompt.
         ///
         /// If the caller leaves, the prompt stays open, and answering it still unlocks the collection. Later calls
         /// wait for that prompt instead of opening another one.
@@ -184,8 +184,8 @@
                     let layout = self.layout
                     func locked() throws(KeyringFault) -> [String] {
                         let collection = try client.defaultCollection()
-                        // A search could open another prompt in this daemon. Other locked items are found once the
-                        // default collection is unlocked.
+                        // In a daemon other than gnome-keyring, a search could open a prompt, so unlock only the
+                        // default collection now. Other locked items are found in the next round.
                         if case .locked(let path) = collection, try !client.link.isKeptByGnome(call) { return [path] }
                         let items = try client.search(layout.search).locked
                         return switch collection {

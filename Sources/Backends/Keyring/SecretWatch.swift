@@ -3,8 +3,8 @@
     import CLibSecret
     import Synchronization
 
-    /// Listens to the keyring for the stores of a process. It has one connection to the bus while there are
-    /// listeners.
+    /// Listens to the signals of the keyring for the stores of a process. While there are listeners, it has one
+    /// connection to the bus.
     ///
     /// A notification only means that something may have changed.
     final class SecretWatch: Sendable {
@@ -37,7 +37,7 @@
             withExtendedLifetime(unused) {}
         }
 
-        /// Whether there are listeners, and their connection has ended or is to another bus.
+        /// Whether there are listeners whose connection has ended, or leads to a bus with another address.
         func isDeaf(at address: String) -> Bool {
             state.withLock { state in
                 guard !state.listeners.isEmpty, let link = state.link else { return false }
@@ -45,8 +45,8 @@
             }
         }
 
-        /// Opens the connection unless it is already open. Notifies the listeners, because they may have missed a
-        /// change.
+        /// Opens the connection unless it is already open. Then notifies the listeners, because they may have missed
+        /// a change.
         /// - Throws: ``KeyringFault`` if the bus cannot be reached.
         func listen(at address: String, _ files: any FileSystem, _ call: BusCall) throws(KeyringFault) {
             let isListening = state.withLock { $0.link.map { !$0.isClosed && $0.address == address } ?? false }

@@ -2,10 +2,10 @@
     import BackendContract
     import BackendRuntime
 
-    /// The content of a slot, and the item that contains it.
+    /// The content of a slot (the location of one value), and the item of the keyring that contains it.
     struct SlotView {
         var probe: StorageProbe
-        /// The path of the slot's only item; nil if it has no item or several.
+        /// The path of the slot's only item; nil if the slot has no item or several.
         var item: String?
         /// The unlocked default collection, in which the item of an absent slot is created.
         var collection: String?
@@ -18,8 +18,9 @@
 
     /// Reads slots without a prompt, and reports *absent* only with proof.
     ///
-    /// The proof has three steps. A search finds nothing, then the default collection exists and is unlocked, then a
-    /// second search finds nothing. A keyring that is locked, missing or unreachable gives another result.
+    /// The proof has three steps: a search finds no item of the slot, then the default collection exists and is
+    /// unlocked, then a second search finds the same as the first one. If the keyring is locked, missing or
+    /// unreachable, the result is not *absent*.
     struct SlotReader {
         let client: SecretServiceClient
         let layout: ItemLayout
@@ -67,7 +68,7 @@
             if group.count > 1 {
                 let found = try client.search(layout.search(namespace))
                 // One search for the whole namespace is cheaper, unless most of the items that it finds were not
-                // requested. The attributes of locked items may be unknown.
+                // requested. With a locked item it is not used, because the attributes of that item may be unknown.
                 if found.locked.isEmpty, found.unlocked.count <= 2 * group.count + 2 {
                     return try untilUnchanged { () throws(KeyringFault) in
                         try self.views(of: Set(group), searching: layout.search(namespace), in: namespace)
@@ -124,8 +125,8 @@
                 guard let secret = secrets[item.path] else { throw KeyringFault(.vanished, "an item without a readable secret") }
                 let revision = KeyringPayload.revision(path: item.path, modified: item.modified, secret: secret)
                 // gnome-keyring saves a new item twice, first without its secret. After a crash in between, the item
-                // has no secret, and this is not a value. In LocalData's format, only an item with LocalData's schema
-                // is judged so.
+                // has an empty secret, which is not a value. If the style is LocalData's format, this applies only to
+                // items with LocalData's schema.
                 let isTorn = secret.isEmpty && (layout.style.isInterop || item.attributes["xdg:schema"] == ItemLayout.schema)
                 let probe: StorageProbe =
                     isTorn
@@ -137,7 +138,7 @@
             return views
         }
 
-        /// Returns the view of a slot for which a search found no item. It is absent only with proof.
+        /// Returns the view of a slot for which a search found no item. The result is *absent* only with proof.
         private func emptyView(confirming found: SecretServiceClient.Found, _ attributes: [String: String]) throws(KeyringFault) -> SlotView
         {
             switch try client.defaultCollection() {
@@ -160,7 +161,7 @@
             )
         }
 
-        /// Repeats a read while the keyring changes during it.
+        /// Repeats a read if the keyring changed during it, up to the maximum number of attempts.
         private func untilUnchanged<Answer>(_ look: () throws(KeyringFault) -> Answer) throws(KeyringFault) -> Answer {
             var attempt = 1
             while true {

@@ -4,9 +4,9 @@
 
     /// Changes slots one after the other. The store's lock is held from the read of a slot until the daemon's reply.
     ///
-    /// An existing item is changed by its path, and a new item is created without replacing another. The daemon's
-    /// attribute matching therefore never decides which item is overwritten. It would also find items with more
-    /// attributes.
+    /// An existing item is changed by its path, and a new item is created without replacing another. The daemon
+    /// therefore never decides by attributes which item is overwritten. Such a comparison would also find items that
+    /// have further attributes.
     struct SlotWriter {
         let store: SecretServiceStore
         let call: BusCall
@@ -33,7 +33,7 @@
             }
         }
 
-        /// Returns the errors that can be found without the keyring.
+        /// Returns the error of a mutation that is invalid whatever the keyring contains; nil if there is none.
         private func refusalBeforeLooking(_ mutation: StorageMutation) -> BackendError? {
             do throws(BackendError) {
                 try layout.validate(mutation.address)
@@ -79,14 +79,14 @@
         }
 
         /// Returns the outcome of a failed request. KWallet creates an item before it checks the session, and leaves
-        /// it empty if the check fails. If it has another key for the session, it may store garbage in the item.
+        /// it empty if the check fails. If KWallet has another key for the session, it may store garbage in the item.
         private func outcome(of fault: KeyringFault, on view: SlotView) -> MutationOutcome {
             let mayLeaveAnEmptyItem = fault.kind == .noSession && fault.wasSent && view.item == nil
             return fault.isCertainlyNotDone && !mayLeaveAnEmptyItem ? .notApplied : .unknown
         }
 
-        /// Re-reads a slot and changes it. Content that the first request left in the slot is overwritten. The
-        /// precondition is checked against the content from before the first request.
+        /// Re-reads a slot and changes it. If the first request left an empty or garbled item in the slot, this item
+        /// is overwritten, and the precondition is checked against the content from before the first request.
         private func applyAgain(
             _ mutation: StorageMutation, on first: SlotView, after fault: KeyringFault, _ outcome: MutationOutcome
         ) -> MutationResult {
@@ -163,8 +163,8 @@
             return item
         }
 
-        /// Returns the result of a write to an item that stores no revision. Its revision is derived from the
-        /// modification time that the daemon recorded.
+        /// Returns the result of a write to an item that stores no revision. The revision is derived from the item's
+        /// path, its secret, and the modification time that the daemon recorded.
         private func stateAfterPut(
             _ item: String, _ secret: [UInt8], _ durability: StorageDurability, _ client: SecretServiceClient
         ) -> MutationResult {

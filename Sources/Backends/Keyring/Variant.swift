@@ -5,7 +5,7 @@
     final class Variant {
         let pointer: OpaquePointer
 
-        /// Takes over a reference.
+        /// Takes ownership of a reference.
         init(owning pointer: OpaquePointer) { self.pointer = pointer }
 
         deinit { g_variant_unref(pointer) }

@@ -4,13 +4,14 @@ import Synchronization
 
 /// A store in memory. It is the reference implementation of the backend contract, and the backend of domains for transient values.
 ///
-/// The store writes nothing to disk and never waits for I/O: each call is one read or one change under a lock.
-/// A test can give it other capabilities, so that it replaces another kind of store.
+/// The slots are in a *medium*, an object that several stores can share. The store writes nothing to disk and never waits for I/O: each
+/// call is one read or one change under a lock. A test can give it other capabilities, so that it can be used instead of another kind of
+/// store.
 public final class InMemoryStore: ObservableBackend, ImmediateBackend {
     /// The medium that holds the slots.
     package let medium: MemoryMedium
 
-    /// The identity of the physical store. By default it identifies the medium.
+    /// The identity of the physical store. By default, all stores on one medium have the same identity.
     public let identity: BackendIdentity
     /// The capabilities that the store claims.
     public let capabilities: BackendCapabilities
@@ -31,7 +32,8 @@ public final class InMemoryStore: ObservableBackend, ImmediateBackend {
     /// Creates a store over a medium.
     /// - Parameters:
     ///   - medium: The medium that holds the slots. Default: a new, empty medium.
-    ///   - identity: The identity of the physical store. Default: that of the medium; all stores on one medium are one physical store.
+    ///   - identity: The identity of the physical store. Default: the identity of the medium, because all stores on one medium are one
+    ///     physical store.
     ///   - capabilities: The capabilities that the store claims. Default: ``ownCapabilities``.
     ///   - runtime: The source of the medium's random identifier.
     package init(
@@ -65,7 +67,8 @@ public final class InMemoryStore: ObservableBackend, ImmediateBackend {
     /// Reads a slot from memory, without waiting for I/O.
     package func immediateProbe(of address: StorageAddress) -> StorageProbe? { medium.state.withLock { probe(address, in: $0) } }
 
-    /// Applies mutations under one lock, so that no reader sees an intermediate state. With atomic batches, all are applied or none is.
+    /// Applies mutations under one lock, so that no reader sees an intermediate state. If the store claims atomic batches, either all
+    /// mutations are applied or none is.
     /// - Throws: `cancelled` if the calling task was cancelled; an error if two mutations have the same address.
     public func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
         try refuseIfCancelled()
@@ -86,7 +89,7 @@ public final class InMemoryStore: ObservableBackend, ImmediateBackend {
         }
     }
 
-    /// The slots of a namespace that are in use, sorted by name.
+    /// Returns the slots of a namespace that are not empty, sorted by name.
     public func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
         try refuseIfCancelled()
         return medium.state.withLock { $0.addresses(in: namespace) }
@@ -126,7 +129,7 @@ public final class InMemoryStore: ObservableBackend, ImmediateBackend {
     /// Returns the claimed durability. The store has no pending writes.
     public func synchronize() async throws(BackendError) -> StorageDurability { capabilities.durability }
 
-    /// A stream of the slots that other stores on the medium, or simulated other programs, change from now on.
+    /// Returns a stream of the slots that are changed from now on, by other stores on the medium or by simulated other programs.
     public func foreignChanges() -> AsyncStream<Set<StorageAddress>?> {
         let (stream, continuation) = AsyncStream<Set<StorageAddress>?>.makeStream()
         let watcher = medium.state.withLock { state in

@@ -1,7 +1,8 @@
 package import BackendContract
 import Synchronization
 
-/// The slots of an ``InMemoryStore``. The medium outlives the store, so that a test can relaunch a program over the same data.
+/// The slots of an ``InMemoryStore``. The medium outlives the store, so that a test can end a program and start it again over the same
+/// data.
 ///
 /// Several stores can share one medium and see each other's changes. A test can also write to it as another program
 /// (``writeForeign(_:at:)``) or damage a slot (``corrupt(_:bytes:)``).
@@ -27,7 +28,7 @@ package final class MemoryMedium: Sendable {
         private(set) var slots: [StorageAddress: Slot] = [:]
         /// A cache of the sorted slots of each namespace. Adding or deleting a slot drops the entry of its namespace.
         private var sorted: [StorageNamespace: [StorageAddress]] = [:]
-        /// A random number that the first store on the medium draws, so that media never have equal revisions.
+        /// A random number that the first store on the medium draws. Revisions contain it, so the revisions of two media are never equal.
         var identifier: (UInt64, UInt64)?
         var changes: UInt64 = 0
         var stores: UInt64 = 0
@@ -56,7 +57,7 @@ package final class MemoryMedium: Sendable {
             return made
         }
 
-        /// Notifies the watchers of all stores except the one that made the change.
+        /// Notifies the watchers of all stores except the store that made the change.
         func announce(_ changed: Set<StorageAddress>, by store: UInt64?) {
             guard !changed.isEmpty else { return }
             for watcher in watchers.values where watcher.store != store { watcher.continuation.yield(changed) }

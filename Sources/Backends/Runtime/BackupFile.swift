@@ -10,7 +10,8 @@ package struct BackupFile: BackupStore {
     private let isDamage: @Sendable ([UInt8]) -> Bool
 
     /// Creates a description of the file; nothing is opened.
-    /// - Parameter isDamage: Returns whether content is damaged. A backup contains damaged content unchanged.
+    /// - Parameter isDamage: Returns whether the content of the file is damaged. A backup contains the same bytes in
+    ///   any case, and records the damage.
     package init(path: String, lock: String?, runtime: Runtime, isDamage: @escaping @Sendable ([UInt8]) -> Bool = { _ in false }) {
         (self.path, backupLock, self.runtime, self.isDamage) = (path, lock, runtime, isDamage)
         lane = runtime.makeLane("backup.\(lastComponent(of: path))")
@@ -21,7 +22,8 @@ package struct BackupFile: BackupStore {
         return Copy(file: self, bytes: bytes)
     }
 
-    /// Reads the content at one moment. The file is re-read while a program that ignores the lock writes to it.
+    /// Reads the content of one moment. If a program that ignores the lock writes to the file during the read, the
+    /// read is repeated, until the deadline.
     private func read(_ deadline: MonotonicInstant) async throws(BackendError) -> [UInt8]? {
         let (path, runtime) = (path, runtime)
         return try await lane.run(clock: runtime.clock, deadline: deadline, isMutation: false) { (call) throws(BackendError) in

@@ -2,19 +2,19 @@ package import BackendContract
 
 /// A store or file that a backup copies while programs use it.
 package protocol BackupStore: Sendable {
-    /// The path of the store's lock file, which a backup holds while it copies. Nil for a file without a lock that is
-    /// always replaced as a whole.
+    /// The path of the store's lock file. A backup holds this lock while it copies. Nil for a file that has no lock,
+    /// because every change replaces the whole file.
     var backupLock: String? { get }
 
-    /// The path of a second lock file, beside the store. Programs that use another lock folder take it too. Nil if
-    /// the store has none.
+    /// The path of a second lock file, beside the store. It also excludes programs whose first lock file is in
+    /// another folder. Nil if the store has none.
     var neighborLock: String? { get }
 
     /// Captures the current state of the store. The caller holds the lock.
     /// - Parameter deadline: The time at which the call gives up.
     /// - Returns: Nil if the store does not exist.
-    /// - Throws: ``BackendError`` with `locked`, `unavailable`, `corrupted` or another code. The store cannot be
-    ///   copied then.
+    /// - Throws: ``BackendError`` with `locked`, `unavailable`, `corrupted` or another code if the store cannot be
+    ///   copied.
     func copyForBackup(deadline: MonotonicInstant) async throws(BackendError) -> (any BackupCopy)?
 }
 
@@ -22,7 +22,7 @@ extension BackupStore {
     package var neighborLock: String? { nil }
 }
 
-/// One captured state of a store. It stays the same while the store changes. Calls must not overlap.
+/// One captured state of a store. Later changes of the store do not affect it. Calls must not overlap.
 package protocol BackupCopy: Sendable {
     /// Returns the next part of the content; nil after the last part. A part has at most ``BackupPart/maximum``
     /// bytes.
@@ -31,11 +31,12 @@ package protocol BackupCopy: Sendable {
     /// Returns whether the store has changed since its state was captured.
     func hasChanged() async throws(BackendError) -> Bool
 
-    /// Returns whether the store still has exactly the captured state, up to the last commit. No part may be read
-    /// afterwards.
+    /// Returns whether the store certainly still has the captured state. For a database this excludes every later
+    /// commit, while ``hasChanged()`` compares only the status of its files. No part may be read after this call.
     func isPresent() async throws(BackendError) -> Bool
 
-    /// Returns whether the store is damaged, so that its file is copied unchanged. Call this after the last part.
+    /// Returns whether the store is damaged. The copy then contains the unchanged bytes of its file. Call this after
+    /// the last part.
     func isDamaged() async -> Bool
 
     /// Releases the captured state.
@@ -45,7 +46,7 @@ package protocol BackupCopy: Sendable {
 extension BackupCopy {
     package func isPresent() async throws(BackendError) -> Bool { try await !hasChanged() }
 
-    /// Returns false: the default for a store that is always copied unchanged.
+    /// Returns false: the default for a store whose copy never contains a damaged file.
     package func isDamaged() async -> Bool { false }
 }
 
@@ -54,7 +55,7 @@ package enum BackupPart {
     /// The maximum number of bytes of a part. It is larger than the largest row of a database and the largest item of
     /// a keyring.
     package static let maximum = 32 << 20
-    /// The number of bytes of a part of a file.
+    /// The number of bytes of each part of a file, except the last part.
     package static let size = 64 << 10
 }
 
@@ -63,13 +64,13 @@ package protocol RestoreDraft: Sendable {
     /// Receives the next part.
     func take(_ part: [UInt8]) async throws(BackendError)
 
-    /// Finishes the content. It is durable when this returns.
+    /// Ends the content, which is durable when the call returns.
     func finish() async throws(BackendError)
 }
 
-/// An item of a store of secrets, with the bytes that are stored.
+/// An item of a store of secrets (a keyring), with its stored bytes.
 package struct BackupItem: Hashable, Sendable {
-    /// The namespace; empty for the namespace of values.
+    /// The name of the item's namespace; empty for ``StorageNamespace/values``.
     package var namespace: String
     /// The name of the slot.
     package var name: String
@@ -109,9 +110,9 @@ package protocol BackupItemStore: BackupStore {
     /// Returns the name of the key that sealed an item's value; nil if the value is not sealed.
     func sealing(of item: BackupItem) -> String?
 
-    /// Writes an item to its slot, with the durability of the store. Does nothing if the slot already has this
-    /// content. The caller holds the lock.
-    /// - Parameter kept: The namespace to which a different item of the slot is moved first.
+    /// Writes an item to its slot, as durably as the store can. Does nothing if the slot already has this content.
+    /// The caller holds the lock.
+    /// - Parameter kept: The namespace to which an item with other content is moved first, if the slot has one.
     func restore(_ item: BackupItem, keeping kept: String, deadline: MonotonicInstant) async throws(BackendError)
 
     /// Moves an item to another namespace. The caller holds the lock.

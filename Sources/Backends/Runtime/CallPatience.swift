@@ -8,7 +8,7 @@ package enum CallPatience {
 }
 
 extension Runtime {
-    /// Returns the deadline of a call for which a store allows some time. ``CallPatience/limit`` can shorten that
-    /// time.
+    /// Returns the deadline of a call that may take the given time according to its store. ``CallPatience/limit`` can
+    /// shorten this time.
     package func deadline(after time: Duration) -> MonotonicInstant { clock.now.advanced(by: min(time, CallPatience.limit ?? time)) }
 }

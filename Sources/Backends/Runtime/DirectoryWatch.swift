@@ -8,8 +8,8 @@
         import Musl
     #endif
 
-    /// Watches names in the directory at a path, with inotify. If the directory or one above it is moved or removed,
-    /// the next directory at the path is watched.
+    /// Watches some file names in the directory at a path, with inotify. If the directory or a directory above it is
+    /// moved or removed, the next directory that appears at the path is watched.
     final class DirectoryWatch: Sendable {
         private let directory: String
         private let names: Set<String>
@@ -20,7 +20,7 @@
 
         /// The inotify numbers of the current watches. The kernel does not reuse a number.
         private struct Watches {
-            /// The watch of the directory; nil if it does not exist.
+            /// The watch of the directory; nil while the directory does not exist.
             var directory: Int32?
             /// The watches of the directories above it.
             var above: Set<Int32> = []
@@ -44,8 +44,8 @@
             }
         }
 
-        /// Notifies of each change of one of the names, and whenever a change may have been missed. The stream ends
-        /// if the path cannot be watched.
+        /// Returns a stream with an element for each change of one of the names, and whenever such a change may have
+        /// been missed. The stream ends if the path cannot be watched.
         static func changes(of names: Set<String>, in directory: String) -> AsyncStream<Void> {
             // All elements are equal, so a buffer of one is enough.
             AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
@@ -104,7 +104,8 @@
 
         // MARK: Events
 
-        /// Reads the waiting events and notifies of changes. Attaches again if a watched directory changed.
+        /// Reads the waiting events and notifies of changes. If the directory or a directory above it was created,
+        /// moved or removed, attaches to the path again.
         /// - Returns: Whether the path is still watched.
         private func handle() -> Bool {
             let news = read()
@@ -155,7 +156,7 @@
         let source: any DispatchSourceRead
     }
 #else
-    /// Does not watch on other systems. The next read finds a change.
+    /// On other systems, nothing is watched. A store notices a change at its next read.
     enum DirectoryWatch {
         static func changes(of names: Set<String>, in directory: String) -> AsyncStream<Void> { AsyncStream { $0.finish() } }
     }

@@ -43,7 +43,7 @@ package struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The status of a file. Two statuses show whether the file was replaced or changed in between.
+/// The status of a file. If two statuses of a path differ, its file was changed or replaced between them.
 package struct FileStatus: Hashable, Sendable {
     /// The number of the device that contains the file.
     package var device: UInt64
@@ -117,24 +117,24 @@ package protocol FileLock: Sendable {
 /// The file system operations that stores need. Every operation may block, so call it on a lane.
 ///
 /// An operation is durable only if its documentation says so. ``PosixFileSystem`` is the real implementation. A
-/// simulation implements the operations with one view of volatile content and one of durable content.
+/// simulation implements the operations and keeps two versions of each file: its volatile and its durable content.
 package protocol FileSystem: Sendable {
     /// Returns the status of the file at a path; nil if there is none. Follows symbolic links. It is fast enough to
     /// be called outside a lane.
     func status(_ path: String) throws(FileError) -> FileStatus?
 
-    /// The owners whose files and folders this process currently trusts. They can change: a service may give up the
-    /// rights of root after its start.
+    /// The owners whose files and folders this process currently trusts. The owners can change: a service may give up
+    /// the rights of root after its start.
     var trustedOwners: TrustedOwners { get }
 
     /// Reads a regular file; nil if there is none at the path.
     func read(_ path: String) throws(FileError) -> FileContents?
 
-    /// Creates a new file with permissions 0600 and writes bytes into it. It is not durable yet. Fails with EEXIST if
-    /// the path exists.
+    /// Creates a new file with permissions 0600 and writes bytes into it. The file is not durable yet. Fails with
+    /// EEXIST if the path exists.
     func create(_ path: String, _ bytes: [UInt8]) throws(FileError)
 
-    /// Appends bytes to a file. They are not durable yet. Fails if there is no file.
+    /// Appends bytes to a file. The bytes are not durable yet. Fails if there is no file.
     func append(_ path: String, _ bytes: [UInt8]) throws(FileError)
 
     /// Reads a part of a regular file; nil if there is no file. The result is shorter if the file ends earlier.
@@ -143,7 +143,8 @@ package protocol FileSystem: Sendable {
     /// Makes a file's content durable (fsync).
     func synchronizeFile(_ path: String) throws(FileError)
 
-    /// Renames a file and replaces a file with the new name. Atomic; durable once the directory is synchronized.
+    /// Renames a file. If the new name exists, its file is replaced. Atomic; durable once the directory is
+    /// synchronized.
     func rename(_ path: String, to newPath: String) throws(FileError)
 
     /// Gives a file a second name. Fails with EEXIST if that name exists. Atomic; durable once the directory is
@@ -151,7 +152,7 @@ package protocol FileSystem: Sendable {
     func link(_ path: String, to newPath: String) throws(FileError)
 
     /// Gives a replacement file the owner and permissions of the file that it will replace.
-    /// - Throws: ``FileError`` if the replacement would lock out the owner of the old file.
+    /// - Throws: ``FileError`` if the replacement would lock the owner of the old file out.
     func keepOwner(of path: String, for newPath: String) throws(FileError)
 
     /// Removes a file; a missing one is not an error. Durable once the directory is synchronized.
@@ -181,20 +182,20 @@ package protocol FileSystem: Sendable {
 
     /// Takes an exclusive lock on a file itself, or on its folder if the file does not exist yet.
     ///
-    /// A lock file excludes only programs that are configured with it. This lock excludes all programs that replace
-    /// the file. It loses its effect when the file is created or replaced, because other processes can then lock the
-    /// new file.
+    /// A lock file excludes only programs that are configured to use it. This lock also excludes programs that use
+    /// LocalData with another lock file, because they take it too before they replace the file. The lock loses its
+    /// effect when the file is created or replaced, because other processes can then lock the new file.
     /// - Parameters:
     ///   - path: The file. A symbolic link is followed.
     ///   - giveUp: Called repeatedly during the wait. If it returns true, the wait ends with ETIMEDOUT.
     /// - Returns: The lock; nil if the folder does not exist either.
     func lockContent(of path: String, giveUp: @Sendable () -> Bool) throws(FileError) -> (any FileLock)?
 
-    /// Notifies when some names in a directory may have been created, changed, renamed or removed by any process. One
-    /// element may report several changes.
+    /// Returns a stream with an element whenever any process may have created, changed, renamed or removed one of
+    /// some names in a directory. One element may stand for several changes.
     ///
-    /// A directory that does not exist is watched once it is created. If it is moved or removed, the next directory
-    /// at its path is watched. The stream ends if directories cannot be watched.
+    /// A directory that does not exist is watched once it is created. If the directory is moved or removed, the next
+    /// directory that appears at the path is watched. The stream ends if directories cannot be watched.
     func changes(of names: Set<String>, in directory: String) -> AsyncStream<Void>
 }
 
@@ -207,8 +208,8 @@ extension FileSystem {
     /// First, the content is written to a new file beside the old one (0600, or with the old owner and permissions).
     /// The new file is flushed and renamed over the old one. Finally the directory is flushed.
     ///
-    /// When this returns, the new content is durable. If it throws, ``DurableReplaceError/mayBeReplaced`` states
-    /// whether readers may already see the new content. Such content may or may not survive a power loss. Otherwise
+    /// When the call returns, the new content is durable. If it throws, ``DurableReplaceError/mayBeReplaced`` states
+    /// whether readers may already see the new content. If so, a power loss may still undo the replacement. If not,
     /// the old content is unchanged.
     /// - Parameters:
     ///   - path: The file.
@@ -228,7 +229,7 @@ extension FileSystem {
         do throws(FileError) {
             try create(temporary, bytes)
         } catch {
-            // Keep an existing file of that name: it belongs to another program.
+            // Do not remove a file that already has the temporary name: it belongs to another program.
             if !error.isNameTaken {
                 do throws(FileError) { try remove(temporary) } catch {
                     // The next writer removes the temporary file.
@@ -262,7 +263,7 @@ extension FileSystem {
         return new
     }
 
-    /// Whether a path may lead to a file. False only if the path certainly has another file or none.
+    /// Whether a file may be at a path. False only if the path certainly leads to another file or to none.
     private func mayBe(_ file: FileStatus, at path: String) -> Bool {
         do throws(FileError) {
             guard let there = try status(path) else { return false }

@@ -1,13 +1,15 @@
 package import BackendContract
 import Synchronization
 
-/// Combines requests that wait for a lane at the same time. A group needs one lock, one write and one flush.
+/// Combines requests that wait for a lane (a serial queue for blocking work) at the same time into a group. A group
+/// needs one lock, one write and one flush.
 ///
 /// A request never waits for further requests: a group starts as soon as the lane is free and the lock is held.
 /// Requests that arrive before that join the group. Later requests form the next group.
 ///
-/// One request does not make another one fail. A group may fail as a whole without any change because of one of its
-/// requests. Its halves are then performed separately, and split again, until only that request fails.
+/// A request never fails because of another request. One request may cause a group to fail as a whole, without any
+/// change. The two halves of the group are then performed separately, and are split again, until only that request
+/// fails.
 package final class GroupCommit<Request: Sendable, Response: Sendable>: Sendable {
     private struct Waiting {
         let request: Request
@@ -36,7 +38,8 @@ package final class GroupCommit<Request: Sendable, Response: Sendable>: Sendable
     /// - Parameters:
     ///   - requests: The group.
     ///   - deadline: The earliest deadline of the group. It limits waits for other processes.
-    ///   - progressed: Reports progress. The callers then stay although their deadline has passed.
+    ///   - progressed: Called to report progress. The callers then wait longer, even beyond their deadlines
+    ///     (``LaneCall/progressed()``).
     package typealias Perform =
         @Sendable (
             _ requests: [Request], _ deadline: MonotonicInstant, _ progressed: () -> Void
@@ -49,8 +52,8 @@ package final class GroupCommit<Request: Sendable, Response: Sendable>: Sendable
     ///   - maximumGroup: The maximum number of requests in a group.
     ///   - maximumWeight: The maximum total weight of a group. A heavier request forms a group alone.
     ///   - weight: Returns the weight of a request, which is the amount of its work.
-    ///   - hold: Takes the resources of a group. The group is formed once they are held. If that fails, the requests
-    ///     that waited at its start fail too.
+    ///   - hold: Takes the resources of a group. The group is formed once they are held. If they cannot be taken, the
+    ///     requests that were waiting when the attempt began fail with the same error.
     ///   - perform: Performs a group.
     package init(
         lane: any Lane, clock: any RuntimeClock, maximumGroup: Int = 4_096, maximumWeight: Int = .max,
@@ -67,7 +70,8 @@ package final class GroupCommit<Request: Sendable, Response: Sendable>: Sendable
     }
 
     /// Submits a request and waits until its group was performed.
-    /// - Throws: The error of `perform` for this request; `timedOut` or `cancelled` if the caller left first.
+    /// - Throws: The error of `hold` or `perform` for this request; `timedOut` or `cancelled` if the caller stopped
+    ///   waiting first.
     package func submit(_ request: Request, deadline: MonotonicInstant, isMutation: Bool) async throws(BackendError) -> Response {
         let call = LaneCall<Response>(clock: clock, deadline: deadline, isMutation: isMutation)
         let mustSchedule = state.withLock { state in
@@ -83,7 +87,7 @@ package final class GroupCommit<Request: Sendable, Response: Sendable>: Sendable
         let (number, deadline) = state.withLock { state in
             (state.waiting.count, state.waiting.lazy.filter { !$0.call.isOver }.map(\.call.deadline).min())
         }
-        // All callers have left, so drop their requests.
+        // All callers have stopped waiting, so drop their requests.
         guard let deadline else { return _ = take { $0.prefix(number) } }
         var group: ArraySlice<Waiting> = []
         var results: [Result<Response, BackendError>] = []
@@ -132,8 +136,8 @@ package final class GroupCommit<Request: Sendable, Response: Sendable>: Sendable
         return carryOut(group[..<middle], progressed) + carryOut(group[middle...], progressed)
     }
 
-    /// Whether a request failed, changed nothing, and might succeed without the others. Errors of the whole store are
-    /// excluded, because each request alone would fail with the same error.
+    /// Whether a request failed, changed nothing, and might succeed without the other requests of its group. Errors
+    /// of the whole store are excluded, because each request alone would fail with the same error.
     private static func mayBeAnothersFault(_ result: Result<Response, BackendError>) -> Bool {
         guard case .failure(let error) = result, error.outcome == .notApplied else { return false }
         return [.noSpace, .tooLarge, .corrupted, .failed].contains(error.code)

@@ -4,13 +4,13 @@ package struct HostFacts: Sendable {
     package var bootID: String?
     /// The process ID.
     package var processID: Int32
-    /// The environment variables. ``current()`` leaves this empty in a program with rights that its user does not
-    /// have.
+    /// The environment variables. ``current()`` leaves this empty in a program that has rights which its user does
+    /// not have (set-user-ID, for example).
     package var environment: [String: String]
     /// The name of the program's file, without its folder.
     package var executableName: String
-    /// The home directory from the environment; nil without one. The user database is not asked, because it would
-    /// lead a service without a home directory to that of root.
+    /// The value of the variable HOME; nil if it is not set. The user database is not asked instead: for a system
+    /// service, which runs as root without HOME, it names the home directory of root.
     package var homeDirectory: String?
 
     /// Creates a description.

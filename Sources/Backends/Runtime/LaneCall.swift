@@ -9,10 +9,13 @@ package enum AbandonReason: Hashable, Sendable {
     case cancellation
 }
 
-/// A call whose caller waits for work until a deadline. The caller is resumed exactly once.
+/// A call of work that runs elsewhere, usually on a lane (a serial queue for blocking work), while the caller waits
+/// until a deadline. A caller *leaves* when it stops waiting before the work has ended. The caller is resumed exactly
+/// once.
 ///
 /// The caller returns at its deadline even if the lane is stuck. Work that has not begun by that time never begins.
-/// Work that has begun continues. If it changes anything, its caller gets an error with the outcome `unknown`.
+/// Work that has begun continues. If it changes anything, the caller that leaves gets an error with the outcome
+/// `unknown`.
 ///
 /// Work can report progress (``progressed()``), which moves the deadline. The caller leaves only if the work reported
 /// no progress for the whole waiting time.
@@ -25,8 +28,8 @@ package final class LaneCall<Response: Sendable>: Sendable {
 
     private struct State {
         var phase = Phase.waiting
-        /// The result, if the work ended before the caller began to wait. Set to nil once the caller took it: a timer
-        /// keeps a reference to the call until it fires, and a result may be a secret.
+        /// The result, if the work ended before the caller began to wait. It is set to nil once the caller has taken
+        /// it: a timer keeps a reference to the call until the timer fires, and a result may be a secret.
         var result: Result<Response, BackendError>?
         var continuation: CheckedContinuation<Result<Response, BackendError>, Never>?
         var timer: ScheduledAction?
@@ -77,7 +80,7 @@ package final class LaneCall<Response: Sendable>: Sendable {
     /// Whether the call has ended: it has a result, or its caller has left.
     package var isOver: Bool { state.withLock { $0.phase == .over } }
 
-    /// Marks the work as begun. Returns false if the call has already ended; the work must not run then.
+    /// Notes that the work begins. Returns false if the call has already ended; the work must not run then.
     package func begin() -> Bool {
         state.withLock { state in
             guard state.phase == .waiting else { return false }
@@ -169,8 +172,8 @@ package final class LaneCall<Response: Sendable>: Sendable {
 }
 
 extension Runtime {
-    /// Runs asynchronous work in a separate task and waits for it until a deadline. It blocks no lane, so even work
-    /// that never ends delays no other call. The task is cancelled if the caller leaves first.
+    /// Runs asynchronous work in a separate task and waits for it until a deadline. The work blocks no lane, so even
+    /// work that never ends delays no other call. If the caller leaves first, the task is cancelled.
     /// - Parameters:
     ///   - deadline: The time at which the caller leaves.
     ///   - work: The work.
@@ -196,9 +199,10 @@ extension Lane {
     /// - Parameters:
     ///   - clock: The clock of the deadline.
     ///   - deadline: The time at which the caller leaves. It covers the time in the queue and the time of the work.
-    ///   - isMutation: Whether the work changes anything. If it does and the caller leaves while it runs, the outcome
-    ///     is unknown.
-    ///   - work: The work. Its argument is the call, which has the deadline and reports that the caller has left.
+    ///   - isMutation: Whether the work changes anything. If so, and if the caller leaves while the work runs, the
+    ///     error has the outcome `unknown`.
+    ///   - work: The work. Its argument is the call, which has the deadline and runs an action when the caller leaves
+    ///     (``LaneCall/whenAbandoned(_:)``).
     /// - Throws: The error of the work; `timedOut` or `cancelled` if the caller left first.
     package func run<Response: Sendable>(
         clock: any RuntimeClock, deadline: MonotonicInstant, isMutation: Bool,

@@ -9,14 +9,14 @@ import Synchronization
     import Darwin
 #endif
 
-/// Takes the lock of a lock file, in the order in which processes began to wait.
+/// Takes the lock of a lock file. Processes get it in the order in which they began to wait.
 ///
 /// The lock is `flock`. A process first takes the *turn*, a record lock on the same open file. It then waits for the
 /// lock, and releases the turn once it has the lock.
 /// Reason: "Processes take turns for a lock" in Docs/Decisions/LocksAndCommits.md.
 ///
-/// The turn only decides the order. Programs that use `flock` alone, such as earlier versions, still exclude others
-/// and are excluded.
+/// The turn only decides the order. A program that uses `flock` without the turn, such as an earlier version,
+/// excludes other programs and is excluded by them.
 struct LockQueue {
     /// The open lock file.
     let descriptor: Int32
@@ -29,9 +29,11 @@ struct LockQueue {
         Self.giveTurnBack(descriptor)
     }
 
-    /// Takes the lock without an order, so the file need not be open for writing. Closes the descriptor on failure.
+    /// Takes the lock without the turn, so in no particular order. Only the turn needs a file that is open for
+    /// writing. Closes the descriptor on failure.
     ///
-    /// Succeeds without a lock if the file system has no such locks, or none for a file that is open for reading.
+    /// Succeeds without a lock if the file system does not support `flock`, or supports it only for files that are
+    /// open for writing.
     func takeUnordered(giveUp: () -> Bool) throws(LockFailure) {
         try wait(giveUp) { descriptor, waits in
             let code = flock(descriptor, waits ? LOCK_EX : LOCK_EX | LOCK_NB)
@@ -41,8 +43,8 @@ struct LockQueue {
 
     /// Releases the lock and closes the descriptor.
     ///
-    /// The lock belongs to the open file. A child process that was made by `fork` without `exec` has the same file
-    /// open. If this process only closed the descriptor, the lock would be held until the child ends.
+    /// The lock belongs to the open file. A child process that was created by `fork` without `exec` has the same open
+    /// file. If this process only closed the descriptor, the lock would be held until the child ends.
     static func release(_ descriptor: Int32) {
         _ = flock(descriptor, LOCK_UN)
         close(descriptor)
@@ -59,7 +61,7 @@ struct LockQueue {
         let number: Int32
     }
 
-    /// How often the wait calls `giveUp`.
+    /// The time between two calls of `giveUp` during the wait.
     private static let question = DispatchTimeInterval.milliseconds(5)
 
     /// Takes a lock with a system call. If the lock is not free, another thread waits for it.
@@ -79,12 +81,13 @@ struct LockQueue {
         let waiting = Waiting()
         DispatchLane(label: "lock").enqueue {
             let number = Self.repeated { call(descriptor, true) }
-            // The caller has left: release the lock for the next process.
+            // If the caller no longer waits, release the lock for the next process.
             if !waiting.end(number) { Self.leave(descriptor) }
         }
         while true {
             if waiting.isOver(within: Self.question) { break }
-            // The thread uses the descriptor until its system call returns, because the call cannot be cancelled.
+            // Do not close the descriptor here: the other thread uses it until its system call returns, and that call
+            // cannot be cancelled.
             if giveUp(), waiting.leave() { throw LockFailure(number: ETIMEDOUT) }
         }
         if let number = waiting.failure {
@@ -105,7 +108,7 @@ struct LockQueue {
     // MARK: The turn
 
     #if canImport(Darwin)
-        // There is no turn without record locks that belong to an open file.
+        // There is no turn here, because it needs record locks that belong to an open file.
         private static func takeTurn(_ descriptor: Int32, _ waits: Bool) -> Int32 { 0 }
         private static func giveTurnBack(_ descriptor: Int32) {}
     #else
@@ -127,7 +130,7 @@ struct LockQueue {
     #endif
 }
 
-/// The state that a caller shares with the thread that waits for its lock.
+/// The state that a caller shares with the thread that waits for the caller's lock.
 private final class Waiting: Sendable {
     private enum State {
         case waiting
@@ -138,7 +141,7 @@ private final class Waiting: Sendable {
     private let state = Mutex(State.waiting)
     private let signal = DispatchSemaphore(value: 0)
 
-    /// Records that the thread's system call has returned. Returns false if the caller has left.
+    /// Notes that the thread's system call has returned. Returns false if the caller no longer waits.
     func end(_ number: Int32?) -> Bool {
         let isWanted = state.withLock { state in
             guard case .waiting = state else { return false }
@@ -152,7 +155,7 @@ private final class Waiting: Sendable {
     /// Waits a limited time for the thread's system call. Returns whether it has returned.
     func isOver(within time: DispatchTimeInterval) -> Bool { signal.wait(timeout: .now() + time) == .success }
 
-    /// Records that the caller leaves. Returns false if the thread's system call has already returned.
+    /// Notes that the caller no longer waits. Returns false if the thread's system call has already returned.
     func leave() -> Bool {
         state.withLock { state in
             guard case .waiting = state else { return false }

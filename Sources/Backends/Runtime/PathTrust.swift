@@ -4,9 +4,9 @@ package import BackendContract
 package struct TrustedOwners: Hashable, Sendable {
     /// The user ID of the program.
     package var user: UInt32
-    /// The user ID that represents all owners outside the process's user namespace. Only folders of this owner are
-    /// trusted. In a sandbox that the same user started (Flatpak), the machine's root owns `/` and `/home` under this
-    /// number. Nil if the namespace contains root.
+    /// The user ID that stands for all owners outside the process's user namespace. Folders of this owner are
+    /// trusted, files are not: in a sandbox (Flatpak), the machine's root appears under this ID as the owner of `/`
+    /// and `/home`. Nil if the namespace contains the machine's root.
     package var unknownOwner: UInt32?
 
     /// Creates a set of trusted owners.
@@ -18,9 +18,9 @@ package struct TrustedOwners: Hashable, Sendable {
     /// Determines the trusted owners for a process.
     /// - Parameters:
     ///   - user: The user ID of the process.
-    ///   - map: The content of `/proc/self/uid_map`. A line has the first number inside the namespace, the first one
-    ///     outside, and how many numbers follow. Nil if there is no such file.
-    ///   - unknownOwner: The number that the system reports for owners that are not in the map.
+    ///   - map: The content of `/proc/self/uid_map`. Each line maps a range of user IDs: the first ID inside the
+    ///     namespace, the first ID outside, and the number of IDs. Nil if there is no such file.
+    ///   - unknownOwner: The user ID that the system reports for owners that are not in the map.
     init(user: UInt32, map: String?, unknownOwner: UInt32) {
         let knowsRoot = map?.split(separator: "\n").contains { $0.split(separator: " ").dropFirst().first == "0" } ?? true
         self.init(user: user, unknownOwner: knowsRoot ? nil : unknownOwner)
@@ -32,8 +32,8 @@ package struct TrustedOwners: Hashable, Sendable {
         status.owner == 0 || status.owner == user || status.isDirectory && status.owner == unknownOwner
     }
 
-    /// Whether no other user can write to a file, or replace the content of a folder. The group with the user's
-    /// number counts as the user.
+    /// Whether no other user can write to a file, or replace files in a folder. A group whose ID equals the user's ID
+    /// counts as the user.
     /// Reason: "Trust has exceptions for groups, sandboxes and Kubernetes" in Docs/Decisions/Files.md.
     package func areAlone(with status: FileStatus) -> Bool {
         let (sticky, group, others): (UInt32, UInt32, UInt32) = (0o1000, 0o020, 0o002)
@@ -45,14 +45,15 @@ package struct TrustedOwners: Hashable, Sendable {
 extension FileSystem {
     /// Checks that only the user and root can change or replace the files at some paths, as OpenSSH does.
     ///
-    /// Each path and all folders above it must belong to one of the two, and no other user may be able to write to
-    /// them. A folder with the sticky bit may be writable for all, because only the owner of a file can replace it
+    /// Each path and all folders above it must belong to the user or to root, and no other user may be able to write
+    /// to them. A folder with the sticky bit may be writable for all, because only the owner of a file can replace it
     /// there. If a path contains symbolic links, the folders of the path and of its target are checked.
     /// Reason: "Trust covers a file and every folder above it" in Docs/Decisions/Files.md.
     ///
     /// Missing parts of a path are skipped, but the folders above them are checked. Each part costs one `stat`, so
-    /// this is called when a store is opened, never on a read.
-    /// - Throws: ``BackendError`` with `untrusted`. It names the file or folder and the command that corrects it.
+    /// this is called when a store or a file is opened, and not for each read of a value.
+    /// - Throws: ``BackendError`` with `untrusted`. The error names the file or folder, and the command that corrects
+    ///   it.
     package func requireTrust(in paths: [String]) throws(BackendError) {
         let owners = trustedOwners
         var checked: Set<String> = []

@@ -25,8 +25,8 @@ package struct PosixFileSystem: FileSystem {
 
     /// The effective user of the process, and root.
     package var trustedOwners: TrustedOwners {
-        // Both files describe the user namespace of this process. A process changes its namespace only if it creates
-        // a new one.
+        // The first file has the user IDs that this process's user namespace contains. The second file has the ID
+        // that stands for all other users.
         let map = try? read("/proc/self/uid_map")
         let unknown = try? read("/proc/sys/kernel/overflowuid")
         func text(_ contents: FileContents) -> String { String(decoding: contents.bytes, as: UTF8.self) }
@@ -73,7 +73,7 @@ package struct PosixFileSystem: FileSystem {
         try write(bytes, to: descriptor, path)
     }
 
-    /// Gives a file that root created in another user's folder to that user.
+    /// If root created a file in another user's folder, gives the file to that user.
     /// Reason: "A replaced file keeps its owner and permissions" in Docs/Decisions/Files.md.
     private func giveToOwner(of folder: String, _ descriptor: Int32, _ path: String) throws(FileError) {
         guard geteuid() == 0, let folder = try status(folder), folder.owner != 0 else { return }
@@ -83,8 +83,8 @@ package struct PosixFileSystem: FileSystem {
     /// Gives the replacement of a file the owner, group and permissions of that file (`fchown`, `fchmod`). If there
     /// is no file yet, a replacement that root created is given to the owner of the folder.
     ///
-    /// Only root can give a file away. If another user replaces a file of root, the replacement belongs to that user.
-    /// If the file belongs to any other user, replacing it fails.
+    /// Only root can give a file away. If a user who is not root replaces a file of root, the replacement belongs to
+    /// that user. If the old file belongs to a third user, the call fails.
     package func keepOwner(of path: String, for newPath: String) throws(FileError) {
         let old = try status(path)
         guard let new = try status(newPath) else { return }
@@ -97,8 +97,8 @@ package struct PosixFileSystem: FileSystem {
         if !isOwned, fchown(descriptor, old.owner, old.group) != 0, old.owner != new.owner, old.owner != 0 {
             throw FileError(number: errno, operation: "chown to the file's owner", path: path)
         }
-        // Set the old permissions even if the owner is another one now: the replacement must not be open to more
-        // users.
+        // Set the old permissions even if the replacement has another owner: it must not be open to more users than
+        // the old file.
         guard fchmod(descriptor, mode_t(old.permissions & 0o777)) == 0 else {
             throw FileError(number: errno, operation: "chmod", path: newPath)
         }
@@ -241,7 +241,7 @@ package struct PosixFileSystem: FileSystem {
         return (resolvedParent == "/" ? "" : resolvedParent) + "/" + lastComponent(of: path)
     }
 
-    /// Takes an exclusive `flock`. Waiting processes get it in the order of ``LockQueue``.
+    /// Takes an exclusive `flock`. Waiting processes get it in the order in which they began to wait (``LockQueue``).
     package func lock(_ path: String, giveUp: @Sendable () -> Bool) throws(FileError) -> any FileLock {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw FileError(number: errno, operation: "open", path: path) }
@@ -258,7 +258,7 @@ package struct PosixFileSystem: FileSystem {
     }
 
     /// Takes `flock` on the file, or on its folder if the file does not exist. Succeeds without a lock if the file
-    /// system has no such locks.
+    /// system does not support `flock`.
     package func lockContent(of path: String, giveUp: @Sendable () -> Bool) throws(FileError) -> (any FileLock)? {
         while true {
             var (locked, flags) = (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -274,8 +274,8 @@ package struct PosixFileSystem: FileSystem {
                 throw FileError(number: error.number, operation: "lock", path: locked)
             }
             let lock = DescriptorLock(descriptor)
-            // Another process may have created or replaced the file during the wait. The lock is then on an outdated
-            // file: try again.
+            // Another process may have created or replaced the file during the wait. The lock is then on the wrong
+            // file or folder: try again.
             if try isCurrent(descriptor, at: locked) {
                 if locked == path { return lock }
                 if try status(path) == nil { return lock }

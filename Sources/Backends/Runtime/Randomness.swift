@@ -28,7 +28,8 @@ package struct Randomness: Sendable {
         var rest = bytes[...]
         while !rest.isEmpty {
             let part = UnsafeMutableRawBufferPointer(rebasing: rest.prefix(systemRandomLimit))
-            // An old kernel may not have this system call. The standard library then uses another source.
+            // An old kernel may not have this system call. The standard library then gets the bytes from another
+            // source.
             if !systemFillRandomly(part) { Randomness(words: { UInt64.random(in: .min ... .max) }).fill(part) }
             rest = rest.dropFirst(part.count)
         }

@@ -1,5 +1,5 @@
-/// The machine as backends and the router use it: time, randomness, tasks, lanes, files, locks, and facts about the
-/// host. Tests and simulations replace these parts.
+/// Everything that LocalData uses of the machine: time, randomness, tasks, lanes (serial queues), files, locks, and
+/// facts about the host. Tests and simulations replace these parts.
 package struct Runtime: Sendable {
     /// The clock.
     package var clock: any RuntimeClock

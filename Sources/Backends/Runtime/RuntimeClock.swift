@@ -12,8 +12,8 @@ package struct MonotonicInstant: Hashable, Comparable, Sendable {
     /// Whether the first instant is earlier than the second.
     package static func < (left: Self, right: Self) -> Bool { left.nanoseconds < right.nanoseconds }
 
-    /// Returns the instant a duration later. A result beyond the range of `Int64` (292 years) becomes the last
-    /// instant of the range.
+    /// Returns the instant that is a duration later. A result beyond the range of `Int64` (292 years) becomes the
+    /// last instant of the range.
     package func advanced(by duration: Duration) -> MonotonicInstant {
         let (sum, overflow) = nanoseconds.addingReportingOverflow(duration.wholeNanoseconds)
         return MonotonicInstant(nanoseconds: overflow ? .max : sum)
@@ -33,7 +33,7 @@ extension Duration {
     }
 }
 
-/// The clock of stores and the router. Tests and simulations replace it.
+/// The clock that LocalData uses. Tests and simulations replace it.
 package protocol RuntimeClock: Sendable {
     /// The current time on a clock that never goes back.
     var now: MonotonicInstant { get }
@@ -49,7 +49,8 @@ package protocol RuntimeClock: Sendable {
     /// Runs an action once, at or after an instant, unless it is cancelled before. The action must not block.
     func schedule(at instant: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction
 
-    /// Blocks the calling thread for a duration. Only for lanes, never on the cooperative pool.
+    /// Blocks the calling thread for a duration. Call this only on a lane (a serial queue for blocking work), never
+    /// on Swift's cooperative pool.
     func pause(_ duration: Duration)
 }
 
@@ -61,7 +62,7 @@ extension RuntimeClock {
     }
 }
 
-/// The handle of a scheduled action, which can cancel it.
+/// A handle that can cancel a scheduled action.
 package struct ScheduledAction: Sendable {
     private let onCancel: @Sendable () -> Void
 
@@ -83,7 +84,7 @@ package struct SystemClock: RuntimeClock {
     /// The machine's wall clock.
     package var wallSeconds: Double { systemWallSeconds() }
 
-    /// The machine's boot clock.
+    /// The time since the machine was started, including suspension.
     package var sinceBoot: Duration { systemTimeSinceBoot() }
 
     /// Runs an action on a dispatch queue.
@@ -126,8 +127,8 @@ private final class SharedTimer: Sendable {
         }
     }
 
-    /// Records that the system timer is set for an instant. Returns false if it is already set for that instant or an
-    /// earlier one.
+    /// Notes that the system timer must be set for an instant, and returns true. Returns false if the timer is
+    /// already set for that instant or an earlier one.
     private static func arm(_ instant: MonotonicInstant, _ state: inout State) -> Bool {
         if let armed = state.armed, armed <= instant { return false }
         state.armed = instant
@@ -140,7 +141,8 @@ private final class SharedTimer: Sendable {
 
     private func fire(_ instant: MonotonicInstant) {
         let (due, next) = state.withLock { state -> ([@Sendable () -> Void], MonotonicInstant?) in
-            // The system timer was set for an earlier instant since. That earlier call schedules the next one.
+            // Since this call was scheduled, the system timer was set for an earlier instant. The call of that
+            // instant sets the timer again.
             guard state.armed == instant else { return ([], nil) }
             state.armed = nil
             let now = SystemClock().now

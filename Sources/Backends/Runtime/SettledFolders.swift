@@ -8,7 +8,7 @@ import Synchronization
     import Darwin
 #endif
 
-/// The folders whose directory entries are durable, as far as this process has ensured it.
+/// The folders whose entries in their parent folders this process has made durable.
 ///
 /// A process may create a folder and be killed before it flushes the parent folder. A power loss then removes the
 /// folder with everything in it, even data that was flushed and acknowledged later. Each ancestor folder is therefore
@@ -26,7 +26,7 @@ final class SettledFolders: Sendable {
 
     private let known = Mutex<Set<ID>>([])
 
-    /// Makes the directory entry of a folder durable, and those of the folders above it.
+    /// Makes the entry of a folder in its parent folder durable, and the entries of the folders above it.
     /// - Parameters:
     ///   - path: The folder.
     ///   - files: The file system.
@@ -48,7 +48,7 @@ final class SettledFolders: Sendable {
                 guard [EACCES, EPERM, EINVAL, EROFS, ENOTSUP].contains(error.number) else { throw error }
             }
             flushed.append(ID(status))
-            // Stop at a folder of another user or on another disk: a program like this one did not create it.
+            // Stop at a folder of another user or on another disk, because a program of this user did not create it.
             guard above.owner == geteuid(), above.device == status.device else { break }
             (child, status) = (parent, above)
         }

@@ -76,8 +76,8 @@ func systemPause(nanoseconds: Int64) {
     private let isSecurelyExecuted = auxiliaryValue(23) != 0
 #endif
 
-/// Returns the current value of an environment variable; nil if it is unset or empty. Also returns nil in a program
-/// with rights that the user who started it does not have.
+/// Returns the current value of an environment variable; nil if it is unset or empty. Also returns nil in a
+/// set-user-ID program or one with capabilities: see `isSecurelyExecuted`.
 package func systemEnvironmentVariable(_ name: String) -> String? {
     guard !isSecurelyExecuted, let text = getenv(name).map({ String(cString: $0) }), !text.isEmpty else { return nil }
     return text

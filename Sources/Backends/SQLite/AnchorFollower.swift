@@ -4,9 +4,9 @@
     import Sealing
     import Synchronization
 
-    /// Updates a database's freshness anchor after its commits, and compares the two when the database is opened. The
-    /// anchor records the latest state outside the database, so that an older file is detected. It stores a mark: the
-    /// id of the database, the number of its commits and a digest of its state.
+    /// Updates a database's freshness anchor after its commits, and compares the anchor with the database when the
+    /// database is opened. The anchor records the latest state outside the database, so that an older file is detected.
+    /// The anchor stores a mark: the id of the database, the number of its commits and a digest of its state.
     ///
     /// A separate task writes the anchor: at once after a commit, and then at most once in ``interval``. So no change
     /// waits for it. A failed write is repeated with the next commit, with `synchronize`, and when the store is closed.
@@ -17,12 +17,13 @@
         static let interval = Duration.seconds(1)
 
         private struct State {
-            /// The last commit that the anchor may not have yet.
+            /// The mark of the last commit; nil if the anchor has it.
             var latest: FreshnessMark?
             /// The mark that the anchor had when it was last read or written.
             var held: FreshnessMark?
             var isFollowing = false
-            /// Whether ``accept(_:)`` is running. It writes the anchor itself, so following waits for its end.
+            /// Whether ``accept(_:)`` is running. That call writes the anchor itself, so the separate task writes
+            /// nothing until it has ended.
             var isPaused = false
             /// The earliest time of the next write.
             var next = MonotonicInstant(nanoseconds: .min)
@@ -42,8 +43,8 @@
         /// The reason why the database must not be used any more; nil as long as it may be used.
         var refusal: BackendError? { state.withLock(\.refusal) }
 
-        /// Returns the anchor's mark. It must be read before the database. Then a commit in between makes the database
-        /// later, and never earlier.
+        /// Returns the anchor's mark. Call this before the database is read. A commit between the two reads then makes
+        /// the database later than the mark, and never earlier.
         func expected() async throws(BackendError) -> FreshnessMark? { try await anchor.load() }
 
         func unlock() async throws(BackendError) { try await anchor.unlock() }
@@ -55,7 +56,7 @@
         ///   - expected: The anchor's mark, read before the database.
         ///   - database: The id of the database.
         ///   - mark: The mark of the database's state; nil if the state is missing or does not open.
-        ///   - isAnchored: Whether the state says that there was an anchor.
+        ///   - isAnchored: Whether the state says that the database had an anchor before.
         /// - Throws: ``BackendError`` with `rolledBack`. The message compares the database with the anchor.
         func check(
             _ expected: FreshnessMark?, database: [UInt8], mark: FreshnessMark?, isAnchored: Bool
@@ -80,7 +81,8 @@
             }
             try compare(mark, expected)
             state.withLock { $0.held = expected }
-            // A process was killed between its commit and the write of the anchor, or does not use the anchor.
+            // The anchor lacks a commit of a process that was killed before it wrote the anchor, or that does not use
+            // the anchor.
             if mark != expected { note(mark) }
         }
 
@@ -121,7 +123,7 @@
 
         // MARK: Following
 
-        /// Records a commit, and starts to write it to the anchor.
+        /// Remembers the mark of a commit, and starts the task that writes it to the anchor.
         func note(_ mark: FreshnessMark) {
             let mustStart = state.withLock { state in
                 if let latest = state.latest, latest.database == mark.database, latest.commits >= mark.commits { return false }
@@ -151,8 +153,8 @@
         }
 
         /// Writes the last commit to the anchor now, unless the anchor has it.
-        /// - Throws: ``BackendError`` of the anchor; `rolledBack` if the anchor has the mark of another database or of
-        ///   other commits.
+        /// - Throws: ``BackendError`` of the anchor; `rolledBack` if the anchor has the mark of another database, or a
+        ///   mark with the same number of commits and another digest.
         func flush() async throws(BackendError) {
             if let mark = state.withLock(\.latest) { try await write(mark) }
         }
@@ -191,8 +193,8 @@
 
         // MARK: Accepting
 
-        /// Accepts an older file. `work` commits to the database with a number above the anchor's, and the anchor gets
-        /// the mark of that commit.
+        /// Accepts an older file. `work` commits to the database with a number of commits above that in the anchor, and
+        /// the anchor gets the mark of that commit.
         /// - Parameter work: Receives the anchor's mark, commits to the database, and returns the mark of the commit.
         func accept(
             _ work: (FreshnessMark?) async throws(BackendError) -> FreshnessMark

@@ -10,16 +10,18 @@
         let handle: OpaquePointer
         private var isOpen = true
         private let mayWait: () -> Bool
-        /// The number of pages in the log after this connection's last commit; see ``countLogPages()``.
+        /// The number of pages in the log, SQLite's write-ahead log, after this connection's last commit; see
+        /// ``countLogPages()``.
         private(set) var logPages: Int32 = 0
 
         /// Opens an existing file, and never creates one.
         /// - Parameters:
         ///   - path: An absolute path.
-        ///   - leavesLog: Whether the log stays unchanged when the last connection closes. Otherwise SQLite writes it
-        ///     back, which needs the store's lock. A connection that is released does not have that lock.
-        ///   - mayWait: Called when another connection has the lock that SQLite needs. True to try again, false to give
-        ///     up.
+        ///   - leavesLog: Whether the log stays unchanged when the last connection closes. Otherwise SQLite writes the
+        ///     log back into the database. That needs the store's lock between processes, which is not held when a
+        ///     connection is just released.
+        ///   - mayWait: Called when another connection has the lock that SQLite needs. It returns true to try again,
+        ///     false to give up.
         convenience init(path: String, leavesLog: Bool = true, mayWait: @escaping () -> Bool = { false }) throws(SQLiteFault) {
             // If SQLite was built with SQLITE_USE_URI, as in Debian, it treats a path that begins with "file:" as a
             // URI, whatever the flags say.
@@ -43,7 +45,7 @@
             for pragma in DatabaseFormat.pragmas { try execute(pragma) }
         }
 
-        /// Takes ownership of an open connection.
+        /// Takes ownership of SQLite's handle of an open connection.
         init(_ handle: OpaquePointer, mayWait: @escaping () -> Bool = { false }) {
             self.handle = handle
             self.mayWait = mayWait
@@ -125,8 +127,9 @@
             return sqlite3_wal_checkpoint_v2(handle, "main", mode, nil, nil) == SQLITE_OK
         }
 
-        /// Returns whether the log has a complete transaction that its index does not name. The next recovery would
-        /// apply it. Outside a write transaction, a running process may be about to enter it in the index.
+        /// Returns whether the log has a complete transaction that is not in the log's index. Usually a killed process
+        /// left it, and SQLite's next recovery would apply it. If the caller has not begun a write transaction, a
+        /// running process may also be just committing it.
         func hasUnnamedTransaction() throws(SQLiteFault) -> Bool {
             var hasRest: Int32 = 0
             let code = localdata_log_has_rest(handle, &hasRest)
@@ -222,24 +225,25 @@
         /// Whether the last call failed because of a damaged page.
         var hasMetDamage: Bool { sqlite3_errcode(handle) & 0xFF == SQLITE_CORRUPT }
 
-        /// Drops the pages that are cached in memory. SQLite checks a page only when it reads it from the file, so it
-        /// must be read again after a fault.
+        /// Drops the pages that are cached in memory. SQLite checks a page only when it reads the page from the file,
+        /// so pages must be read again after a fault.
         func forgetPages() { sqlite3_db_release_memory(handle) }
 
         // MARK: The format
 
-        /// Checks that the database has this format, and contains nothing beyond its schema and features.
+        /// Checks that the database has this library's format. It must contain only the tables of the format and of the
+        /// features, which are extensions that the header lists.
         /// - Throws: ``BackendError``: `corrupted`, `unsupported`, `incompatibleSchema`.
         func checkFormat() throws(BackendError) {
             try DatabaseFormat.check(applicationID: try number("PRAGMA application_id"), number: try number("PRAGMA user_version"))
             let schema = try texts(DatabaseFormat.schemaQuery)
-            // Query this name only if it is a table, because a view could return anything.
+            // Query `header` only if it is a table, because a view could return anything.
             let features = schema.contains(DatabaseFormat.schema[0]) ? try bytes(DatabaseFormat.featuresQuery) : nil
             try DatabaseFormat.check(
                 schema: schema, features: try features.map { (bytes) throws(BackendError) in try DatabaseHeader.features(bytes) })
         }
 
-        /// Returns the header's tag. It changes with every change of header or keys.
+        /// Returns the header's authentication tag. It changes with every change of header or keys.
         func headerTag() throws(BackendError) -> [UInt8] { try bytes(DatabaseFormat.tagQuery) ?? [] }
     }
 #endif

@@ -3,8 +3,8 @@
     import BackendRuntime
     package import Sealing
 
-    /// Checks a database in a backup without writing to the disk. One of the keys must open the header, and each row is
-    /// opened.
+    /// Checks a database in a backup without writing to the disk. One of the backup's keys must open the database's
+    /// header. Then the check opens each row.
     package final class DatabaseBackupCheck: KeyedBackupCheck {
         private let keys: [SealingKey]
         private var small: Connection?
@@ -50,7 +50,7 @@
             }
         }
 
-        /// The number of the table of rows. The tables before it contain the header and the keys.
+        /// The index of the table `records` in the schema. The tables before it contain the header and the keys.
         private static let recordsTable = DatabaseFormat.schema.firstIndex { $0.hasPrefix("CREATE TABLE records ") } ?? 0
 
         private func check(_ row: DatabaseParts.Row, _ keyset: Keyset) throws(BackendError) {

@@ -3,8 +3,8 @@
     package import BackendRuntime
     package import Sealing
 
-    /// A database to back up. The copy has one state of it, read in a transaction that neither waits for a writer nor
-    /// delays one.
+    /// A database to back up. The copy contains one state of the database, which is read in one transaction. The
+    /// transaction neither waits for a writer nor delays one.
     package struct DatabaseBackup: KeyedBackupStore {
         private let path: String
         private let lock: String
@@ -14,7 +14,7 @@
         package var backupLock: String? { lock }
         package var neighborLock: String? { DatabaseFile.neighborLock(of: path) }
 
-        /// Names the database. Opens nothing.
+        /// Stores the paths of the database and its lock file. Opens nothing.
         package init(path: String, lock: String, deadline: Duration, runtime: Runtime) {
             (self.path, self.lock, self.deadline, self.runtime) = (runtime.files.resolve(path), lock, deadline, runtime)
         }
@@ -48,9 +48,9 @@
             }
         }
 
-        /// Returns the status of the files, which changes with each commit. An empty log is ignored, because it may
-        /// appear and disappear. The time of the last status change is ignored, because SQLite sets the owner of a log
-        /// that it opens.
+        /// Returns the status of the database file and of its write-ahead log, which changes with each commit. An empty
+        /// log is ignored, because it may appear and disappear without a commit. The time of the last status change is
+        /// ignored: it changes when SQLite opens a log, because SQLite sets the owner of the log.
         private static func state(of path: String, _ runtime: Runtime) throws(BackendError) -> [FileStatus?] {
             var states: [FileStatus?] = []
             do throws(FileError) { states = [try runtime.files.status(path), try runtime.files.status(path + "-wal")] } catch {
@@ -79,12 +79,14 @@
         private let path: String
         /// SQLite's `data_version` of the state that is copied.
         private let version: Int
-        /// The number of the table whose rows are being read; nil before the part with the statements.
+        /// The number of the table whose rows are being read; nil before the first part, which has the statements that
+        /// create the tables.
         private var table: Int?
         private var rows: DatabaseRows?
-        /// The error that prevents reading further rows. The rows before it are in separate parts.
+        /// The error of a damaged row, which prevents reading further rows. The rows before it are returned first, in a
+        /// separate part.
         private var damage: BackendError?
-        /// The copied pages, if rows cannot be read.
+        /// The copy of the database's pages, if rows cannot be read.
         private var image: DatabaseImage?
 
         /// The statement whose result changes when another connection has committed something.
@@ -143,8 +145,9 @@
             }
         }
 
-        /// Returns the next rows; nil after the last ones. The rows before a damaged one come first. They include the
-        /// header and the keys, which a check of the backup needs.
+        /// Returns a part with the next rows; nil after the last ones. If a row is damaged, this call returns the rows
+        /// before it, and the next call throws. These rows include the header and the keys, which a check of the backup
+        /// needs.
         private func rowsPart() throws(BackendError) -> [UInt8]? {
             if let damage { throw damage }
             var writer = ByteWriter()
@@ -179,7 +182,8 @@
 
         func isDamaged() async -> Bool { (try? await onLane { [self] () throws(BackendError) in image != nil }) ?? false }
 
-        /// Returns whether the database is still in the copied state. Asks the connection that read this state.
+        /// Returns whether the database is still in the copied state. Compares SQLite's `data_version` on the
+        /// connection that read this state.
         /// Reason: "A restore re-checks databases by data_version" in Docs/Decisions/Backups.md.
         func isPresent() async throws(BackendError) -> Bool {
             if try isChanged() { return false }

@@ -15,15 +15,15 @@
         private let deadline: Duration
         private var connection: Connection?
         private var inserter: RowInserter?
-        /// Whether the backup contains the database file unchanged.
+        /// Whether the backup contains the unchanged database file instead of rows.
         private var isFile = false
 
         /// Creates an empty draft. Removes the files of an earlier attempt.
         /// - Parameters:
         ///   - path: The path of the draft.
         ///   - keys: The keys of the backup. One of them opens the database.
-        ///   - own: The key that the data keys are wrapped for. If it is already a recipient, nothing in the database
-        ///     changes.
+        ///   - own: The key on this machine that will open the database. If the data keys are already wrapped for it,
+        ///     nothing in the database changes.
         package init(
             path: String, keys: [SealingKey], own: RestoredKey, deadline: Duration, runtime: Runtime
         ) async throws(BackendError) {
@@ -82,7 +82,7 @@
                 try connection.checkFormat()
                 try giveToOwn(connection)
                 do throws(SQLiteFault) { try connection.execute("COMMIT; PRAGMA journal_mode = WAL") } catch { throw error.backendError() }
-                // A draft must be a single file, so empty its log.
+                // A draft must be a single file, so empty its write-ahead log.
                 guard connection.checkpoint(isEmptied: true) else { throw BackendError(.failed, "The draft \(path) could not be written.") }
                 connection.close()
                 self.connection = nil
@@ -90,7 +90,8 @@
             }
         }
 
-        /// Wraps the data keys for the key of this database's local source, unless that key is already a recipient.
+        /// Wraps the data keys for the key on this machine that will open the database, unless they are already wrapped
+        /// for it.
         private func giveToOwn(_ connection: Connection) throws(BackendError) {
             let header = try DatabaseHeader(reading: connection)
             if header.keys.recipients.contains(where: { $0.id == own.key.id && $0.source == own.source }) { return }

@@ -3,7 +3,7 @@
     import BackendRuntime
     import Sealing
 
-    /// A call that waits for its commit, with the session that it was made for.
+    /// A call that waits for its commit, with the session (the open file and its keys) that it was made for.
     struct CommitRequest: Sendable {
         let session: DatabaseSession
         let mutations: [StorageMutation]
@@ -22,8 +22,8 @@
 
     /// Group commit.
     extension DatabaseFile {
-        /// Carries out calls in one transaction with one flush, under the lock. Each call is one atomic batch, and
-        /// later calls see the changes of earlier ones.
+        /// Carries out calls in one transaction with one flush, under the lock between processes. Each call is one
+        /// atomic batch, and later calls see the changes of earlier ones.
         /// - Parameters:
         ///   - deadline: When to stop waiting for other processes.
         ///   - progressed: Called while the work continues.
@@ -33,7 +33,7 @@
             do throws(BackendError) {
                 guard let writer = try writer(deadline: deadline) else { return requests.map { _ in .success(.outdated) } }
                 let responses = try commit(requests, writer, deadline: deadline, progressed)
-                // Remove deleted bytes from the log too before the callers get their results.
+                // Remove deleted bytes from the write-ahead log too, before the callers get their results.
                 // Reason: "A removal truncates the log before its answer" in Docs/Decisions/LocksAndCommits.md.
                 writer.scrubIfNeeded(deadline: min(deadline, clock.now.advanced(by: Self.scrubLimit)))
                 if writer.isLogLong { lane.enqueue { self.checkpoint() } }
@@ -49,8 +49,8 @@
             _ requests: [CommitRequest], _ writer: DatabaseWriter, deadline: MonotonicInstant, _ progressed: () -> Void
         ) throws(BackendError) -> [CommitResponse] {
             var steps = 0
-            // Reporting progress to every caller of a large group takes as long as a step, so it is reported every 64
-            // steps.
+            // Reporting progress to every caller of a large group takes as long as a step, so progress is reported only
+            // every 64 steps.
             func stepped() {
                 if steps % 64 == 0 { progressed() }
                 steps += 1
@@ -60,8 +60,8 @@
             try writer.transaction(deadline: deadline) { header in
                 requests.first { $0.isFor(writer.file, header) }?.session.keyset
             } _: { (rows) throws(BackendError) in
-                // A call may add a feature to the header, so compare the requests with the header before the first
-                // call.
+                // A call may add a feature (an extension of the format) to the header. So compare all requests with the
+                // header from before the first call.
                 let header = rows.header
                 for request in requests {
                     guard !isLocked, request.isFor(writer.file, header) else {
@@ -123,8 +123,8 @@
             return CallOutcome(results: results, isChanged: isChanged)
         }
 
-        /// Returns the state of a slot. The call's keyset is that of the transaction, so a row that names another key
-        /// is damaged. If SQLite cannot read the row, that is an error of this slot only.
+        /// Returns the state of a slot. `keyset` has all keys of the header in this transaction, so a row that names a
+        /// key outside it is damaged. If SQLite cannot read the row, only this slot is reported as unavailable.
         private func look(
             _ address: StorageAddress, _ keyset: Keyset, _ rows: DatabaseWriter.Rows
         ) -> (probe: StorageProbe, row: RowFinder.Found?) {
@@ -159,7 +159,8 @@
             return .applied(SealedRow.revision(of: try write(content, over: row, keyset, rows)), .durable)
         }
 
-        /// Writes a row and its labels under the active key, and replaces the existing row of the name.
+        /// Writes a row and its labels (index entries for queries) under the active key, and replaces the existing row
+        /// of the name.
         /// - Returns: The sealed bytes.
         func write(
             _ content: RowContent, over row: RowFinder.Found?, _ keyset: Keyset, _ rows: DatabaseWriter.Rows
@@ -201,24 +202,24 @@
 
         // MARK: The log
 
-        /// Writes the log back after the callers have got their results.
+        /// Writes the log back into the database. Runs after the callers have got their results.
         private func checkpoint() {
             guard let writer = openWriter else { return }
             do throws(BackendError) {
                 try locked(deadline: clock.now.advanced(by: .seconds(1))) { writer.checkpoint() }
             } catch {
-                // The log grows a little longer, and the next commit tries again.
+                // Ignore the error: the log grows a little longer, and the next commit tries again.
             }
         }
 
-        /// Overwrites a transaction that is in the log but not in the log's index. Its process was killed, and the next
-        /// recovery would apply it. Waits if a running process is just committing.
+        /// Overwrites a transaction that is in the log but not in the log's index. The process that wrote it was
+        /// killed, and SQLite's next recovery would apply it. Waits if a running process is just committing.
         func settleLog(deadline: MonotonicInstant) throws(BackendError) {
             try locked(deadline: deadline) { () throws(BackendError) in try writer(deadline: deadline)?.settleLog(deadline: deadline) }
         }
 
         /// Makes durable everything that a read may have returned. LocalData's commits are durable before they are
-        /// visible; those of another program may not be. Called under the lock.
+        /// visible; commits of another program may not be. Called under the lock.
         func flush(deadline: MonotonicInstant) throws(BackendError) {
             guard try fileID() != nil else { return }
             // Open the log only. Closing a descriptor of the database itself would release the locks that SQLite holds

@@ -3,13 +3,13 @@
     import BackendRuntime
     import Sealing
 
-    /// Creation of a database. The file is complete and durable before it gets its name, so no other process ever opens
-    /// an incomplete database.
+    /// Creation of a database. The file is written as a draft, which is a hidden file in the same folder. It is
+    /// complete and durable before it gets its name, so no other process ever opens an incomplete database.
     extension DatabaseFile {
         /// Creates the database, unless it exists.
         /// - Parameters:
         ///   - kek: The key-encryption key, which wraps the data key.
-        ///   - source: The short name of the source that holds the key.
+        ///   - source: The short name of the source that holds the key-encryption key.
         ///   - context: The application, kind and scope that the database belongs to.
         ///   - deadline: When to stop waiting for the lock of another process.
         func create(kek: SealingKey, source: String, context: StoreContext, deadline: MonotonicInstant) throws(BackendError) {

@@ -4,16 +4,16 @@
 
     /// The locks between processes.
     extension DatabaseFile {
-        /// Returns the lock file beside a database. Every program takes this lock, whatever folder it is configured to
-        /// keep locks in.
+        /// Returns the path of the lock file beside a database. Every program takes this lock, whatever other folder it
+        /// is configured to keep lock files in.
         static func neighborLock(of path: String) -> String { path + "-lock" }
 
         private func onFiles<R>(_ work: (any FileSystem) throws(FileError) -> R) throws(BackendError) -> R {
             do throws(FileError) { return try work(files) } catch { throw error.backendError() }
         }
 
-        /// Runs work while it holds both locks between processes. The first lock is in the configured folder, and its
-        /// waiting processes take turns. The second lock is beside the database.
+        /// Runs work while this process holds both locks of the database. The first lock is in the configured folder,
+        /// and processes that wait for it take turns. The second lock is beside the database.
         ///
         /// SQLite before 3.51.3 (3.50.7, 3.44.6) can damage a database when one connection writes while another one
         /// checkpoints (sqlite.org/wal.html, "the WAL-reset bug"). The locks prevent that between programs of this

@@ -10,18 +10,20 @@
         struct Resealed: Sendable {
             /// The number of rows that were resealed.
             var rows = 0
-            /// The number of rows of such a key that no read of their name finds. They were left unchanged.
+            /// The number of rows of a decrypt-only key that are damaged: they do not open, or a read of their name
+            /// does not find them. They were left unchanged.
             var damaged = 0
             /// The id at which the next part begins; nil at the end.
             var next: Int64?
         }
 
-        /// Reseals some rows and keeps their revisions. The rows are processed in the order of their slots, so that
-        /// pages can determine which of them they have already listed.
+        /// Reseals some rows and keeps their revisions. The rows are processed in the order of their slots (keyed
+        /// hashes of their names). So a query that reads page by page can determine which of them it has already
+        /// listed.
         /// - Parameters:
         ///   - id: The first id to check.
         ///   - limit: The maximum number of rows to check.
-        ///   - session: The session, with the current keys of the database.
+        ///   - session: The session, which is the open database with its current keys.
         /// - Returns: Nil if file or keys have changed since the session was opened.
         func reseal(
             from id: Int64, limit: Int, _ session: DatabaseSession, deadline: MonotonicInstant
@@ -60,7 +62,8 @@
                 _ = try write(content, over: row, rows.keyset, rows)
                 part.rows += 1
             }
-            // A row above one of these may have moved to the id that it left free.
+            // A resealed row has left its id, and a row with a higher id may have moved there. So the next part begins
+            // at the lowest of these ids.
             if part.rows > 0 { part.next = min(part.next ?? .max, found.map(\.id).min() ?? id) }
             return part
         }
@@ -69,7 +72,7 @@
         /// key is destroyed. A damaged row is left unchanged, and reads report it as damaged.
         /// - Parameters:
         ///   - header: The header to replace.
-        ///   - change: The new header, with the keys of both headers.
+        ///   - change: The new header, with the keys before and after the change.
         ///   - onProgress: Called after each part of the rows.
         /// - Returns: Whether the id was changed; false if the database has another header now.
         func reidentify(
@@ -113,9 +116,9 @@
         private static let partLength = 500
 
         /// Destroys the decrypt-only keys if no row needs them. Their wrapped copies are overwritten in the file and in
-        /// its log.
+        /// its write-ahead log.
         /// - Parameters:
-        ///   - change: The header without these keys, with the keys of both headers.
+        ///   - change: The header without these keys, with the keys before and after the change.
         /// - Returns: Whether the log was overwritten too. Nil, without a change, if file or keys have changed since
         ///   the session was opened, or if a row needs one of the keys.
         func deleteOlderKeys(
@@ -203,7 +206,8 @@
                     Older(id: id, slot: row.slot.map { Array($0) } ?? [], address: content?.address, revision: content?.revision))
             }
             var next = end ?? (ids.count < limit ? nil : ids.last.map { $0 + 1 })
-            // Rows with consecutive ids can have slots in any order, so they must stay in one part.
+            // Rows with consecutive ids can have slots in any order, so they must stay in one part, which is then
+            // sorted.
             if next != nil, let cut = ids.indices.dropFirst().last(where: { ids[$0] != ids[$0 - 1] + 1 }) {
                 next = ids[cut]
                 found.removeAll { $0.id >= ids[cut] }
@@ -221,7 +225,7 @@
             }
         }
 
-        /// Returns whether any row names a key.
+        /// Returns whether any row names this key.
         fileprivate func holdsRow(of key: DataKey) throws(BackendError) -> Bool {
             try finder.database.number(
                 "SELECT count(*) FROM records WHERE substr(sealed, 1, 9) = x'\(hexadecimalText(of: [SealedRow.format] + key.id))'") > 0

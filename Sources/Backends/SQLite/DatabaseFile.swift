@@ -22,9 +22,9 @@
         struct Found: @unchecked Sendable {
             let file: FileID
             let header: DatabaseHeader
-            /// The sealed state; nil if there is none.
+            /// The sealed state, which has the number of commits and a sum over all rows; nil if there is none.
             let state: [UInt8]?
-            /// A connection for reading, used on the lane until a session takes it.
+            /// A connection for reading, used on the lane until a session (an open database with its keys) takes it.
             let connection: Connection
 
             /// Returns the decrypted state; nil if it is missing or does not open.
@@ -55,7 +55,8 @@
         let lane: any Lane
         /// Lists rows, on a separate lane.
         let scanner: DatabaseScanner
-        /// Compares the database with its freshness anchor; nil if it has no anchor.
+        /// Compares the database with its freshness anchor, which records the latest state outside the file; nil if the
+        /// database has no anchor.
         let follower: AnchorFollower?
         private let state = Mutex(State())
         private let openSession = Mutex<DatabaseSession?>(nil)
@@ -74,7 +75,7 @@
             scanner = DatabaseScanner(path: path)
         }
 
-        /// The open database; nil while it is closed or locked. It may be read on any thread.
+        /// The open database; nil while it is closed or locked. This property may be read on any thread.
         var session: DatabaseSession? { isLocked ? nil : openSession.withLock(\.self) }
 
         /// Whether the program has locked the database.
@@ -93,8 +94,8 @@
             throw BackendError(.locked, "The program has locked the database. Unlock it and try again; nothing was changed.")
         }
 
-        /// How long a file that was found at the path is assumed to stay there. After that, `validated` reads also
-        /// check whether the database was replaced.
+        /// How long a file that was found at the path is assumed to stay there. After that, reads with the freshness
+        /// `validated` also check whether the database was replaced.
         /// Reason: "A replaced file is detected by one stat, and never written" in Docs/Decisions/Database.md.
         private static let trust = Duration.milliseconds(100)
 
@@ -186,7 +187,8 @@
             } catch {
                 throw error.backendError()
             }
-            // SQLite would apply such a journal before it reads the database, and delete a file that the journal names.
+            // SQLite would apply a rollback journal before it reads the database, and delete a file that the journal
+            // names.
             if let journal, journal.size > 0 || !journal.isRegular {
                 throw BackendError(
                     .corrupted,
@@ -235,7 +237,8 @@
             guard let there = state.withLock(\.found), there.file == found.file, there.header == found.header else { return nil }
             // The connection that found the database becomes the session's first connection for reading.
             let made = try DatabaseSession(there, keyset) { [weak self] () throws(BackendError) in
-                // This object owns the session. A strong reference would keep both alive and the connections open.
+                // This object owns the session. A strong reference back would keep both objects alive and the
+                // connections open.
                 guard let self else { throw BackendError(.unavailable, "The database was closed. Try again.") }
                 return try secondConnection(there.file)
             }
@@ -268,15 +271,16 @@
             try requireTrust()
             do throws(FileError) { try removeDrafts() } catch { throw error.backendError() }
             let writer = try writableWriter(file, deadline: deadline)
-            // The log exists now. SQLite ignores a failed flush of the folder, and does not flush the folders above it.
+            // The log exists now, so make its name durable. SQLite ignores a failed flush of the folder, and does not
+            // flush the folders above it.
             do throws(FileError) { try files.synchronizeDirectory(parentDirectory(of: path)) } catch { throw error.backendError() }
             state.withLock { $0.writer = writer }
             return writer
         }
 
-        /// Opens a connection that can write. If SQLite cannot open a file for writing, it opens the file read-only and
-        /// shares that between its connections. In this case all connections are closed, and the file is opened once
-        /// more.
+        /// Opens a connection that can write. If SQLite cannot open a file for writing, it opens the file read-only,
+        /// and further connections of the process share that. In this case this call closes all connections, and opens
+        /// the file once more.
         private func writableWriter(_ file: FileID, deadline: MonotonicInstant) throws(BackendError) -> DatabaseWriter {
             for isLast in [false, true] {
                 let writer = try DatabaseWriter(
@@ -318,7 +322,8 @@
 
         // MARK: Closing
 
-        /// Closes every connection if one of them is open on another file. Nothing is written, so no lock is needed.
+        /// Closes every connection if one of them is open on another file than the given one. Nothing is written, so no
+        /// lock is needed.
         private func keepOnly(_ file: FileID?) {
             guard isAnyOpen(otherThan: file) else { return }
             // The log may already belong to the new file, so nothing is written back into the old one.
@@ -358,8 +363,8 @@
             guard holdsKeys || state.withLock({ $0.found != nil || $0.writer != nil }) else { return }
             do throws(BackendError) {
                 try locked(deadline: deadline) { () throws(BackendError) in
-                    // Open the writer to empty the log. A database that was only read may also have one, which a killed
-                    // process left.
+                    // Open the writer to empty the log. A database that was only read may also have a log, which a
+                    // killed process left.
                     do throws(BackendError) { _ = try writer(deadline: deadline) } catch {
                         // A database that cannot be written is closed without writing.
                     }

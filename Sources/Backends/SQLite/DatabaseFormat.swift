@@ -12,7 +12,8 @@
         static let table = "records"
 
         /// The statements that create the schema. A database that contains anything beyond these tables and those of
-        /// its features is refused: a trigger could write, and a view could return forged rows.
+        /// its features (extensions that the header lists) is refused: a trigger could write, and a view could return
+        /// forged rows.
         static let schema = [
             "CREATE TABLE header (name TEXT PRIMARY KEY NOT NULL, value BLOB NOT NULL) WITHOUT ROWID",
             "CREATE TABLE keys (key BLOB PRIMARY KEY NOT NULL, state INTEGER NOT NULL) WITHOUT ROWID",

@@ -2,8 +2,8 @@
     import BackendContract
     import Sealing
 
-    /// The header of a database, which is not encrypted. It contains the id, the store context, the features, the
-    /// permitted row formats and the wrapped data keys.
+    /// The header of a database, which is not encrypted. It contains the id, the store context (application, kind and
+    /// scope), the features (extensions of the format), the permitted row formats and the wrapped data keys.
     struct DatabaseHeader: Hashable, Sendable {
         /// The id of the database: 16 random bytes.
         private(set) var database: [UInt8]
@@ -13,7 +13,7 @@
         var features: [DatabaseFeature]
         /// The formats that rows may have, in ascending order.
         let formats: [UInt8]
-        /// The data keys, wrapped for each recipient.
+        /// The data keys, wrapped for each recipient, which is a key that can unwrap them.
         var keys: KeyTables
         /// The authentication tag of header and keys, computed with the active data key.
         private(set) var tag: [UInt8] = []
@@ -62,9 +62,9 @@
         /// Unwraps the data keys. Checks that header and keys are unchanged, and that the database belongs to the given
         /// context.
         /// - Parameters:
-        ///   - holder: The key of a recipient.
+        ///   - holder: The key that unwraps the data keys.
         ///   - place: The context that the database must belong to; nil to accept any context.
-        /// - Throws: ``BackendError``: `encryptionKeyMismatch` if the holder is not a recipient; `corrupted`,
+        /// - Throws: ``BackendError``: `encryptionKeyMismatch` if no data key is wrapped for the holder; `corrupted`,
         ///   `wrongContext`.
         func open(_ holder: KeyHolder, in place: StoreContext?) throws(BackendError) -> Keyset {
             let keyset = try Keyset.open(keys, database: database, formats: formats, holder: holder)

@@ -3,9 +3,9 @@
     import BackendRuntime
     import CSQLite
 
-    /// A copy of the pages of a damaged database, in the state that a connection reads, including pages in the log.
-    /// SQLite copies the pages without interpreting them. They go to a file beside the database, because SQLite returns
-    /// pages in no other way. They are encrypted there as in the database.
+    /// A copy of the pages of a damaged database, in the state that a connection reads, including pages in the
+    /// write-ahead log. SQLite copies the pages without interpreting them. The copy is a file beside the database,
+    /// because SQLite copies pages only into another database. The content of the file is encrypted like the database.
     final class DatabaseImage {
         private let path: String
         private let files: any FileSystem
@@ -67,7 +67,8 @@
                 copy.close()
             }
             isWhole = true
-            // A file that cannot be removed is encrypted, and the next copy removes it.
+            // A file that cannot be removed now is harmless, because its content is encrypted. The next copy removes
+            // it.
             for ending in ["", "-journal", "-wal", "-shm"] { try? files.remove(path + ending) }
         }
     }

@@ -23,7 +23,7 @@
             } catch { throw error.readError() }
         }
 
-        /// Appends the next row to the part that is being written.
+        /// Appends the next row to the part of the backup that is being written.
         /// - Returns: False after the last row.
         /// - Throws: ``BackendError`` with `corrupted` if the table is damaged.
         func append(to writer: inout ByteWriter) throws(BackendError) -> Bool {

@@ -15,14 +15,14 @@
         private typealias Interruption = PageReader.Interruption
 
         private let path: String
-        /// Held while rows are listed, so that the connection is not closed during a listing.
+        /// The mutex is held while rows are listed, so that the connection is not closed during a listing.
         private let open = Mutex<Open?>(nil)
         private let isClosing = Atomic(false)
 
         init(path: String) { self.path = path }
 
         /// Lists the names in a namespace and every damaged row, in one read transaction. Returns nil if the database
-        /// was closed during the call, or has other keys than the session.
+        /// was closed during the call, or has other keys than the session, which is the open database with its keys.
         /// - Parameters:
         ///   - namespace: The namespace to list.
         ///   - session: The session whose keys open the rows.
@@ -42,8 +42,8 @@
             return try result.get()
         }
 
-        /// Returns whether the rows match the sealed state; nil in the same cases as
-        /// ``listing(in:_:isCurrent:isWanted:)``.
+        /// Returns whether the rows match the sealed state, which has their number and a keyed sum over them; nil in
+        /// the same cases as ``listing(in:_:isCurrent:isWanted:)``.
         func hasRowsAsWritten(_ session: DatabaseSession, isCurrent: () -> Bool, isWanted: () -> Bool) throws(BackendError) -> Bool? {
             let result = open.withLock { open -> Result<Bool?, BackendError> in
                 Result { () throws(BackendError) in
@@ -76,15 +76,15 @@
             return try result.get()
         }
 
-        /// Returns the damage at the location of a handle, or an empty array if there is none; nil in the same cases as
-        /// ``listing(in:_:isCurrent:isWanted:)``.
+        /// Returns the damage that a damage handle identifies, or an empty array if there is none; nil in the same
+        /// cases as ``listing(in:_:isCurrent:isWanted:)``.
         func damage(
             at place: DamagePlace, _ session: DatabaseSession, isCurrent: () -> Bool
         ) throws(BackendError) -> [StorageCorruption]? {
             try reading(session, isCurrent) { (pages) throws(Interruption) in try pages.damage(at: place, session).map { [$0] } ?? [] }
         }
 
-        /// Reads a page of a query in one read transaction; nil in the same cases as
+        /// Reads one page of a query's results in one read transaction; nil in the same cases as
         /// ``listing(in:_:isCurrent:isWanted:)``.
         func page(
             _ query: StorageQuery, after cursor: StorageCursor?, limit: Int, _ session: DatabaseSession, isCurrent: () -> Bool,
@@ -100,7 +100,8 @@
         /// The result of a count.
         enum Count {
             case counted(Int)
-            /// No single label answers the query, so the values must be counted page by page.
+            /// No single label (a property by which values are indexed) answers the query, so the values must be
+            /// counted page by page.
             case needsPages
         }
 
@@ -174,7 +175,7 @@
         }
 
         /// Determines which rows a read of their slot can find: the first row of each slot, at its home id or above it
-        /// without a gap.
+        /// without a gap. The home id is computed from the slot.
         struct Places {
             private var runStart = Int64.min
             private var last: Int64?

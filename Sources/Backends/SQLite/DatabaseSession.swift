@@ -67,7 +67,7 @@
 
         /// Reads slots. Returns nil if the session is outdated, or if the read would have to wait and must not.
         /// - Parameter isSettled: Whether ``DatabaseFile/settleLog(deadline:)`` has just overwritten leftover
-        ///   transactions in the log.
+        ///   transactions, which killed processes left in the write-ahead log.
         /// - Throws: ``BackendError`` with `unsettled` if a slot is absent, the log has a leftover transaction, and the
         ///   read may wait.
         func probes(
@@ -97,7 +97,7 @@
             if case .probe(let probe) = try find(address, mayWait: false, false) { probe } else { nil }
         }
 
-        /// Returns whether the log has a transaction that its index does not name.
+        /// Returns whether the log has a transaction that is not in the log's index.
         func hasUnnamedTransaction() throws(BackendError) -> Bool {
             try second.withLock { (reader) throws(BackendError) in
                 if case .unopened = reader { reader = .open(try SlotConnection(try openSecond(), tag: header.tag)) }
@@ -149,19 +149,19 @@
 
     /// A connection that reads single slots with prepared statements.
     ///
-    /// `@unchecked Sendable`: nothing else refers to the connection. The session uses it only while it holds the mutex
-    /// that contains it.
+    /// `@unchecked Sendable`: nothing else refers to the connection. The session uses this object only while it holds
+    /// the mutex that contains the object.
     final class SlotConnection: @unchecked Sendable {
         /// The result of a read.
         enum Finding {
             case probe(StorageProbe)
             /// SQLite was busy. The read can be repeated.
             case busy
-            /// There is no value, but the log has a transaction that its index does not name. The next recovery may
-            /// apply that transaction.
+            /// There is no value, but the log has a transaction that is not in the log's index. SQLite's next recovery
+            /// may apply that transaction.
             case unsettled
             /// The connection was closed, or header or keys have changed. The name may have another slot now, or the
-            /// row a key that the session does not have.
+            /// row may have a key that the session does not have.
             case outdated
         }
 
@@ -209,7 +209,7 @@
                     case .absent: try isHeaderUnchanged() ? try absence(of: address, isSettled) : .outdated
                     case .needsTransaction: .busy
                     }
-                // The schema may have changed. The result is valid only if its table still belongs to this format.
+                // If the schema has changed, the result is valid only if the new schema still belongs to this format.
                 let changes = finder.schemaChanges
                 if changes != schemaChanges {
                     do throws(BackendError) { try finder.database.checkFormat() } catch { return .failure(error) }
@@ -231,7 +231,7 @@
             return .probe(address.probeOfNothing)
         }
 
-        /// Returns whether the log has a transaction that its index does not name.
+        /// Returns whether the log has a transaction that is not in the log's index.
         func hasUnnamedTransaction() throws(BackendError) -> Bool {
             do throws(SQLiteFault) { return try finder.database.hasUnnamedTransaction() } catch { throw error.readError() }
         }

@@ -19,12 +19,12 @@
             var header: DatabaseHeader
             /// The data keys in this transaction.
             var keyset: Keyset
-            /// Tracks added and removed rows for the sealed state.
+            /// Tracks added and removed rows for the sealed state, which has the number of rows and a sum over them.
             let state: StateWriter
-            /// Writes the labels; nil if the database has none.
+            /// Writes the labels, by which queries find values; nil if the database has none.
             var labels: LabelWriter?
-            /// Whether anything was deleted or replaced by a tombstone. Then the log contains bytes that must be
-            /// overwritten.
+            /// Whether anything was deleted or replaced by a tombstone. Then the write-ahead log contains bytes that
+            /// must be overwritten.
             var hasRemoved = false
             /// The number of rows that have moved to another id.
             private(set) var moves = 0
@@ -41,7 +41,7 @@
             }
 
             /// Runs one of several calls of the transaction. If the call fails, only its changes are undone.
-            /// - Throws: ``BackendError`` if the transaction cannot continue for any of the calls.
+            /// - Throws: ``BackendError`` if no call of the transaction can continue.
             func one(_ call: () -> CallOutcome) throws(BackendError) -> CallOutcome {
                 do throws(SQLiteFault) { try statements.beginSavepoint() } catch { throw error.backendError() }
                 let before = (header: header, labels: labels, change: state.change)
@@ -61,7 +61,8 @@
                 return outcome
             }
 
-            /// Inserts a row at the home id of its slot, or at the next free id above it.
+            /// Inserts a row at the home id of its slot, which is computed from the slot, or at the next free id above
+            /// it.
             func insert(_ slot: [UInt8], version: Int64, sealed: [UInt8]) throws(BackendError) {
                 var id = RowFinder.home(of: slot)
                 while try row(at: id) != nil { id += 1 }
@@ -69,7 +70,7 @@
                 state.add(term(slot, version, sealed))
             }
 
-            /// Replaces a row that was found in this transaction, and updates the sum of rows.
+            /// Replaces a row that was found in this transaction, and updates the sum over all rows.
             func replace(_ row: RowFinder.Found, version: Int64, sealed: [UInt8]) throws(BackendError) {
                 do throws(SQLiteFault) { try statements.replaceRow(row.id, row.slot, version, sealed) } catch { throw error.backendError() }
                 state.remove(row.term)

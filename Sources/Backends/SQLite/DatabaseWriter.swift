@@ -30,14 +30,15 @@
             /// The value of `PRAGMA data_version` at the last check of the database, and the header that the check
             /// read.
             var checked: (version: Int, header: DatabaseHeader)?
-            /// The sealed state that this connection's last transaction wrote.
+            /// The sealed state that this connection's last transaction wrote. It has the number of commits and a sum
+            /// over all rows.
             var known: KnownState?
-            /// The value of `PRAGMA data_version` as long as ``known`` is the stored state; nil if another state may be
+            /// The value of `PRAGMA data_version` at which ``known`` is the stored state; nil if another state may be
             /// stored.
             var knownVersion: Int?
             /// Whether a transaction has begun that the next call of ``transaction(deadline:keyset:_:)`` uses.
             var isBegun = false
-            /// Whether the log may contain bytes of something that was deleted.
+            /// Whether the write-ahead log may contain bytes of something that was deleted.
             var mustScrub = false
             /// Before this time, the log is emptied only if that needs no waiting for readers.
             var waitNotBefore = MonotonicInstant(nanoseconds: .min)
@@ -62,9 +63,10 @@
 
         /// Opens an existing database.
         /// - Parameters:
-        ///   - hasLog: Whether a write-ahead log exists. A killed process may have left it with bytes of something that
-        ///     it removed.
-        ///   - follower: Updates the freshness anchor after commits; nil if the database has no anchor.
+        ///   - hasLog: Whether a write-ahead log exists. A killed process may have left the log, with bytes of
+        ///     something that the killed process removed.
+        ///   - follower: Updates the freshness anchor, which records the latest state outside the file, after commits;
+        ///     nil if the database has no anchor.
         init(
             path: String, file: DatabaseFile.FileID, runtime: Runtime, deadline: MonotonicInstant, hasLog: Bool,
             follower: AnchorFollower?
@@ -167,7 +169,7 @@
                     }
                     let version = state.checked?.version
                     let isStored = version != nil && version == state.knownVersion
-                    // This is set again after the commit.
+                    // `knownVersion` is set again after the commit.
                     state.knownVersion = nil
                     let journal = try StateWriter(
                         statements, keyset, known: state.known, isStored: isStored, isAnchored: follower != nil)
@@ -208,7 +210,7 @@
         }
 
         /// Ends a transaction that has changed nothing. If the log has a complete transaction after the last one in its
-        /// index, this commits the first page only, which overwrites that transaction.
+        /// index, this call commits only the unchanged first page. That overwrites the transaction.
         private static func endUnchanged(_ tools: Tools) throws(BackendError) {
             let isUnnamed: Bool
             do throws(SQLiteFault) { isUnnamed = try tools.connection.hasUnnamedTransaction() } catch { throw error.backendError() }
@@ -217,7 +219,7 @@
             tools.statements.undoTransaction()
             do throws(SQLiteFault) {
                 try tools.statements.beginTransaction()
-                // SQLite writes the page of the number, although it does not change.
+                // SQLite writes the page that contains this number, although the number does not change.
                 // Reason: "A transaction that no index names is overwritten" in Docs/Decisions/LocksAndCommits.md.
                 try tools.connection.execute("PRAGMA user_version = \(DatabaseFormat.number)")
             } catch {
@@ -272,8 +274,9 @@
 
         /// Writes the log back into the database and empties it, if it may contain bytes of something that was removed.
         ///
-        /// This waits until the deadline for readers of an older state. If it fails, every later commit tries again.
-        /// For the next 5 seconds these attempts do not wait, because one slow reader must not slow down every change.
+        /// The call waits until the deadline for readers of an older state. If the log cannot be emptied, every later
+        /// commit tries again. For the next 5 seconds these attempts do not wait for readers, because one slow reader
+        /// must not slow down every change.
         func scrubIfNeeded(deadline: MonotonicInstant) {
             let now = patience.clock.now
             guard let canWait = state.withLock({ $0.mustScrub ? $0.waitNotBefore <= now : nil }) else { return }

@@ -3,8 +3,8 @@
     import Sealing
 
     /// Checks a whole database in one read transaction. It opens every row, and compares all rows with the sealed
-    /// state, which has their number and a sum of keyed hashes. It compares every label with its sealed count and with
-    /// the rows.
+    /// state, which has their number and a sum of keyed hashes. It also compares the entries of every label with the
+    /// label's sealed count and with the rows. Labels are the properties by which queries find rows.
     struct IntegrityCheck {
         typealias Interruption = PageReader.Interruption
 
@@ -41,7 +41,7 @@
             return state?.rows == sum
         }
 
-        /// Returns the state; nil unless the table has exactly one row, and that opens.
+        /// Returns the sealed state; nil unless the table `state` has exactly one row and that row opens.
         private func state() throws(Interruption) -> CommitState? {
             var sealed: [[UInt8]?] = []
             try connection.rows("SELECT id, sealed FROM state LIMIT 2", Self.failure) { (row) throws(Interruption) in
@@ -58,9 +58,10 @@
             var sum = CountedSum()
             var damaged = 0
             var destroyed = 0
-            /// The number of label entries that the rows should have, without entries for days.
+            /// The number of label entries that the rows should have, without the entries that list the days of
+            /// changes.
             var labels = 0
-            /// The number of these entries, and of entries for days, that are missing.
+            /// The number of these entries, and of the entries that list days, that are missing in the table.
             var missingLabels = 0
         }
 
@@ -108,7 +109,7 @@
 
         /// Returns the number of problems in the labels: labels that do not match their count, missing entries and
         /// surplus entries. Surplus entries are counted only if no row is damaged and no entry is missing, because an
-        /// entry may lead to a damaged row.
+        /// entry that seems surplus may lead to a damaged row.
         private func labels(of rows: Rows, _ pause: Pause) throws(Interruption) -> Int {
             var (damaged, labels, entries) = (rows.missingLabels, 0, 0)
             var current: Tally?
@@ -127,7 +128,7 @@
                 if slot.count != DataKey.slotLength || key.day(hiddenIn: slot, under: label) == nil { entries += 1 }
             }
             if let current, !current.isWhole { damaged += 1 }
-            // Counts without entries. Labels without a count were found above.
+            // Add the counts that have no entries. Labels that have no count were found above.
             damaged += max(0, try number("SELECT count(*) FROM counts") - labels)
             if rows.damaged == 0, rows.missingLabels == 0 { damaged += max(0, entries - rows.labels) }
             return damaged

@@ -3,7 +3,8 @@
     import Sealing
 
     extension DatabaseWriter.Rows {
-        /// Updates the labels of a slot before its row is changed. Only labels that differ are written.
+        /// Updates the labels of a slot, by which queries find its value, before the row of the slot is changed. Only
+        /// labels that differ are written.
         /// - Parameters:
         ///   - address: The namespace and name of the slot.
         ///   - row: The current row; nil if there is none.
@@ -20,7 +21,7 @@
             switch row?.probe {
             case .value(let record): old = Label.labels(of: record.metadata, namespace)
             case .corrupt:
-                // The row does not open, so its labels are unknown.
+                // The row does not open, so its labels are unknown. Remove the slot from every label.
                 for key in [keyset.active] + keyset.decryptOnly { try labels.purge(slot(of: address, key), keyset) }
             default: break
             }
@@ -50,7 +51,7 @@
             labels = made
         }
 
-        /// Creates the tables of a feature and adds the feature to the header.
+        /// Creates the tables of a feature, which is an extension of the format, and adds the feature to the header.
         func add(_ feature: DatabaseFeature, _ keyset: Keyset) throws(BackendError) {
             let other = header.adding(feature, keyset)
             do throws(SQLiteFault) {
@@ -73,8 +74,8 @@
             }
         }
 
-        /// Rebuilds all labels and counts from the rows. Entries that lead to a damaged row are kept, so that pages
-        /// continue to report it.
+        /// Rebuilds all labels and counts from the rows. Entries that lead to a damaged row are kept, so that pages of
+        /// query results continue to report the row.
         func rebuildLabels(_ keyset: Keyset) throws(BackendError) {
             guard let labels else { return }
             var kept: [(label: [UInt8], slot: [UInt8], key: DataKey)] = []

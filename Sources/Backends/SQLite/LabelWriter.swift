@@ -2,17 +2,18 @@
     import BackendContract
     import Sealing
 
-    /// Writes labels and their counts inside one transaction. A count has the number of a label's entries and a sum of
-    /// keyed hashes of them, so that missing and forged entries are detected. A label that many rows of a batch share
-    /// is hashed once, and its count is sealed once.
+    /// Writes labels, by which queries find values, and their counts inside one transaction. An entry of a label is the
+    /// slot of a value with this label. A count has the number of a label's entries and a sum of keyed hashes of them,
+    /// so that missing and forged entries are detected. A label that many rows of a batch share is hashed once, and its
+    /// count is sealed once.
     final class LabelWriter {
         private struct Known: Hashable {
             let key: [UInt8]
             let label: Label
         }
 
-        /// The current count of a label. It is nil if the stored count does not open, or is missing although the label
-        /// has entries. Such a count is left unchanged, so that a check of the database finds the damage.
+        /// The current count of a label. ``count`` is nil if the stored count does not open, or is missing although the
+        /// label has entries. Such a count is left unchanged, so that a check of the database finds the damage.
         private struct Tally {
             let key: DataKey
             var count: CountedSum?
@@ -67,8 +68,9 @@
             for label in try statements.labels(of: slot) { try drop(label, slot, keyset) }
         }
 
-        /// Removes every label that has a count under the given key, once no row of the key is left. These are days
-        /// whose values are gone. Labels without such a count are kept.
+        /// Removes every label that has a count under the given key. Call this when no row of the key is left. Then
+        /// only lists of days are left, which keep a day after its values are gone. Labels without such a count are
+        /// kept.
         func purge(_ key: DataKey) throws(BackendError) {
             for (label, sealed) in try statements.counts() where key.openCount(sealed, of: label) != nil {
                 try statements.deleteLabel(label)
@@ -93,7 +95,8 @@
             (tallies, days) = ([:], [])
         }
 
-        /// Records that a day is in use. The day stays recorded after its values are gone.
+        /// Adds a day on which a value was changed to the list of days. The day stays in the list after its values are
+        /// gone.
         func use(_ day: Int64, _ namespace: StorageNamespace, _ key: DataKey) throws(BackendError) {
             let label = bytes(.days(namespace), key)
             let hidden = key.hiddenDay(day, under: label)

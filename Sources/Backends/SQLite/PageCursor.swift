@@ -2,17 +2,19 @@
     import BackendContract
     import Sealing
 
-    /// The position of an enumeration. It contains slots, which cannot be interpreted without the keys.
+    /// The position of an enumeration, which reads the results of a query page by page. It contains slots, which are
+    /// keyed hashes of names, so it cannot be interpreted without the keys.
     enum PageCursor {
         /// A position in a list of all rows, sorted by slot. The next page begins after this slot. The mark changes if
-        /// rows may have been resealed since.
+        /// rows may have been resealed (sealed again with another key) since the previous page.
         case scan(mark: [UInt8], slot: [UInt8])
-        /// A position in the entries of a label.
+        /// A position in the entries of a label. A label is a property by which values are indexed, and an entry is the
+        /// slot of a value with this label.
         case label(Position)
 
         /// An entry of a label. The day is that of the label, or 0 if the label is not that of a day.
         struct Position {
-            /// The beginning of the header's tag. It changes with the keys, and other keys have other labels.
+            /// The beginning of the header's tag. The tag changes with the keys, and labels are computed with the keys.
             var tag: [UInt8]
             var key: [UInt8]
             var day: Int64
@@ -24,9 +26,9 @@
             var met: [Met]
         }
 
-        /// A range of slots of one key that an enumeration has listed. It covers every row between the two slots that
-        /// had the label at that time. A row that is resealed later has a slot of another key; this range prevents it
-        /// from being listed twice.
+        /// A range of slots of one key that an enumeration has listed. It covers every row between the slots `first`
+        /// and `last` that had the label at that time. A row that is resealed later has a slot of another key; this
+        /// range prevents the row from being listed twice.
         struct Met: Hashable {
             let key: [UInt8]
             let first: [UInt8]
@@ -66,8 +68,8 @@
         private static let markLength = SealingKey.idLength + 8
 
         /// Returns a mark that stays the same as long as no row can have been resealed. It has the id of the active
-        /// key. While there are decrypt-only keys, it also has the beginning of the sealed state, which changes with
-        /// every commit.
+        /// key. While there are decrypt-only keys (former active keys, whose rows are being resealed), it also has the
+        /// beginning of the sealed state, which every commit rewrites.
         static func mark(_ keyset: Keyset, state: [UInt8]?) -> [UInt8] {
             let state = keyset.decryptOnly.isEmpty ? [] : Array((state ?? []).prefix(8))
             return keyset.active.id + state + [UInt8](repeating: 0, count: 8 - state.count)

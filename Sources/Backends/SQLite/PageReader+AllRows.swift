@@ -2,19 +2,21 @@
     import BackendContract
     import Sealing
 
-    /// Pages of a database without labels.
+    /// Pages of queries that cannot use labels (the index of a database), because the database has none or the
+    /// namespace is not indexed.
     extension PageReader {
         /// Reads a page of all rows, sorted by their slots. Without labels every row must be opened.
         ///
-        /// The id of a row is derived from the first bytes of its slot, so rows are almost sorted. Only the rows of a
-        /// run of consecutive ids must be sorted.
+        /// The id of a row is its home id, which is derived from the first bytes of its slot, or a higher one. So rows
+        /// are almost sorted. Only the rows of a run of consecutive ids must be sorted.
         func scan(_ request: Request, after slot: [UInt8]?, _ isWanted: () -> Bool) throws(Interruption) -> StoragePage {
             var filling = Filling(request.limit)
             var together: [(slot: [UInt8], found: Found)] = []
             var places = DatabaseScanner.Places()
             var last = slot
             let mark = try mark(request.session.keyset)
-            /// Adds the rows of one run to the page, as far as there is room. Returns whether the page continues.
+            /// Adds the rows of one run to the page, as far as there is room. Returns whether the page has room for
+            /// more.
             func take() -> Bool {
                 defer { together.removeAll(keepingCapacity: true) }
                 for (slot, found) in together.sorted(by: { $0.slot.lexicographicallyPrecedes($1.slot) }) {

@@ -2,22 +2,23 @@
     import BackendContract
     import Sealing
 
-    /// Comparison of the label entries that an enumeration has read with the sealed counts of the labels.
+    /// Comparison of the label entries that an enumeration (a query that is read page by page) has read with the sealed
+    /// counts of the labels. Labels are the properties by which values are indexed.
     extension PageReader {
         enum Comparison {
             case whole
-            /// The label was changed since its first page, or its damaged entries were reported one by one. Nothing
-            /// more is known.
+            /// It is unknown whether the entries were complete. Either the label was changed since its first page was
+            /// read, or some of its entries were already reported as damaged.
             case changed
             /// The entries do not match the count.
             case damaged
         }
 
-        /// Compares all entries of a label with its count.
+        /// Compares all entries that were read of a label with its count.
         func compare(_ met: PageCursor.Walked, _ source: Source) throws(Interruption) -> Comparison {
             let count = try storedCount(source.label, source.key)
             if count == met.genuine { return .whole }
-            // Entries that lead to no value were reported one by one.
+            // The count includes entries that lead to no value. They were reported one by one.
             if count == met.all { return .changed }
             let mark = try mark(of: source.label)
             return mark == met.mark ? .damaged : .changed

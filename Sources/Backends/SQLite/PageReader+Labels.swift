@@ -2,19 +2,21 @@
     import BackendContract
     import Sealing
 
-    /// The choice of the label that answers a query.
+    /// The choice of the label that answers a query. A label is a property by which values are indexed, and its entries
+    /// are the slots of these values.
     extension PageReader {
         /// A label whose entries answer a query, and the condition that all values with this label meet.
         struct LabelChoice {
-            /// Nil if the labels of the days answer the query.
+            /// Nil if the labels of the days of changes answer the query.
             let label: Label?
             let condition: StorageQuery.Condition?
             /// Whether the label leads to every value that the query may return.
             var isWhole = true
         }
 
-        /// Chooses the label that probably leaves the fewest values to open. It is that of the first attribute, unless
-        /// some values have attributes without labels. Otherwise it is that of the first type, the days, or all values.
+        /// Chooses the label that probably leaves the fewest values to open. The first possible one of these is chosen:
+        /// the label of the first attribute in the query, unless some values have attributes without labels; the label
+        /// of the first type; the labels of days, if the query limits the time of change; the label of all values.
         /// - Parameter position: The end of the previous page. An enumeration keeps the label that it began with.
         func choice(
             _ query: StorageQuery, _ keyset: Keyset, _ position: PageCursor.Position?
@@ -32,7 +34,8 @@
                 let label = Label.attribute(name, value, query.namespace)
                 let isUnindexed = try holdsUnindexed(query.namespace, keyset)
                 let began = position.map { position in keyset.key(position.key)?.label(of: label.fields) == position.label }
-                // A value that has lost its attribute labels since the first page may be missing from the other pages.
+                // A value that has lost its attribute labels since the first page may be missing from the other pages,
+                // so the result counts as incomplete.
                 if began ?? !isUnindexed { return LabelChoice(label: label, condition: attribute, isWhole: !isUnindexed) }
             }
             if let type, case .typeTag(let tag) = type { return LabelChoice(label: .type(tag, query.namespace), condition: type) }
@@ -42,8 +45,8 @@
         /// Returns whether the values under a label must be opened to check a query's single condition.
         func isFiltered(_ query: StorageQuery, _ label: Label) -> Bool { !query.conditions.isEmpty && label == .all(query.namespace) }
 
-        /// Returns whether a namespace may have values whose attributes are not indexed. Either an entry or a count
-        /// without entries shows that.
+        /// Returns whether a namespace may have values whose attributes are not indexed. An entry of the label for such
+        /// values shows that, and so does a count of this label.
         /// Reason: "A record stores whether its attributes are indexed" in Docs/Decisions/Database.md.
         private func holdsUnindexed(_ namespace: StorageNamespace, _ keyset: Keyset) throws(Interruption) -> Bool {
             let statement = try kept(

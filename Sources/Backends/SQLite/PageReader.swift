@@ -5,7 +5,7 @@
     /// Reads pages of query results on one connection, inside the caller's transaction. Only one caller uses it at a
     /// time.
     final class PageReader {
-        /// The query, the maximum number of entries and the session of a page.
+        /// The query, the maximum number of entries and the session (the open database with its keys) of a page.
         struct Request {
             let query: StorageQuery
             let limit: Int
@@ -22,7 +22,7 @@
         let database: Connection
         let finder: RowFinder
         let rows: Statement
-        /// Prepared when the database has labels.
+        /// Prepared when first needed, because only a database with labels (an index for queries) has their tables.
         var slots: Statement?
         private var earlier: Statement?
         var counting: Statement?
@@ -96,8 +96,8 @@
             let isIndexed = request.session.header.isIndexed && request.query.namespace != .values
             switch start {
             case .scan(let mark, let slot):
-                // A resealed row has moved in the order of the slots. Without labels it is unknown which rows were
-                // already listed.
+                // A row that was resealed (sealed again with another key) has another slot, and so another position in
+                // the list. Without labels it is unknown which rows were already listed.
                 guard try mark == self.mark(request.session.keyset) else { throw .failed(Self.otherKeys) }
                 return try scan(request, after: slot, isWanted)
             case .label(let position):
@@ -134,12 +134,14 @@
             var walked: PageCursor.Walked?
             var met: [PageCursor.Met] = []
             if let position {
-                // If only other keys have changed, the labels of the position's key are still the same.
+                // The previous page ended at `position`. If only other keys have changed, the labels of the position's
+                // key are still the same.
                 let isSame = position.tag == tag
                 guard isSame || ([position.key] + position.met.map(\.key)).allSatisfy({ session.keyset.key($0) != nil }) else {
                     throw .failed(Self.otherKeys)
                 }
-                // Earlier days are complete. On the position's day, its slot is the last one that was read.
+                // The labels of earlier days were read to the end. Under the label of the position's day, its slot is
+                // the last one that was read.
                 let place = sources.firstIndex { $0.key.id == position.key && $0.day >= position.day }
                 let next = place ?? sources.lastIndex { $0.key.id == position.key }.map { $0 + 1 }
                 sources = sources[(next ?? sources.startIndex)...]
@@ -265,7 +267,7 @@
         }
 
         /// Reads the row that a label entry leads to. The result is `nothing` if the value does not meet the other
-        /// conditions.
+        /// conditions, or was already listed.
         private func found(
             at slot: [UInt8], _ source: Source, _ query: StorageQuery, _ keyset: Keyset, _ met: [PageCursor.Met]
         ) throws(Interruption) -> Found {

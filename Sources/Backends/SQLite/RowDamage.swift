@@ -2,12 +2,13 @@
     import BackendContract
     import Sealing
 
-    /// The location that a damage handle identifies: a row by its id and content, or an entry of the table of labels.
+    /// The location of damage, which a damage handle identifies for the user: a row with its id and a digest of its
+    /// content, or an entry of the table of labels (an index for queries).
     enum DamagePlace: Hashable {
         /// The row at an id, as long as its bytes have this digest.
         case row(id: Int64, digest: [UInt8])
-        /// An entry of the table of labels that leads to no value. If the slot is empty, it is a label whose entries do
-        /// not match its count.
+        /// An entry of the table of labels that leads to no value. If the slot is empty, the location is a whole label,
+        /// whose entries do not match its count.
         case label([UInt8], slot: [UInt8])
 
         private static let (digestLength, labelLength) = (32, 16)
@@ -36,10 +37,10 @@
     extension RawRow {
         /// Returns the damage of the row; nil if it has none.
         /// - Parameters:
-        ///   - isReachable: Whether a read of its slot finds the row; see ``DatabaseScanner/Places``.
+        ///   - isReachable: Whether a read of the row's slot finds the row; see ``DatabaseScanner/Places``.
         ///   - keyset: The keys, read in the same transaction as the row.
-        ///   - countsDestroyed: Whether a row counts as damaged if its key has been destroyed. Such a row only fills
-        ///     its id, so it counts only if a label leads to it.
+        ///   - countsDestroyed: Whether a row counts as damaged if its key has been destroyed. A list ignores such a
+        ///     row, because it only occupies an id. The row counts as damaged if a label leads to it.
         func damage(isReachable: Bool, _ keyset: Keyset, countsDestroyed: Bool = false) -> StorageCorruption? {
             guard isReachable else {
                 return corruption("is in a wrong place, where no read finds it: another program copied or moved it")
@@ -85,7 +86,8 @@
             return found.flatMap(\.self)
         }
 
-        /// Finds the first damaged row that a search for a slot meets, going up from its home id; nil if there is none.
+        /// Finds the first damaged row that a search for a slot meets; nil if there is none. A search goes up from the
+        /// slot's home id, which is computed from the slot.
         func damage(of slot: [UInt8], _ keyset: Keyset) throws(SQLiteFault) -> DamagedSlot? {
             var id = Self.home(of: slot)
             while try row(at: id, { _ in () }) != nil {
@@ -136,8 +138,9 @@
     }
 
     extension DatabaseWriter.Rows {
-        /// Deletes the row or label entry that a damage handle identifies, and every label that leads to the row.
-        /// - Returns: False if it has changed since the handle was made, or is gone.
+        /// Deletes the row or label entry that a damage handle identifies, and every label entry that leads to the row.
+        /// For a whole label, rebuilds all labels.
+        /// - Returns: False if the damage has changed since the handle was made, or is gone.
         func deleteDamage(_ place: DamagePlace, _ keyset: Keyset) throws(BackendError) -> Bool {
             switch place {
             case .row(let id, _):
@@ -159,8 +162,9 @@
             return true
         }
 
-        /// Removes the labels of a row that was deleted. Its slot may have been overwritten, so other slots with the
-        /// same home id are checked too. Their labels are removed if they have no row.
+        /// Removes the labels of a row that was deleted. The slot in the row may have been overwritten, so all slots in
+        /// the table of labels with the same home id are checked too. A slot is removed from its labels if no row has
+        /// the slot.
         private func purgeLabels(leadingTo id: Int64, _ slot: [UInt8]?, _ keyset: Keyset) throws(BackendError) {
             guard let labels else { return }
             var candidates = Set(slot.map { [$0] } ?? [])

@@ -67,7 +67,8 @@
             case neighbour
         }
 
-        /// Finds the row of a name: first under the active key, then under the decrypt-only keys.
+        /// Finds the row of a name: first under the active key, then under the decrypt-only keys, which seal no new
+        /// rows.
         /// - Parameters:
         ///   - inTransaction: Whether the caller has begun a transaction. Without one, a search that needs more than
         ///     one read returns `needsTransaction`.
@@ -88,7 +89,7 @@
             return result
         }
 
-        /// Finds the row of a slot, going up from its home id until an id has no row.
+        /// Searches for the row of a slot, going up from the slot's home id until an id has no row.
         ///
         /// More than one read is needed only if two names share 62 bits of their slots. Each row on the way must open
         /// and belong to another slot. A row whose slot was changed is reported as damaged, not skipped.

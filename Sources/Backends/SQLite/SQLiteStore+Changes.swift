@@ -5,9 +5,9 @@
 
     /// Notifications about commits of other processes.
     extension SQLiteStore {
-        /// Reports that another process or store may have committed something. The changed slots are unknown, because
-        /// their names are encrypted. The stream reports once when watching begins, and then after each such commit. It
-        /// does not report commits of this store.
+        /// Reports that another process, or another store on the same file, may have committed something. The changed
+        /// slots are unknown, because their names are encrypted. The stream reports once when watching begins, and then
+        /// after each such commit. It does not report commits of this store.
         ///
         /// The database's folder is watched until the stream is released, even if it is created or replaced later.
         package func foreignChanges() -> AsyncStream<Set<StorageAddress>?> {
@@ -67,8 +67,8 @@
         }
 
         /// Returns the current version of the database.
-        /// - Parameter opening: Whether to open a closed database. Otherwise it stays closed until its user's next
-        ///   call.
+        /// - Parameter opening: Whether to open a closed database. Otherwise a closed database stays closed, and its
+        ///   number is unknown.
         func foreignVersion(opening: Bool, deadline: MonotonicInstant) throws(BackendError) -> ForeignVersion {
             guard let file = try fileID(), opening || session != nil || openWriter != nil else {
                 return ForeignVersion(file: try fileID(), number: nil)

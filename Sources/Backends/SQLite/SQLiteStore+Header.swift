@@ -3,7 +3,7 @@
     import BackendRuntime
     import Sealing
 
-    /// A header that replaces another one, with the keys of both.
+    /// A new header of a database, with the data keys before and after the change.
     struct HeaderChange: Sendable {
         /// The keys of the header to replace.
         let before: Keyset
@@ -20,9 +20,9 @@
     }
 
     extension SQLiteStore {
-        /// Reads the header, calls `change` for a new one, and writes that in one transaction under the lock. The new
-        /// header is durable when this returns. If the header has changed since it was read, this starts again. An
-        /// unchanged header is not written.
+        /// Reads the header, calls `change`, which returns a new header, and writes the new header in one transaction
+        /// under the lock. The new header is durable when the call returns. If the header in the file has changed since
+        /// it was read, the call starts again. An unchanged header is not written.
         /// - Parameters:
         ///   - deadline: When the caller stops waiting.
         ///   - change: Checks the header that was read, and returns the new header with its keys.
@@ -49,7 +49,7 @@
     }
 
     extension DatabaseFile {
-        /// Writes the new header. Returns false if the database does not have the replaced header any more.
+        /// Writes the new header. Returns false if the database does not have the header to replace any more.
         fileprivate func replace(
             _ header: DatabaseHeader, with change: HeaderChange, deadline: MonotonicInstant
         ) throws(BackendError) -> Bool {
@@ -61,7 +61,8 @@
                     return isSame && change.header != header ? change.before : nil
                 } _: { (rows) throws(BackendError) in
                     try rows.replaceHeader(change.header, change.after)
-                    // A removed recipient must not find a wrapped key in the log.
+                    // A recipient is a key that can unwrap the data keys. If the change removed one, no data key that
+                    // is wrapped for it may stay in the write-ahead log.
                     rows.hasRemoved = true
                     return true
                 }

@@ -5,9 +5,10 @@
 
     /// The check of a whole database, and the acceptance of its current content.
     extension SQLiteStore: VerifiableStore {
-        /// Opens every row in one read transaction. Compares all rows with the sealed state, and every label with its
-        /// count. This runs on the lane for lists, and continues as long as it makes progress. Until it ends, the log
-        /// cannot be emptied.
+        /// Opens every row in one read transaction. Compares all rows with the sealed state, which has their number and
+        /// a keyed sum over them. Compares the entries of every label (the index for queries) with their count. The
+        /// check runs on the lane for lists, and continues as long as it makes progress. Until it ends, the write-ahead
+        /// log cannot be emptied.
         /// - Throws: ``BackendError``: `locked` and other errors of the key, `rolledBack`, `corrupted` for a damaged
         ///   file.
         package func verifyIntegrity(
@@ -36,7 +37,8 @@
             }
         }
 
-        /// Compares the database with its freshness anchor, as on opening.
+        /// Compares the database with its freshness anchor, which records the latest state outside the file, as on
+        /// opening. Throws `rolledBack` if the database is older.
         func requireNotOlder(
             _ found: DatabaseFile.Found, _ keyset: Keyset, _ deadline: MonotonicInstant
         ) async throws(BackendError) {
@@ -61,7 +63,7 @@
         }
 
         /// Commits to the database with a number of commits above the given one.
-        /// - Returns: The mark of the commit for the anchor.
+        /// - Returns: The mark of the commit, which the anchor records.
         func commit(above commits: Int64) async throws(BackendError) -> FreshnessMark {
             let (file, deadline) = (file, nextDeadline)
             while true {

@@ -5,7 +5,8 @@
 
     extension SQLiteStore {
         /// Returns the ids of the keys that wrap the data keys of a folder's databases, for databases that name the
-        /// given source. If there is one, the source has already had a key, so no first key is created for it.
+        /// given source. If there is such an id, the source has already had a key, so no first key is created for the
+        /// source.
         /// - Returns: The ids, by the names of the databases.
         /// - Throws: ``BackendError`` if a database cannot be read, because the result would be incomplete.
         package static func sealingKeyIDs(

@@ -3,8 +3,8 @@
     import BackendRuntime
     import Sealing
 
-    /// Release of keys. The data keys are released with the session. The key that wraps them belongs to the program and
-    /// stays in its ``SealingKeys``.
+    /// Release of keys. The data keys are released when the session (the open database) is closed. The key that wraps
+    /// them belongs to the program and stays in its ``SealingKeys``.
     extension SQLiteStore: KeyHoldingStore, ReluctantBackend {
         /// Waits for the work on the lane, closes the database, and refuses to open it until it is unlocked.
         package func lock(within limit: Duration) async {
@@ -24,15 +24,15 @@
 
         package var hasOpenFiles: Bool { file.isOpen }
 
-        /// Closes the database within a time limit. Half of it is for the lock of another process; after that, the
-        /// connections are closed without the lock.
+        /// Closes the database within a time limit. If another process holds the lock, the call waits for it for at
+        /// most half of the limit. Then it closes the connections without the lock.
         func letGo(within limit: Duration) async {
             let (file, now) = (file, runtime.clock.now)
             do throws(BackendError) {
                 try await onLane(now.advanced(by: limit)) { () throws(BackendError) in file.close(deadline: now.advanced(by: limit / 2)) }
             } catch {
                 // Other work on the lane is waiting for the disk. After it, keys and connections are released and
-                // nothing is written. Acknowledged changes are in the log.
+                // nothing is written. Acknowledged changes are in the write-ahead log.
                 lane.enqueue { file.closeWithoutWriting() }
             }
         }

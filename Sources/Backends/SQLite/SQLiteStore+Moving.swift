@@ -4,10 +4,10 @@
     package import Sealing
 
     extension SQLiteStore: MovableStore {
-        /// Adopts the database at this path, which belongs to another context. This is one transaction under the lock,
-        /// and durable when it returns. The database gets another id and another data key, and every row is resealed.
-        /// So it shares no key and no row with a copy of the former file. A database that already belongs here is not
-        /// changed.
+        /// Adopts the database at this path, which belongs to another context (application, kind and scope). The change
+        /// is one transaction under the lock, and is durable when the call returns. The database gets another id and
+        /// another data key, and every row is resealed. So it shares no key and no row with a copy of the former file.
+        /// A database that already belongs here is not changed.
         /// - Parameter original: The context that the database belongs to.
         /// - Throws: ``BackendError``: `wrongContext` if it belongs to neither context; `encryptionKeyMismatch` and
         ///   other errors of its key.
@@ -16,7 +16,8 @@
                 _ = try await reidentify(from: original)
                 return
             }
-            // The anchor has the former id of the database. Check first that this is its latest state.
+            // The anchor, which records the latest state outside the file, has the former id of the database. Check
+            // first that the file has this latest state.
             guard let found = try await belongingElsewhere(original) else { return }
             let keyset = try await keyset(of: found.header, in: nil)
             let expected = try await expectedMark(deadline: nextDeadline)

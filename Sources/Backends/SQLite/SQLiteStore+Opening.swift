@@ -8,11 +8,13 @@
     extension SQLiteStore {
         /// Returns the open database of the file at the path; nil only if the file certainly does not exist.
         /// - Parameters:
-        ///   - outdated: A session that was found to be outdated. It is compared with the current file.
+        ///   - outdated: A session (an open database with its keys) that was found to be outdated. It is compared with
+        ///     the current file.
         ///   - deadline: When the caller stops waiting. It is extended if the key's source has to derive its key or ask
         ///     for it.
         /// - Throws: ``BackendError``: `encryptionKeyMissing`, `encryptionKeyMismatch`, `locked`, `corrupted`,
         ///   `unsupported`, `incompatibleSchema`, `rolledBack`; the error of a freshness anchor that cannot be read.
+        ///   The anchor records a mark of the latest state outside the database.
         func opened(
             insteadOf outdated: DatabaseSession? = nil, _ deadline: inout MonotonicInstant
         ) async throws(BackendError) -> DatabaseSession? {
@@ -33,7 +35,8 @@
                 }
                 let limit = deadline
                 let state = found.openedState(keyset)
-                // Another program created the database and its mark after the anchor was read.
+                // Another program created the database, and its mark in the anchor, after the anchor was read. Start
+                // again.
                 if expected == nil, state?.isAnchored == true, try await expectedMark(deadline: deadline) != nil { continue }
                 try file.follower?.check(
                     expected, database: found.header.database, mark: state.map { keyset.active.mark(of: $0) },
@@ -65,7 +68,8 @@
             return result
         }
 
-        /// Returns the mark that the freshness anchor has; nil if there is no anchor, or it has no mark yet.
+        /// Returns the mark of the database's latest state that the freshness anchor has; nil if there is no anchor, or
+        /// it has no mark yet.
         func expectedMark(deadline: MonotonicInstant) async throws(BackendError) -> FreshnessMark? {
             guard let follower = file.follower else { return nil }
             return try await runtime.run(until: deadline) { () throws(BackendError) in try await follower.expected() }
@@ -83,10 +87,12 @@
             return try await opened(&deadline)
         }
 
-        /// Unwraps the data keys with the key of a source that is a recipient. The first source that works is used.
+        /// Unwraps the data keys. Tries each source whose key is a recipient (a key for which the data keys are
+        /// wrapped), and uses the first one that works.
         /// - Parameters:
         ///   - header: The header to open.
-        ///   - place: The context that the database must belong to; nil to accept any context.
+        ///   - place: The context (application, kind and scope) that the database must belong to; nil to accept any
+        ///     context.
         func keyset(of header: DatabaseHeader, in place: StoreContext?) async throws(BackendError) -> Keyset {
             let recipients = header.keys.recipients
             let mine = sources.filter { source in recipients.contains { $0.source == source.pin } }
@@ -100,7 +106,7 @@
             var failure: BackendError?
             for source in mine {
                 do throws(BackendError) { return try await keyset(of: header, from: source, in: place) } catch {
-                    // The error of the first source is the most helpful one.
+                    // Throw the error of the first source at the end, because it is the most helpful one.
                     failure = failure ?? error
                     guard [.encryptionKeyMissing, .encryptionKeyMismatch, .locked, .unavailable, .accessDenied].contains(error.code) else {
                         throw error

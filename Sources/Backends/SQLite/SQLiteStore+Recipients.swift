@@ -3,8 +3,9 @@
     import BackendRuntime
     package import Sealing
 
-    /// The recipients, which can unwrap the data keys. Every change is one transaction of the tables `header`, `keys`
-    /// and `wraps`. If the process is killed at any point, the database opens as before or as after the change.
+    /// The recipients, which are the keys that can unwrap the data keys. Every change is one transaction of the tables
+    /// `header`, `keys` and `wraps`. If the process is killed at any point, the database opens as before or as after
+    /// the change.
     extension SQLiteStore: RecipientStore {
         /// Returns every recipient that the file names; none if there is no database yet.
         package func recipients() async throws(BackendError) -> [KeyTables.Recipient] {
@@ -12,7 +13,8 @@
             return try await onLane(deadline) { () throws(BackendError) in try file.find(deadline: deadline)?.header.keys.recipients ?? [] }
         }
 
-        /// Changes the recipients with the key of a source of this store. Creates the database if there is none.
+        /// Changes the recipients. One of this store's sources must hold a key that is a recipient now. Creates the
+        /// database if there is none.
         package func change(_ change: KeyTables.Change) async throws(BackendError) {
             let deadline = nextDeadline
             var limit = deadline
@@ -55,10 +57,11 @@
             return HeaderChange(keyset, header.changed(after) { $0.keys = tables }, after: after)
         }
 
-        /// Returns the key of the first source that is a recipient and opens the header.
+        /// Returns the key of the first source whose key is a recipient and opens the header.
         /// - Parameters:
         ///   - header: The header to open.
-        ///   - place: The context that the database must belong to; nil to accept any context.
+        ///   - place: The context (application, kind and scope) that the database must belong to; nil to accept any
+        ///     context.
         func holder(of header: DatabaseHeader, in place: StoreContext?) async throws(BackendError) -> KeyHolder {
             var failure: BackendError?
             for source in sources where header.keys.recipients.contains(where: { $0.source == source.pin }) {
@@ -69,7 +72,7 @@
                 } catch { failure = failure ?? error }
             }
             if let failure { throw failure }
-            // No source of this store is a recipient. This call throws an error that names the recipients.
+            // No key of this store's sources is a recipient. This call throws an error that names the recipients.
             _ = try await keyset(of: header, in: place)
             throw Keyset.damage
         }

@@ -5,9 +5,10 @@
 
     /// Rotation: replaces the data key while the database is in use.
     ///
-    /// First, a new key becomes active for all recipients, and the old key becomes decrypt-only. Then the rows are
-    /// resealed in parts. Finally the old key is destroyed. Each step and each part is one transaction. If the process
-    /// is killed at any point, the database opens with all of its rows, and the next rotation continues.
+    /// First, a new key becomes active and is wrapped for all recipients, which are the keys that can unwrap data keys.
+    /// The old key becomes decrypt-only. Then the rows are resealed in parts. Finally the old key is destroyed. Each
+    /// step and each part is one transaction. If the process is killed at any point, the database opens with all of its
+    /// rows, and the next rotation continues.
     extension SQLiteStore: RotatingStore {
         /// Rotates the data key, or finishes an interrupted rotation.
         /// - Parameters:
@@ -63,7 +64,8 @@
             return done
         }
 
-        /// Checks that the rows match the sealed state before a new key is wrapped for the recipients.
+        /// Checks that the rows match the sealed state, which has their number and a keyed sum over them. This is done
+        /// before a new key is wrapped for the recipients.
         /// Reason: "The sealed state names the keys of its commit" in Docs/Decisions/Database.md.
         private func requireRowsAsWritten() async throws(BackendError) {
             let areWhole = try await scanning(isPatient: true) { (file, session, isWanted) throws(BackendError) in
@@ -97,6 +99,8 @@
         }
 
         /// Returns the keys of all recipients except recovery keys. A new data key is wrapped for each of them.
+        ///
+        /// It is also wrapped for each recovery key, with the key's public half, which is in the header.
         func wrappingKeys(of header: DatabaseHeader) async throws(BackendError) -> [SealingKey] {
             var wrapping: [SealingKey] = []
             for recipient in header.keys.recipients where recipient.source != RecoveryRecipient.source {

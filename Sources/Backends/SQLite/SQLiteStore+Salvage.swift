@@ -15,8 +15,9 @@
             return listing ?? StorageListing([], damaged: [])
         }
 
-        /// Returns the damaged row that a handle identifies. Its bytes are the counted slot, the version (8 bytes) and
-        /// the counted sealed bytes. For an entry of the table of labels they are the label and the slot.
+        /// Returns the damaged row that a handle identifies. Its bytes are the slot, the version (8 bytes) and the
+        /// sealed bytes. The slot and the sealed bytes are each preceded by their length in 4 bytes. For an entry of
+        /// the table of labels (the index for queries), the bytes are the label and the slot.
         package func damage(at handle: DamageHandle) async throws(BackendError) -> StorageCorruption? {
             guard let place = DamagePlace(handle) else { return nil }
             let found = try await scanning { (file, session, _) throws(BackendError) in
@@ -44,8 +45,8 @@
     }
 
     extension DatabaseFile {
-        /// Deletes the damage that a handle identifies. Returns nil if file or keys have changed since the session was
-        /// opened.
+        /// Deletes the damage that a handle identifies. Returns nil if file or keys have changed since the session (the
+        /// open database with its keys) was opened.
         fileprivate func deleteDamage(
             _ place: DamagePlace, _ session: DatabaseSession, deadline: MonotonicInstant
         ) throws(BackendError) -> Bool? {

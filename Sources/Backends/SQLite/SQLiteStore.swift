@@ -6,9 +6,10 @@
     /// A store of encrypted rows in an SQLite database. Names, values and metadata cannot be read from the file, and
     /// changes to a row are detected.
     ///
-    /// A row is found by a keyed hash of its name. The rest of it is encrypted with XAES-256-GCM and bound to its slot.
-    /// The data key is in the database, wrapped with a key from a ``KeySource``. `Docs/Formats.md` describes the format.
-    /// `Docs/ThreatModel.md` states what is hidden, what leaks and what is not detected.
+    /// A row is found by its slot, which is a keyed hash of its name. The rest of the row is encrypted with
+    /// XAES-256-GCM and bound to the slot. The data key is in the database, wrapped with a key from a ``KeySource``.
+    /// `Docs/Formats.md` describes the format. `Docs/ThreatModel.md` states what is hidden, what leaks and what is not
+    /// detected.
     ///
     /// A read of one slot is one short statement on the caller's thread, and waits for no writer in this process or
     /// another one. Changes that wait at the same time share one transaction and one flush. A change is on the disk
@@ -17,8 +18,8 @@
         /// The path of the file, with every symbolic link resolved when the store was created.
         package let identity: BackendIdentity
 
-        /// The guarantees of the store: durable atomic batches, preconditions between processes, and the protection of
-        /// its key source.
+        /// The guarantees of the store: durable atomic batches, preconditions that hold between processes, and the
+        /// protection level of its key source.
         package let capabilities: BackendCapabilities
 
         /// The size of the largest value in bytes, including its metadata.
@@ -99,7 +100,7 @@
         // MARK: Reading
 
         /// Reads slots from the database. A fresh read always checks that the file at the path is still the same one.
-        /// Other reads check it ten times a second.
+        /// Other reads check it at most ten times a second.
         /// - Throws: ``BackendError`` with `timedOut` or `cancelled`. Every other error is in the probes.
         package func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
             if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed.") }
@@ -124,7 +125,8 @@
             return try? session.probe(address)
         }
 
-        /// Returns the open session if its file is still at the path, and the freshness anchor has not refused it.
+        /// Returns the open session if its file is still at the path, and no comparison with the freshness anchor has
+        /// failed. The anchor records the latest state outside the file.
         private func session(_ freshness: ReadFreshness) -> DatabaseSession? {
             guard let session = file.session, file.isCurrent(session, freshness), file.follower?.refusal == nil else { return nil }
             return session
@@ -160,14 +162,14 @@
             }
         }
 
-        /// Overwrites a transaction that a killed process left in the log. Otherwise a value that is reported as absent
-        /// could reappear.
+        /// Overwrites a transaction that a killed process left in the write-ahead log. Otherwise a value that is
+        /// reported as absent could reappear.
         private func settleLog(_ session: DatabaseSession, _ deadline: MonotonicInstant) async throws(BackendError) {
             let file = file
             do throws(BackendError) {
                 try await onLane(deadline) { () throws(BackendError) in
-                    // A commit of this process has ended when this runs on the lane. If it caused the report, no lock
-                    // is needed.
+                    // Commits of this process run on this lane, so none is running now. If one caused the report, the
+                    // log has no leftover transaction any more, and no lock is needed.
                     if try session.hasUnnamedTransaction() { try file.settleLog(deadline: deadline) }
                 }
             } catch {
@@ -189,8 +191,8 @@
         }
 
         /// Reads a page of the values that meet a query's conditions. Outside the namespace `.values` they are found by
-        /// labels, so the time grows with the number of values found. In that namespace every row must be opened. The
-        /// page lists rows that cannot be opened, and labels that lead to no value, as damaged slots.
+        /// labels (an index), so the time grows with the number of values found. In that namespace every row must be
+        /// opened. The page lists rows that cannot be opened, and labels that lead to no value, as damaged slots.
         /// - Throws: ``BackendError``: `locked` and other errors of the key.
         package func page(_ query: StorageQuery, after cursor: StorageCursor?, limit: Int) async throws(BackendError) -> StoragePage {
             let page = try await scanning { (file, session, isWanted) throws(BackendError) in
@@ -225,7 +227,8 @@
             let file = file
             var known = try await opened(&deadline)
             while let session = known {
-                // A value that is missing from a list counts as absent, so the log must be settled first.
+                // A value that is missing from a list counts as absent. So a transaction that a killed process left in
+                // the log must be overwritten first.
                 if !isPatient, try session.hasUnnamedTransaction() { try await settleLog(session, deadline) }
                 let result = try await scanLane.run(clock: runtime.clock, deadline: deadline, isMutation: false) {
                     (call) throws(BackendError) in
@@ -256,8 +259,8 @@
         // MARK: Writing
 
         /// Changes slots, all or none. The changes survive a power loss when this returns. The row of a removed value
-        /// is overwritten in the database and in its log, unless another connection is reading an older state of it.
-        /// SQLite may have left sealed bytes of it elsewhere when it moved rows between pages.
+        /// is overwritten in the database and in its log, unless another connection is reading an older state of the
+        /// database. SQLite may have left sealed bytes of the row elsewhere when it moved rows between pages.
         ///
         /// Calls that wait at the same time share one transaction and one flush, but each remains a separate batch.
         /// - Throws: ``BackendError`` with `timedOut` or `cancelled`. Its outcome states whether the changes may have
@@ -359,7 +362,7 @@
 
         var nextDeadline: MonotonicInstant { runtime.deadline(after: deadline) }
 
-        /// Runs work on the lane that changes no value.
+        /// Runs work that changes no value on the lane.
         func onLane<Response: Sendable>(
             _ deadline: MonotonicInstant, _ work: @escaping @Sendable () throws(BackendError) -> Response
         ) async throws(BackendError) -> Response {

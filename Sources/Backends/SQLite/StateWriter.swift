@@ -2,7 +2,7 @@
     import BackendContract
     import Sealing
 
-    /// A sealed state, and its decrypted content.
+    /// The sealed state of a database (see ``StateWriter``), and its decrypted content.
     struct KnownState: Sendable {
         let sealed: [UInt8]
         /// The id of the data key that sealed the state.
@@ -14,7 +14,7 @@
     /// sum of the rows' terms. A term is a keyed hash of a row. The state is sealed once for all changes of the
     /// transaction.
     ///
-    /// A stored state that is missing or does not open is left unchanged. No change repairs it, so that a check of the
+    /// A stored state that is missing or does not open is left unchanged. No commit repairs it, so that a check of the
     /// database finds the damage.
     final class StateWriter {
         private let statements: WriterStatements
@@ -28,7 +28,8 @@
         ///   - known: The state after this connection's last transaction. It is not decrypted again if the stored bytes
         ///     are the same.
         ///   - isStored: Whether `known` is certainly the stored state. Then the table is not read.
-        ///   - isAnchored: Whether to refuse a stored state that differs from `known` and is not later.
+        ///   - isAnchored: Whether the database has a freshness anchor, which detects older files. If so, a stored
+        ///     state that differs from `known` and is not later is refused with `rolledBack`.
         /// - Throws: ``BackendError`` with `rolledBack`.
         init(
             _ statements: WriterStatements, _ keyset: Keyset, known: KnownState?, isStored: Bool, isAnchored: Bool
@@ -127,7 +128,7 @@
             }
         }
 
-        /// Replaces header and keys. Subtracts the terms of rows whose key is destroyed by this.
+        /// Replaces header and keys. Subtracts the terms of the rows whose key the new header destroys.
         func replaceHeader(_ other: DatabaseHeader, _ keys: Keyset) throws(BackendError) {
             do throws(SQLiteFault) { try other.write(to: finder.database) } catch { throw error.backendError() }
             for key in keyset.all where keys.destroyed.contains(key.id) {

@@ -21,7 +21,7 @@
             default:
                 let fault = SQLiteFault(code, on: sqlite3_db_handle(pointer))
                 reset()
-                // SQLite checks a page only when it reads it from the file, so drop cached pages after a fault.
+                // SQLite checks a page only when it reads the page from the file, so drop cached pages after a fault.
                 sqlite3_db_release_memory(sqlite3_db_handle(pointer))
                 throw fault
             }

@@ -20,7 +20,7 @@
         private let readState: Statement
         private let replaceState: Statement
         private let insertState: Statement
-        /// Created when first needed, because most databases have no labels.
+        /// Created when first needed, because most databases have no labels, which are an index for queries.
         private var madeLabels: LabelStatements?
 
         init(_ database: Connection) throws(SQLiteFault) {
@@ -71,7 +71,8 @@
             return try version.step() ? Int(version.integer(0)) : 0
         }
 
-        /// Returns the stored sealed state; nil if there is none.
+        /// Returns the stored sealed state, which has the number of commits and a sum over all rows; nil if there is
+        /// none.
         func state() throws(SQLiteFault) -> [UInt8]? {
             defer { readState.reset() }
             guard try readState.step(), readState.kind(0) == .blob else { return nil }

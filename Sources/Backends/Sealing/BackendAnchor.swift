@@ -1,6 +1,7 @@
 package import BackendContract
 
-/// A freshness anchor in a slot of another store, for example an item in the keyring.
+/// A freshness anchor in a slot of another store, for example an item in the keyring. An anchor holds a mark of the
+/// latest state of a database, outside the database's file, so that an older file is detected.
 package struct BackendAnchor: FreshnessAnchor {
     private let backend: any StorageBackend
     private let address: StorageAddress
@@ -18,8 +19,8 @@ package struct BackendAnchor: FreshnessAnchor {
     /// Reads the mark. Returns nil if the slot is empty or its record was removed.
     package func load() async throws(BackendError) -> FreshnessMark? { try await look().mark }
 
-    /// Replaces the mark if the slot contains the expected mark. The precondition is that the slot is unchanged since
-    /// this call read it.
+    /// Replaces the mark if the slot contains the expected one. Returns false if it contains another mark, or changes
+    /// between the read and the write of this call.
     package func store(_ mark: FreshnessMark, replacing known: FreshnessMark?) async throws(BackendError) -> Bool {
         let (present, revision) = try await look()
         guard present == known else { return false }
@@ -62,7 +63,7 @@ package struct BackendAnchor: FreshnessAnchor {
         BackendError(.locked, "\(name) is locked. It records the latest state of a database; unlock it and try again.")
     }
 
-    /// The error for a slot or file that contains something else than a mark.
+    /// The error for a slot or file that contains something other than a mark.
     static func damaged(_ name: String) -> BackendError {
         BackendError(
             .corrupted,

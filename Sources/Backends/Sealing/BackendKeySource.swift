@@ -1,7 +1,7 @@
 package import BackendContract
 internal import BackendRuntime
 
-/// A key source in a slot of another store: the keyring on a desktop, or memory in a test.
+/// A source of sealing keys in a slot of another store: the keyring on a desktop, or memory in a test.
 package struct BackendKeySource: KeySource {
     private let backend: any StorageBackend
     private let address: StorageAddress
@@ -22,7 +22,7 @@ package struct BackendKeySource: KeySource {
 
     /// Reads the keys. Returns nil if the slot is proven to be empty, or contains an item without content.
     /// - Throws: ``BackendError``: `encryptionKeyMissing` if the key was removed; `encryptionKeyMismatch` if it was
-    ///   damaged; `locked` and others.
+    ///   damaged; `locked` and other errors of the store.
     package func load() async throws(BackendError) -> SourceKeys? {
         var probe = try await backend.read(address, .validated)
         switch probe {
@@ -62,7 +62,7 @@ package struct BackendKeySource: KeySource {
     /// Makes the content of the store durable, as far as the store can.
     package func synchronize() async throws(BackendError) { _ = try await backend.synchronize() }
 
-    /// Replaces the content of the slot, if it still contains the expected keys.
+    /// Replaces the content of the slot, if the slot still contains the expected keys. Otherwise throws `conflict`.
     package func replace(_ old: SourceKeys, with new: SourceKeys) async throws(BackendError) {
         var probe = try await backend.read(address, .fresh)
         guard let revision = probe.revision, probe.record != nil, try takeKeys(from: &probe).holdsSame(as: old) else {
@@ -78,8 +78,8 @@ package struct BackendKeySource: KeySource {
 
     private func put(_ keys: SourceKeys, if precondition: StorageMutation.Precondition) async throws(BackendError) -> MutationResult {
         var text = keys.textBytes()
-        // A store that keeps this array, such as a store in memory, is not affected: wiping a shared array changes a
-        // copy.
+        // A store in memory may keep this array. Wiping does not affect the store's array, because changing a shared
+        // array changes a copy.
         defer { wipe(&text) }
         return try await backend.apply(.put(.bytes(text), StorageMetadata(serializer: "key"), at: address, if: precondition))
     }
@@ -92,7 +92,8 @@ package struct BackendKeySource: KeySource {
     /// Returns whether the store reports that it is locked.
     package func isLocked() async -> Bool { await backend.status() == .locked }
 
-    /// Takes the keys out of a record and overwrites the record's bytes. The probe is `absent` afterwards.
+    /// Takes the keys out of the record in a probe, which is the result of a read, and overwrites the record's bytes.
+    /// The probe is `absent` afterwards.
     private func takeKeys(from probe: inout StorageProbe) throws(BackendError) -> SourceKeys {
         guard let payload = probe.record?.payload else { throw notAKey }
         probe = .absent

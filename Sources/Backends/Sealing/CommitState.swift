@@ -1,15 +1,17 @@
-/// The state of a database: the number of its commits, its rows, its header and its keys. The database stores it
-/// sealed.
+/// A summary of a database's state: the number of its commits, a keyed sum over its rows, and a tag of its header and
+/// keys. The database stores it sealed.
 ///
-/// Each transaction writes it once. Another program can replace rows with older ones, remove or add rows, or restore
-/// older key tables, but these changes do not match the state. An older copy of the whole file contains an older state
-/// that matches. Only a freshness anchor detects it.
+/// Each transaction writes the state once. If another program replaces rows with older ones, removes or adds rows, or
+/// restores older key tables, the content does not match the state any more. An older copy of the whole file matches,
+/// because it contains the older state too. Only a freshness anchor detects such a copy: it records the latest state
+/// outside the file.
 package struct CommitState: Hashable, Sendable {
     /// The number of transactions that were committed since the database was created.
     package var commits: Int64 = 0
-    /// The number of rows and the sum of their terms.
+    /// The number of rows and the sum of their terms. A term is a keyed hash of a row.
     package var rows = CountedSum()
-    /// Whether a freshness anchor was recorded for the database. If so, a missing anchor was lost.
+    /// Whether a program with a freshness anchor has committed to the database. If so, an anchor that is empty now has
+    /// lost its content.
     package var isAnchored = false
     /// The tag of the header and of the data keys, see ``Keyset/tag(header:tables:)``.
     package var header = [UInt8](repeating: 0, count: Self.tagLength)

@@ -1,7 +1,7 @@
-/// A count of elements, and the sum of a keyed 32-byte value for each element, the element's *term*.
+/// A count of elements, and the sum of their *terms*. The term of an element is a keyed hash of it, 32 bytes.
 ///
 /// Without the key, other elements with the same sum cannot be found. A database keeps one such sum for its rows, and
-/// one for the slots of each label.
+/// one for the slots of each label. A label is a property that several values share, such as a type.
 package struct CountedSum: Hashable, Sendable {
     /// The number of elements.
     package private(set) var count: Int64 = 0
@@ -41,7 +41,7 @@ package struct CountedSum: Hashable, Sendable {
         add(term.withUnsafeBytes(Self.words))
     }
 
-    /// Removes an element with its term.
+    /// Removes an element, given its term.
     package mutating func remove(_ term: [UInt8]) {
         count &-= 1
         subtract(term.withUnsafeBytes(Self.words))

@@ -1,7 +1,8 @@
 package import BackendContract
 package import BackendRuntime
 
-/// A key source that reads a credential from the service manager: a systemd credential or a mounted Kubernetes secret.
+/// A source of sealing keys in a credential of the service manager: a systemd credential or a mounted Kubernetes
+/// secret.
 ///
 /// The file `<directory>/<name>` contains one line for each key, in the format of ``SealingKey/text``. systemd creates
 /// the file for `LoadCredential=`, `LoadCredentialEncrypted=`, `SetCredential=` and `SetCredentialEncrypted=`. It sets
@@ -9,11 +10,11 @@ package import BackendRuntime
 /// where the secret is mounted, or pass the folder.
 ///
 /// The program only reads the file. The service manager sets its permissions. systemd uses mode 0400. Kubernetes uses
-/// 0644 or its setting `defaultMode`, and symbolic links. The folder of a Kubernetes secret has mode 1777: every user
-/// may write to it, but no other program sees it.
+/// mode 0644 or its setting `defaultMode`, and the file's name is a symbolic link. The folder of a Kubernetes secret
+/// has mode 1777: every user may write to it, but only programs in the container see it.
 ///
-/// A file that other users can read is therefore accepted. A file that other users can write is refused, and so is one
-/// that belongs neither to this program's user nor to root. Neither service manager creates such files.
+/// This source therefore accepts a file that other users can read. It throws `untrusted` for a file that other users
+/// can write, or that belongs neither to this program's user nor to root. Neither service manager creates such files.
 package struct CredentialSource: KeySource {
     private let name: String
     private let directory: String?
@@ -23,8 +24,8 @@ package struct CredentialSource: KeySource {
     package let identifier: String
     /// The short name of the source: `credential` and the credential's name.
     package var pin: String { "credential \(name)" }
-    /// `sealed`: the service manager decides whether the key is stored on this machine's disk, and how well it is
-    /// protected there.
+    /// `sealed`, the level for a key on the disk. The service manager decides whether the key is stored on this
+    /// machine's disk, and how well it is protected there.
     package var protection: ProtectionLevel { .sealed }
 
     /// Creates a source for a credential. No file is opened yet.

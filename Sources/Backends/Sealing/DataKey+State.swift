@@ -1,11 +1,11 @@
 package import BackendContract
 import Crypto
 
-/// A term for each row, and the sealed state. Together they prove that the rows of a database are complete and
-/// unchanged.
+/// The terms of rows, and the sealed state of a database. A term is a keyed hash of a row, and the state contains the
+/// sum of all terms. Together they prove that the rows are complete and unchanged.
 extension DataKey {
-    /// Returns the term of a row in the sum of all rows, 32 bytes. The nonce and the tag identify the sealed bytes, so
-    /// a large row takes no longer than a small one.
+    /// Returns the term of a row, 32 bytes. Of the row's sealed bytes, the hash includes only the nonce and the tag,
+    /// which identify them. So a large row takes no longer than a small one.
     /// - Parameters:
     ///   - slot: The slot of the row.
     ///   - version: The version of the row.
@@ -39,8 +39,8 @@ extension DataKey {
         return plain.flatMap { CommitState(bytes: $0) }
     }
 
-    /// Returns the mark that a freshness anchor records for a state. The digest is HMAC-SHA256 of the database's id and
-    /// the state, under the integrity key.
+    /// Returns the mark that a freshness anchor records for a state. An anchor is outside the database's file and
+    /// detects an older file. The digest is HMAC-SHA256 of the database's id and the state, under the integrity key.
     package func mark(of state: CommitState) -> FreshnessMark {
         var fields = Fields("LocalData SQLite 1 freshness")
         for part in [database, state.bytes] { fields.add(part) }

@@ -4,11 +4,12 @@ internal import CryptoExtras
 
 /// A data key of a database, as the nine keys that are derived from it.
 ///
-/// Three derived keys seal: rows, counts and the database's state. Five compute keyed hashes: of names, of labels, of
-/// unencrypted data, and the terms of slots and of rows. One encrypts days.
+/// Three derived keys seal: rows, the counts of labels, and the database's state. Five compute keyed hashes: of names,
+/// of labels, of unencrypted data, of the slots with a label, and of rows. One encrypts days.
 ///
 /// A label is a property that several values share, such as a type or the day of the last change. Queries find values
-/// by labels.
+/// by labels. The database keeps a ``CountedSum`` of the slots with each label: their number, and the sum of their
+/// *terms*. A term is a keyed hash of a slot or row.
 package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
     /// The id of the key, computed by ``KeyIdentity/id(of:)``. It is stored unencrypted with everything that the key
     /// seals.
@@ -34,7 +35,7 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
     /// The id of the database that the keys are derived for.
     package let database: [UInt8]
 
-    /// The number of bytes of a blind index.
+    /// The number of bytes of a blind index, which is a keyed hash that is stored instead of a name.
     package static let slotLength = 16
 
     /// Derives the keys with HKDF-SHA256 (RFC 5869). The salt is the id of the database.
@@ -132,7 +133,7 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
         return fields.bytes
     }
 
-    /// Returns the tag of unencrypted data.
+    /// Returns a tag that authenticates unencrypted data, such as the header of the database.
     func tag(_ fields: Fields) -> [UInt8] { Array(HMAC<SHA256>.authenticationCode(for: fields.bytes, using: integrity)) }
 
     /// Returns whether a tag belongs to the fields. The comparison takes constant time.

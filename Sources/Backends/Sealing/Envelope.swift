@@ -29,9 +29,10 @@ package enum Envelope {
         case value
         /// The origin of a value: the part of its metadata that names the older copies it replaced.
         case origin
-        /// The origin of a removal. It names the copies that the removal covers, and its seal proves the removal.
+        /// The origin in the record of a removal. It names the older copies that the removal also covers. Its seal
+        /// proves that a program with the key removed the value.
         case removal
-        /// A displaced value in the quarantine.
+        /// A value in the quarantine, the store for displaced values that no user has reviewed yet.
         case quarantine
 
         /// The text at the beginning of the associated data. It is also the info from which the message key is derived.

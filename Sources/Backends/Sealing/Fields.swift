@@ -1,7 +1,7 @@
 /// An injective encoding of fields, for all data that is authenticated or hashed.
 ///
-/// Each field is a 4-byte big-endian length and its bytes. The first field is a text that names the purpose, so that
-/// nothing made for one purpose is valid for another.
+/// Each field is a 4-byte big-endian length and its bytes. The first field is a text that names the purpose, so that a
+/// hash or tag for one purpose is never valid for another.
 package struct Fields: Hashable, Sendable {
     /// The encoded fields.
     package private(set) var bytes: [UInt8] = []

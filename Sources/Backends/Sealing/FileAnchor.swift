@@ -2,10 +2,11 @@ package import BackendContract
 package import BackendRuntime
 import Crypto
 
-/// A freshness anchor in a file.
+/// A freshness anchor in a file. An anchor holds a mark of the latest state of a database, outside the database's file,
+/// so that an older file is detected.
 ///
 /// The file should be on another disk than the database, or in a folder that no backup contains. Otherwise an older
-/// database and an older anchor could be restored together, and the anchor would not detect it.
+/// database and an older anchor could be restored together, and the anchor would not detect the older database.
 ///
 /// The file has permissions 0600, and contains ``FreshnessMark/text`` and a newline. Each change replaces the whole
 /// file while a separate lock file is locked.
@@ -41,7 +42,8 @@ package struct FileAnchor: FreshnessAnchor {
         try await files.onLane(isMutation: false) { () throws(BackendError) in try read() }
     }
 
-    /// Replaces the file under the lock, if it still contains the expected mark.
+    /// Replaces the file under the lock, if it still contains the expected mark. Returns false if it contains another
+    /// one.
     package func store(_ mark: FreshnessMark, replacing known: FreshnessMark?) async throws(BackendError) -> Bool {
         try await files.onLane(isMutation: true) { () throws(BackendError) in
             let system = files.runtime.files
@@ -58,8 +60,8 @@ package struct FileAnchor: FreshnessAnchor {
             defer { lock.release() }
             guard try read() == known else { return false }
             do throws(FileError) {
-                // Remove the drafts of killed processes. While this process holds the lock, no other process is writing
-                // a draft.
+                // Remove the drafts of killed processes. A draft is a temporary file that will replace the anchor.
+                // While this process holds the lock, no other process writes one.
                 for draft in try system.list(directory) ?? [] where draft.hasPrefix(draftPrefix) {
                     try system.remove("\(directory)/\(draft)")
                 }

@@ -4,8 +4,8 @@ package import Crypto
 /// HKDF-SHA256 (RFC 5869) over HMAC-SHA256 (RFC 2104). It leaves no key in freed memory, and no data that a key can be
 /// computed from.
 ///
-/// swift-crypto (4.5) has both functions, but does not wipe their memory. Here, hashing one more block overwrites the
-/// state of each hash after its result was taken.
+/// swift-crypto (4.5) has both functions, but does not wipe their memory. This code takes the result of each hash, and
+/// then hashes one more block. That overwrites the state of the hash.
 /// Reason: "HKDF is computed here, over swift-crypto's SHA-256" in Docs/Decisions/Keys.md.
 package enum KeyDerivation {
     private static let blockLength = 64
@@ -45,7 +45,7 @@ package enum KeyDerivation {
         }
     }
 
-    /// Computes HMAC-SHA256 of the parts, one after the other. The caller overwrites the key and the result.
+    /// Computes HMAC-SHA256 of the concatenated parts. The caller must overwrite the key and the result after use.
     /// - Parameter key: The key, at most 64 bytes.
     private static func authenticate(
         _ parts: [UnsafeRawBufferPointer], with key: UnsafeRawBufferPointer, into result: UnsafeMutableRawBufferPointer

@@ -12,7 +12,8 @@ package struct KeyEncryptionKey {
     static let verifierLength = 32
     static let overhead = XAES256GCM.nonceLength + XAES256GCM.tagLength
 
-    /// Derives the wrapping key and the verifier with HKDF-SHA256 (RFC 5869). The salt is the id of the database.
+    /// Derives the wrapping key and the verifier with HKDF-SHA256 (RFC 5869). The salt is the id of the database. The
+    /// verifier is stored with each wrapped data key, and detects another key with the same id.
     package init(_ key: SealingKey, database: [UInt8]) throws(BackendError) {
         func derived(_ purpose: String, _ count: Int) -> SymmetricKey {
             KeyDerivation.key(from: key.key, salt: database, for: "LocalData SQLite 1 \(purpose)".utf8, count: count)
@@ -42,8 +43,8 @@ package struct KeyEncryptionKey {
     }
 
     /// Unwraps a data key.
-    /// - Throws: ``BackendError``: `encryptionKeyMismatch` if another key wrapped it; `corrupted` if it was changed, or
-    ///   is a key with another id.
+    /// - Throws: ``BackendError``: `encryptionKeyMismatch` if another key wrapped it; `corrupted` if the wrapped key
+    ///   was changed, or contains a data key with another id.
     package func unwrap(_ wrap: KeyTables.Wrap) throws(BackendError) -> SymmetricKey {
         guard wrap.recipient == id, wrap.verifier == verifier else { throw mismatch([wrap]) }
         var plain: [UInt8]

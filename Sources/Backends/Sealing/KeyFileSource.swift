@@ -1,10 +1,11 @@
 package import BackendContract
 package import BackendRuntime
 
-/// A key source in a file that only its owner can read.
+/// A source of sealing keys in a file that only its owner can read.
 ///
 /// The file contains one line for each key, in the format of ``SealingKey/text``, and has permissions 0600. A file that
-/// other users can read or write is refused. A file in a folder where other users could replace it is refused too.
+/// other users can read or write is refused with `accessDenied`. A file in a folder where other users could replace it
+/// is refused with `untrusted`.
 package struct KeyFileSource: KeySource {
     private let path: String
     private let files: KeyFiles
@@ -52,8 +53,8 @@ package struct KeyFileSource: KeySource {
         try await files.onLane(isMutation: false) { () throws(BackendError) in try files.synchronizeName(of: path) }
     }
 
-    /// Replaces the file atomically. The keys are compared with the expected ones, not the text: a person may have
-    /// edited the file, for example its blanks.
+    /// Replaces the file atomically, if it still contains the expected keys. The call compares the keys and not the
+    /// text of the file, because a person may have edited for example the blanks.
     package func replace(_ old: SourceKeys, with new: SourceKeys) async throws(BackendError) {
         try await files.onLane(isMutation: true) { () throws(BackendError) in
             var bytes = new.textBytes(ending: "\n")

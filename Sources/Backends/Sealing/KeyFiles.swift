@@ -1,8 +1,8 @@
 internal import BackendContract
 internal import BackendRuntime
 
-/// The files of one key source or anchor. They are read and written on a separate lane, so that a slow disk or key
-/// derivation does not delay other work.
+/// Reads and writes the files of one source of sealing keys, or of one freshness anchor, which records the latest state
+/// of a database. This work runs on a separate lane, so that a slow disk or key derivation does not delay other work.
 struct KeyFiles: Sendable {
     let runtime: Runtime
     private let lane: any Lane
@@ -24,8 +24,8 @@ struct KeyFiles: Sendable {
         }
     }
 
-    /// Derives a key on the lane. The limit is one day instead of the deadline: on a busy machine a derivation takes
-    /// many seconds, and after a timeout the caller would have to repeat it.
+    /// Runs work that derives a key on the lane. The limit is one day instead of the deadline: on a busy machine a
+    /// derivation takes many seconds, and after a timeout the caller would have to repeat it.
     func deriving<R: Sendable>(isMutation: Bool, _ work: @escaping @Sendable () throws(BackendError) -> R) async throws(BackendError) -> R {
         try await lane.run(clock: runtime.clock, deadline: runtime.clock.now.advanced(by: .seconds(86_400)), isMutation: isMutation) {
             (_) throws(BackendError) in
@@ -40,11 +40,12 @@ struct KeyFiles: Sendable {
 
     /// Reads a file that this library created. Returns nil if it does not exist.
     ///
-    /// Drafts of the file that killed processes left are removed. They are useless, because the file exists.
+    /// The call also removes drafts, which are temporary files that a process links or renames to the path. Killed
+    /// processes leave drafts. A running process whose draft is removed retries, or uses the file that exists.
     /// - Parameters:
     ///   - path: The path of the file.
     ///   - name: The kind of file, for the error message.
-    ///   - advice: The end of the message "… and consider" if other users can read the file.
+    ///   - advice: The end of the error message after "and consider", for a file that other users can use.
     /// - Throws: ``BackendError``: `accessDenied` if other users can use the file; `untrusted` if they could change it
     ///   or a folder above it.
     func readPrivate(_ path: String, _ name: String, ifExposed advice: String) throws(BackendError) -> FileContents? {
@@ -79,7 +80,7 @@ struct KeyFiles: Sendable {
     /// Creates a file with permissions 0600, durably and atomically, unless it exists.
     ///
     /// The content is written to a draft and flushed, and then the draft is linked to the path. The link fails if
-    /// another process has created the file since. No process sees an incomplete file. When the call returns, the file
+    /// another process has created the file first. No process sees an incomplete file. When the call returns, the file
     /// at the path is durable, and no draft of it is left.
     /// - Returns: Whether the file was created. False if it existed; an existing file is not changed.
     func make(_ path: String, _ bytes: [UInt8], draftName: String) throws(BackendError) -> Bool {
@@ -97,7 +98,7 @@ struct KeyFiles: Sendable {
     }
 
     private func link(_ draft: String, to path: String, _ bytes: [UInt8]) throws(FileError) -> Bool {
-        // Remove an incomplete draft. If the name was taken, the draft belongs to another process.
+        // Remove an incomplete draft. If the name was taken, keep the file, because it belongs to another process.
         do throws(FileError) { try runtime.files.create(draft, bytes) } catch {
             if !error.isNameTaken { discard(draft) }
             throw error
@@ -108,8 +109,8 @@ struct KeyFiles: Sendable {
             try runtime.files.link(draft, to: path)
             return true
         } catch {
-            // The draft may be missing, because another process removed it. Other processes do that only if the file
-            // exists.
+            // The draft may be missing, because another process removed it. Other processes do that only if the file at
+            // the path exists.
             if error.isNameTaken { return false }
             guard error.isNotFound, try runtime.files.status(path) != nil else { throw error }
             return false
@@ -165,7 +166,7 @@ struct KeyFiles: Sendable {
 
     private func discard(_ draft: String) {
         do throws(FileError) { try runtime.files.remove(draft) } catch {
-            // The draft is harmless. The next process that may write here removes it.
+            // Ignore the error, because a draft is harmless. The next process that may write here removes it.
         }
     }
 }

@@ -4,15 +4,15 @@ package import Crypto
 
 /// A key that can unwrap the data keys of a database.
 package enum KeyHolder: Sendable {
-    /// The key of a source.
+    /// The key of a source, such as a key file or an item in the keyring.
     case key(SealingKey)
-    /// A recovery key.
+    /// A recovery key: a key pair whose private half is stored outside the machine.
     case recovery(RecoveryKeyPair)
 
     /// Unwraps every data key that is not destroyed.
     /// - Returns: The data keys by their ids.
-    /// - Throws: ``BackendError``: `encryptionKeyMismatch` if this key is not a recipient; `corrupted` if the tables
-    ///   were changed.
+    /// - Throws: ``BackendError``: `encryptionKeyMismatch` if no data key is wrapped for this key; `corrupted` if the
+    ///   tables were changed.
     package func open(_ tables: KeyTables, database: [UInt8]) throws(BackendError) -> [[UInt8]: SymmetricKey] {
         var keys: [[UInt8]: SymmetricKey] = [:]
         switch self {
@@ -41,7 +41,8 @@ package enum KeyHolder: Sendable {
 }
 
 extension RecoveryVoucher {
-    /// The error for a database that names a recovery key as a recipient without a confirmation by that key.
+    /// The error for a database that has data keys wrapped for a recovery key, but no confirmation by that recovery
+    /// key.
     static var foreign: BackendError {
         BackendError(
             .corrupted,
@@ -53,11 +54,12 @@ extension RecoveryVoucher {
 // MARK: Recovery keys as recipients
 
 extension RecoveryRecipient {
-    /// The text in the table `wraps` for a recovery key, in the column of the source's short name.
+    /// The text in the column `source` of the table `wraps` for a recovery key. For every other key, this column
+    /// contains the short name of the key's source.
     package static let source = "recovery key"
 
-    /// The id of the recipient in a database: the first 8 bytes of SHA-256 of `LocalData recovery recipient 1` and the
-    /// public half.
+    /// The id of the recovery key as a recipient of data keys: the first 8 bytes of SHA-256 of
+    /// `LocalData recovery recipient 1` and the public half.
     package var id: [UInt8] {
         var hash = SHA256()
         hash.update(data: Array("LocalData recovery recipient 1".utf8))
@@ -65,10 +67,11 @@ extension RecoveryRecipient {
         return Array(hash.finalize().prefix(KeyIdentity.idLength))
     }
 
-    /// Wraps a data key. In the row, the public half is the verifier.
+    /// Wraps a data key for the recovery key. In the resulting row of the table `wraps`, the verifier is the public
+    /// half.
     /// - Parameters:
     ///   - key: The data key.
-    ///   - sender: The sender of the database.
+    ///   - sender: The key pair with which the database authenticates the data keys that it wraps for recovery keys.
     ///   - voucher: The recovery key's confirmation of this sender.
     ///   - database: The id of the database.
     func wrap(

@@ -19,8 +19,8 @@ package protocol KeySource: Sendable {
     /// count towards the deadline of a store.
     var takesItsTime: Bool { get }
 
-    /// Returns the keys; nil only if it is proven that the source has none. The call ends when its task is cancelled,
-    /// because other callers wait for it.
+    /// Returns the keys; nil only if it is proven that the source has none. The call must end when its task is
+    /// cancelled, because other callers wait for its result.
     /// - Throws: ``BackendError``: `locked`, `unavailable`, `accessDenied`, `untrusted`, `encryptionKeyMismatch` if the
     ///   content is not a key.
     func load() async throws(BackendError) -> SourceKeys?
@@ -65,7 +65,7 @@ extension KeySource {
     /// False: the source answers before the caller's deadline.
     package var takesItsTime: Bool { false }
 
-    /// The error for a replacement, if another process has replaced the keys.
+    /// The error that ``replace(_:with:)`` throws if another process has replaced the keys.
     var replacedMeanwhile: BackendError {
         BackendError(.conflict, "Another process replaced the key in \(identifier) since it was read. Try again; nothing was changed.")
     }

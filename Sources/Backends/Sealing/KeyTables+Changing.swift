@@ -2,8 +2,9 @@ package import BackendContract
 package import Crypto
 
 extension KeyTables.Wrap {
-    /// Returns the number of bytes of a data key that is wrapped for a recipient.
-    /// - Parameter source: The short name of the recipient's source.
+    /// Returns the number of bytes of a data key that is wrapped for a recipient, which is a key-encryption key or a
+    /// recovery key.
+    /// - Parameter source: The short name of the source that holds the recipient's key.
     static func length(for source: String) -> Int {
         SealingKey.keyLength
             + (source == RecoveryRecipient.source ? RecoveryVoucher.length + RecoveryKeyPair.overhead : KeyEncryptionKey.overhead)
@@ -11,15 +12,15 @@ extension KeyTables.Wrap {
 }
 
 extension KeyTables {
-    /// A change of the recipients: the keys that can unwrap the data keys.
+    /// A change of the recipients. A recipient is a key that can unwrap the data keys.
     package enum Change: Sendable {
-        /// Adds a recovery key.
+        /// Adds a recovery key: a key pair whose private half is stored outside the machine.
         case addingRecovery(RecoveryKeyPair)
         /// Removes the recovery key with this id.
         case removingRecovery([UInt8])
-        /// Replaces the keys of all sources with one key. Recovery keys stay recipients.
+        /// Replaces the keys of all key sources with one key. Recovery keys stay recipients.
         case replacingSources(with: SealingKey, source: String)
-        /// Replaces the older keys of one source with its new key. Other sources stay recipients.
+        /// Replaces the older keys of one key source with its new key. The keys of other sources stay recipients.
         case rotating(to: SealingKey, from: [[UInt8]], source: String)
     }
 
@@ -44,8 +45,9 @@ extension KeyTables {
             for (_, key) in keys { wraps.append(try recipient.wrap(key, from: own, voucher, database: database)) }
         case .removingRecovery(let id):
             wraps.removeAll { $0.recipient == id && $0.source == RecoveryRecipient.source }
-            // The sender goes with the last recovery key. A recovery key that is added later gets a new sender, which
-            // no removed recovery key has confirmed.
+            // Remove the sender with the last recovery key. The sender is the key pair that authenticates the data keys
+            // which are wrapped for recovery keys. A recovery key that is added later gets a new sender, which no
+            // removed recovery key has confirmed.
             if !wraps.contains(where: { $0.source == RecoveryRecipient.source }) { sender = nil }
         case .replacingSources(let key, let source):
             wraps.removeAll { $0.source != RecoveryRecipient.source }
@@ -61,15 +63,16 @@ extension KeyTables {
         return try KeyTables(keys: self.keys, wraps: wraps, sender: sender)
     }
 
-    /// Returns tables with a new active key, wrapped for every recipient. The former active key is decrypt-only.
+    /// Returns tables with a new active key, wrapped for every recipient. The former active key becomes decrypt-only:
+    /// it only opens data that it sealed earlier.
     /// - Parameters:
     ///   - sources: The key-encryption keys of all recipients except recovery keys. The tables contain the public
-    ///     halves of those.
+    ///     halves of the recovery keys.
     ///   - keys: The unwrapped data keys by id.
     ///   - database: The id of the database.
     ///   - randomBytes: Returns the given number of unpredictable bytes.
     /// - Throws: ``BackendError``: `corrupted` if the key of a recipient is not in `sources`; `encryptionKeyMismatch`
-    ///   if another key has its id.
+    ///   if a key in `sources` has the id of a recipient, but is another key.
     package func activatingNewKey(
         for sources: [SealingKey], _ keys: [[UInt8]: SymmetricKey], database: [UInt8], _ randomBytes: (Int) -> [UInt8]
     ) throws(BackendError) -> KeyTables {
@@ -79,16 +82,16 @@ extension KeyTables {
     }
 
     /// Returns tables for a database that gets another id: a new active key, wrapped for every recipient. All older
-    /// keys are destroyed.
+    /// keys are marked as destroyed.
     /// - Parameters:
     ///   - sources: The key-encryption keys of all recipients except recovery keys. The tables contain the public
-    ///     halves of those.
+    ///     halves of the recovery keys.
     ///   - keys: The unwrapped data keys by id.
     ///   - database: The present id of the database.
     ///   - other: The new id of the database.
     ///   - randomBytes: Returns the given number of unpredictable bytes.
     /// - Throws: ``BackendError``: `corrupted` if the key of a recipient is not in `sources`; `encryptionKeyMismatch`
-    ///   if another key has its id.
+    ///   if a key in `sources` has the id of a recipient, but is another key.
     package func reidentified(
         for sources: [SealingKey], _ keys: [[UInt8]: SymmetricKey], database: [UInt8], as other: [UInt8],
         _ randomBytes: (Int) -> [UInt8]
@@ -134,8 +137,8 @@ extension KeyTables {
         return key
     }
 
-    /// Returns the tables without the decrypt-only keys. These are marked as destroyed, and no recipient can unwrap
-    /// them.
+    /// Returns tables in which every decrypt-only key is marked as destroyed and is no longer wrapped for any
+    /// recipient.
     package func destroyingOlderKeys() throws(BackendError) -> KeyTables {
         let older = Set(keys.filter { $0.state == .decryptOnly }.map(\.id))
         return try KeyTables(

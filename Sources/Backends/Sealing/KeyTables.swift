@@ -1,6 +1,7 @@
 package import BackendContract
 
-/// The data keys of a database as it stores them: the list of the keys, and each key wrapped for each recipient.
+/// The data keys of a database as it stores them: the list of the keys, and each key wrapped for each recipient. A
+/// recipient is a key that can unwrap the data keys.
 package struct KeyTables: Hashable, Sendable {
     /// The state of a data key.
     package enum State: UInt8, Sendable {
@@ -8,7 +9,7 @@ package struct KeyTables: Hashable, Sendable {
         case active = 1
         /// The key only opens data that it sealed earlier.
         case decryptOnly = 2
-        /// The key is gone for good, with all data that it sealed. It is not wrapped for any recipient.
+        /// The key is lost for good, and so is all data that it sealed. The key is not wrapped for any recipient.
         case destroyed = 3
     }
 
@@ -41,9 +42,10 @@ package struct KeyTables: Hashable, Sendable {
 
     /// The data keys, sorted by id.
     package let keys: [Key]
-    /// The wrapped data keys, sorted by the ids of key and recipient.
+    /// The wrapped data keys, sorted by the id of the data key and then by the id of the recipient.
     package let wraps: [Wrap]
-    /// The private half of the ``RecoverySender``, sealed with the active data key; nil if there is no recovery key.
+    /// The private half of the ``RecoverySender``, sealed with the active data key. It authenticates the data keys that
+    /// are wrapped for recovery keys. Nil if there is no recovery key.
     package let sender: [UInt8]?
 
     /// Creates the tables from their rows and the sealed sender.
@@ -80,10 +82,11 @@ package struct KeyTables: Hashable, Sendable {
         return wraps.filter { $0.key == first }.map { Recipient(id: $0.recipient, source: $0.source) }
     }
 
-    /// Returns the ids of the recipients whose key is in a source.
+    /// Returns the ids of the recipients whose keys are in the source with this short name.
     package func ids(ofSource source: String) -> [[UInt8]] { recipients.filter { $0.source == source }.map(\.id) }
 
-    /// The rows of both tables as fields, for the tag of the header.
+    /// The rows of the tables `keys` and `wraps` as fields. The authentication tag of the database's header covers
+    /// them.
     package var fields: (keys: Fields, wraps: Fields) {
         var (ofKeys, ofWraps) = (Fields("keys"), Fields("wraps"))
         for key in keys {

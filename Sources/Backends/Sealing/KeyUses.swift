@@ -93,7 +93,7 @@ package struct KeyUseFiles: KeyUses {
     }
 }
 
-/// A locked file of this process. The file is removed when the use ends.
+/// A locked file of this process. The file is removed when this object is released.
 private final class KeyUse: Sendable {
     private let lock: any FileLock
     private let path: String

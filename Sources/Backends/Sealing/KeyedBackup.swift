@@ -1,7 +1,7 @@
 package import BackendContract
 package import BackendRuntime
 
-/// A copy of a keyed store: a store that only a key opens.
+/// A copy of a keyed store. A keyed store is one that only a key opens.
 package protocol KeyedBackupCopy: BackupCopy {
     /// The recipients: the keys that can unwrap the store's data keys.
     var recipients: [KeyTables.Recipient] { get }
@@ -25,7 +25,8 @@ package protocol KeyedBackupStore: BackupStore {
 package struct KeyedBackupContent: Sendable {
     /// The number of rows that do not open. They were already damaged when the backup was made.
     package var damaged = 0
-    /// Whether the store's sealed state proves that the rows are complete and unchanged.
+    /// Whether the store's sealed state, which has the number of rows and a keyed sum over them, proves that the rows
+    /// are complete and unchanged.
     package var isProven = false
     /// Whether the store was damaged, so that the backup contains its file unchanged. Then no row was opened.
     package var isFile = false
@@ -36,7 +37,7 @@ package struct KeyedBackupContent: Sendable {
     package init() {}
 }
 
-/// Checks the parts of a keyed store in memory, without a disk.
+/// Checks the content of a keyed store in memory, without a disk. The content arrives in parts.
 package protocol KeyedBackupCheck: AnyObject {
     /// Takes the next part.
     func take(_ part: [UInt8]) throws(BackendError)

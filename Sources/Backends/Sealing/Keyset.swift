@@ -5,11 +5,11 @@ import Crypto
 package struct Keyset: Sendable {
     /// The database's id: 16 random bytes.
     package let database: [UInt8]
-    /// The key that seals what is written.
+    /// The key that seals new data.
     package let active: DataKey
     /// The keys that only open data which they sealed earlier.
     package let decryptOnly: [DataKey]
-    /// The ids of the keys that are gone, with all data that they sealed.
+    /// The ids of the destroyed keys. All data that they sealed is lost.
     package let destroyed: Set<[UInt8]>
     /// The formats that a row may have.
     package let formats: Set<UInt8>
@@ -31,7 +31,8 @@ package struct Keyset: Sendable {
     /// The number of bytes of a database's id.
     package static let databaseLength = 16
 
-    /// Creates a keyset with one new data key, and the tables that store it for one recipient.
+    /// Creates a keyset with one new data key, and the tables that store this data key, wrapped with one key-encryption
+    /// key.
     /// - Parameters:
     ///   - database: The id of the database.
     ///   - formats: The formats that a row may have.
@@ -50,8 +51,8 @@ package struct Keyset: Sendable {
     }
 
     /// Unwraps the data keys of a database.
-    /// - Throws: ``BackendError``: `encryptionKeyMismatch` if the holder is not a recipient; `corrupted` if the tables
-    ///   were changed.
+    /// - Throws: ``BackendError``: `encryptionKeyMismatch` if no data key is wrapped for the holder; `corrupted` if the
+    ///   tables were changed.
     package static func open(
         _ tables: KeyTables, database: [UInt8], formats: [UInt8], holder: KeyHolder
     ) throws(BackendError) -> Keyset {
@@ -91,8 +92,8 @@ package struct Keyset: Sendable {
         return decryptOnly.first { $0.number == number }
     }
 
-    /// Returns a tag that binds the header and the data keys together. It authenticates every entry of the three tables
-    /// with the active key.
+    /// Returns a tag that binds the header and the data keys together. It authenticates every row of the tables
+    /// `header` (except the tag), `keys` and `wraps` with the active key.
     package func tag(header: [(name: String, value: [UInt8])], tables: KeyTables) -> [UInt8] {
         active.tag(Self.fields(header, tables))
     }

@@ -17,8 +17,8 @@ package struct PassphraseCost: Hashable, Sendable {
     /// The least base-2 logarithm of N for a passphrase file, unless ``isCheapOnPurpose`` is set.
     package static let floor: UInt8 = 14
 
-    /// Creates a cost. A cost outside of the limits is refused when it is used: 128 · N · r at most 1 GiB, r and p at
-    /// most 16.
+    /// Creates a cost. The limits are: 128 · N · r at most 1 GiB, r and p at most 16. A cost outside of the limits is
+    /// accepted here, but a file with it is neither written nor opened.
     package init(logN: UInt8, blockSize: UInt32, parallelism: UInt32) {
         self.logN = logN
         self.blockSize = blockSize
@@ -32,7 +32,7 @@ package struct PassphraseCost: Hashable, Sendable {
         return cost
     }
 
-    /// Returns this cost. The result may be below the floor if one of the two costs may.
+    /// Returns this cost. The result may be below ``floor`` if this cost or `other` may.
     func allowed(by other: PassphraseCost) -> PassphraseCost {
         var cost = self
         cost.isCheapOnPurpose = isCheapOnPurpose || other.isCheapOnPurpose
@@ -69,10 +69,10 @@ package struct PassphraseCost: Hashable, Sendable {
 /// A file with one key has 157 bytes. The cipher is ``XAES256GCM``. The associated data is ``Fields`` for
 /// `LocalData passphrase 1` with the first 77 bytes, so that format, parameters and salt cannot be changed.
 ///
-/// The commitment is ``KeyIdentity/commitment`` of the derived key. Without it, an attacker could make a file that
-/// opens with many passphrases, and test all of them with one file. The ids of the keys are not stored, because they
-/// can be computed from the keys. The checksum distinguishes damage from a wrong passphrase without a derivation. It
-/// does not protect against an attacker.
+/// The commitment is ``KeyIdentity/commitment`` of the derived key. Without it, an attacker could make one file that
+/// opens with many passphrases. One attempt to open this file with the user's passphrase would then show whether that
+/// is one of the many. The ids of the keys are not stored, because they can be computed from the keys. The checksum
+/// distinguishes damage from a wrong passphrase without a derivation. It does not protect against an attacker.
 struct PassphraseFile: Sendable {
     /// The number of bytes of a file with one key.
     static let length = 157
@@ -121,7 +121,7 @@ struct PassphraseFile: Sendable {
         self.bytes = bytes
     }
 
-    /// Opens the keys. The call takes as much time and memory as the cost says.
+    /// Opens the keys in the file. The call takes as much time and memory as the cost says.
     /// - Throws: ``BackendError`` with `encryptionKeyMismatch` for another passphrase.
     func open(with passphrase: SecretBytes, of path: String) throws(BackendError) -> SourceKeys {
         let derived = try Self.derive(passphrase, salt: bytes[13..<Self.saltEnd], cost)

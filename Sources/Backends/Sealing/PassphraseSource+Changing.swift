@@ -14,7 +14,7 @@ extension PassphraseSource {
     /// - Throws: ``BackendError``: `encryptionKeyMissing` if there is no file; `encryptionKeyMismatch` if `old` is not
     ///   the passphrase; `weakerProtection` if `new` is empty; `unsupported` if the cost is outside of the limits;
     ///   `conflict` if another process has replaced the file since it was read. In these cases this call changed
-    ///   nothing. After an error with the outcome `unknown`, the file has one of the two passphrases.
+    ///   nothing. After an error with the outcome `unknown`, the file opens with either the old or the new passphrase.
     package func changePassphrase(
         from old: String? = nil, to new: String, cost: PassphraseCost? = nil
     ) async throws(BackendError) {

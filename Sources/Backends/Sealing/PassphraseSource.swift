@@ -2,15 +2,16 @@ package import BackendContract
 package import BackendRuntime
 internal import Foundation
 
-/// A key source in a file that a passphrase opens. The file is beside the data, and a person knows the passphrase.
+/// A source of sealing keys in a file that a passphrase opens. The file is beside the data, and a person knows the
+/// passphrase.
 ///
-/// The file (permissions 0600) holds a random key and the keys before it. It is sealed with a key that scrypt derives
-/// from the passphrase. The program decides how it gets the passphrase: from a terminal, a dialog or another secret
-/// store.
+/// The file (permissions 0600) holds a random key and its predecessors. The file is sealed with a key that scrypt
+/// derives from the passphrase. The program decides how it gets the passphrase: from a terminal, a dialog or another
+/// secret store.
 ///
 /// The passphrase is converted to Unicode normalization form C (NFC), so that it is the same from every keyboard and
-/// system. Nothing else is changed: blanks at its ends count. An empty passphrase is refused. The library overwrites
-/// its copies of the passphrase after use. It cannot overwrite the text that the program passes.
+/// system. Nothing else is changed: blanks at its ends count. An empty passphrase is refused with an error. The library
+/// overwrites its copies of the passphrase after use. It cannot overwrite the text that the program passes.
 package struct PassphraseSource: KeySource {
     let path: String
     /// The scrypt cost of new files.
@@ -22,8 +23,8 @@ package struct PassphraseSource: KeySource {
     package let identifier: String
     /// The short name of the source.
     package let pin: String
-    /// `keyring`: the passphrase is never stored on a disk. An attacker who has the file can guess passphrases, and
-    /// each guess costs one derivation. So the protection is as strong as the passphrase.
+    /// `keychain`, because the passphrase is never stored on a disk. An attacker who has the file can guess
+    /// passphrases, and each guess costs one derivation. So the protection is as strong as the passphrase.
     package var protection: ProtectionLevel { .keychain }
 
     /// Creates a source for a file. No file is opened yet.
@@ -93,8 +94,8 @@ package struct PassphraseSource: KeySource {
         }
     }
 
-    /// Returns whether the passphrase file exists. Only the passphrase opens the keys in it, and the user is not asked
-    /// again.
+    /// Returns whether the passphrase file exists. Its keys are not compared, because the user would have to enter the
+    /// passphrase again.
     package func holds(_ key: KeyIdentity) async throws(BackendError) -> Bool {
         try await files.onLane(isMutation: false) { () throws(BackendError) in try read() != nil }
     }

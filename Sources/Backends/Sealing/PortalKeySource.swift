@@ -2,12 +2,12 @@ package import BackendContract
 internal import BackendRuntime
 internal import Crypto
 
-/// A key source that derives the key from a secret of the desktop portal. The portal gives the secret to a sandboxed
-/// application (Flatpak, Snap).
+/// A source of a sealing key that is derived from a secret of the desktop portal. The portal gives the secret to a
+/// sandboxed application (Flatpak, Snap).
 ///
 /// The portal creates the secret when it is first asked, and never reports that it had none. If it loses the secret, it
-/// returns another one, which results in another key. ``SealingKeys`` refuses the other key if a key is recorded or
-/// sealed data exists. It never accepts it as a first key.
+/// returns another one, which results in another key. If a key is recorded or sealed data exists, ``SealingKeys``
+/// refuses this other key with `encryptionKeyMismatch`, instead of accepting it as a first key.
 ///
 /// The key is HKDF-SHA256 (RFC 5869) of the secret without a salt, with the info `LocalData portal key 1 <name>`.
 package struct PortalKeySource: KeySource {
@@ -25,7 +25,7 @@ package struct PortalKeySource: KeySource {
     package var identifier: String { "portal key \(name)" }
     /// The short name of the source: `portal` and the key's name.
     package var pin: String { "portal \(name)" }
-    /// `keyring`: a portal stores the secret in the user's keyring or a similar store.
+    /// `keychain`, because a portal stores the secret in the user's keyring or a similar store.
     package var protection: ProtectionLevel { .keychain }
 
     /// Creates a source for a key. The portal is not asked yet.
@@ -58,7 +58,8 @@ package struct PortalKeySource: KeySource {
         )
     }
 
-    /// Nil: the portal may open a prompt, so it is asked again only before a database is created.
+    /// Nil, because each request may open a prompt: while the key is in memory, the portal is asked again only before a
+    /// database is created.
     /// Reason: "A portal is asked once, and its response is checked" in Docs/Decisions/Keyring.md.
     package var trust: Duration? { nil }
 

@@ -1,6 +1,6 @@
 package import BackendContract
 
-/// A store whose data keys are wrapped for several recipients.
+/// A store whose data keys are wrapped for several recipients. A recipient is a key that can unwrap them.
 package protocol RecipientStore: Sendable {
     /// Returns the recipients: the keys that can unwrap the data keys. The list is empty if the store does not exist
     /// yet.
@@ -12,14 +12,14 @@ package protocol RecipientStore: Sendable {
     /// - Throws: ``BackendError``.
     func change(_ change: KeyTables.Change) async throws(BackendError)
 
-    /// Makes the key of this store's source a recipient, and removes the keys of all other sources. The change is
-    /// durable when the call returns.
+    /// Makes the key of this store's key source a recipient, and removes the keys of all other sources from the
+    /// recipients. The change is durable when the call returns.
     /// - Parameter old: The holder of a key that opens the store now.
     /// - Throws: ``BackendError``. Then nothing was changed.
     func takeOver(from old: OldHolder) async throws(BackendError)
 }
 
-/// The holder of a key that opens a store which the store's source cannot open.
+/// The holder of a key that opens a store, for a store that its own key source cannot open.
 package enum OldHolder: Sendable {
     /// Another key source.
     case source(any KeySource)

@@ -10,8 +10,8 @@ internal import Foundation
 /// recovery key, but cannot open them.
 ///
 /// Sealing uses HPKE (RFC 9180) with DHKEM(X25519, HKDF-SHA256), HKDF-SHA256 and AES-256-GCM. A database uses HPKE's
-/// authenticated mode with the key of its ``RecoverySender``. A backup uses the base mode, and adds a tag that only the
-/// recovery key can make.
+/// authenticated mode with its key pair, the ``RecoverySender``. A backup uses the base mode, and adds a tag that only
+/// the recovery key can make.
 package struct RecoveryKeyPair: Sendable, CustomStringConvertible, CustomReflectable {
     private let secret: SecretBytes
 

@@ -3,7 +3,7 @@ import BackendRuntime
 import Crypto
 import Foundation
 
-/// The key pair of a database that authenticates the data keys which the database wraps for its recovery keys.
+/// A key pair of a database. It authenticates the data keys that the database wraps for its recovery keys.
 ///
 /// HPKE's base mode does not authenticate the sender. In its authenticated mode, only a database with the private half
 /// can wrap a data key for a recovery key. The private half is sealed with the active data key. Each recovery key
@@ -65,11 +65,12 @@ package struct RecoverySender {
     }
 }
 
-/// The confirmation by a recovery key that a sender belongs to a database. It is made when the recovery key is added,
-/// and only the recovery key can make it.
+/// A recovery key's statement that a sender belongs to a database. It is made when the recovery key is added to the
+/// database. Only the private half of the recovery key can make it.
 /// Reason: "A recovery key vouches for each database that it is added to" in Docs/Decisions/Keys.md.
 ///
-/// It has 80 bytes: the database's id at that time, the sender's public half, and a tag of both under the recovery key.
+/// The voucher has 80 bytes: the database's id at that time, the sender's public half, and a tag. The tag authenticates
+/// the id and the public half, and is computed with the recovery key.
 package struct RecoveryVoucher: Hashable, Sendable {
     /// The id that the database had when the recovery key was added.
     let origin: [UInt8]
@@ -80,7 +81,7 @@ package struct RecoveryVoucher: Hashable, Sendable {
     static let length = Keyset.databaseLength + RecoveryKeyPair.length + tagLength
     private static let tagLength = 32
 
-    /// Creates the confirmation of a sender.
+    /// Creates the voucher of a recovery key for a sender.
     init(of sender: [UInt8], origin: [UInt8], by key: RecoveryKeyPair) {
         (self.sender, self.origin) = (sender, origin)
         tag = key.tag(of: Self.fields(sender, origin))

@@ -1,7 +1,8 @@
 package import BackendContract
 import Synchronization
 
-/// A key source for rehearsals. It reads another source, and keeps a first key in memory instead of storing it there.
+/// A key source for rehearsals, which record changes in memory instead of writing them. It reads another source, and
+/// keeps a first key in memory instead of storing it in that source.
 package final class RehearsedKeySource: KeySource {
     private let base: any KeySource
     private let keys: SealingKeys
@@ -10,7 +11,8 @@ package final class RehearsedKeySource: KeySource {
     /// Creates a source over another one.
     /// - Parameters:
     ///   - base: The source to read from.
-    ///   - keys: The keys that were fetched before, so that the user is not asked for a passphrase again.
+    ///   - keys: The keys that the program has fetched before. They are used first, so that the user is not asked for a
+    ///     passphrase again.
     package init(over base: any KeySource, _ keys: SealingKeys) {
         self.base = base
         self.keys = keys

@@ -14,10 +14,10 @@ package struct RowContent: Sendable {
     /// The revision of a row that was sealed again without another change; nil if the nonce is the revision.
     package var keptRevision: StorageRevision?
 
-    /// The flag in the byte of the kind that says that a kept revision follows.
+    /// A flag in the byte of the kind. It is set if a kept revision follows.
     private static let keeps: UInt8 = 0x80
 
-    /// Returns the encoded content after its length, padded with zeros to its size class.
+    /// Returns the length of the encoded content (4 bytes), the content, and zeros up to the next ``SizeClass``.
     package func padded() -> [UInt8] {
         var facts = ByteWriter()
         RecordCodec.encodeMetadata(metadata, into: &facts)

@@ -9,9 +9,9 @@ internal import Foundation
 /// one may have fewer. The last chunk is empty only if the whole content is empty. The nonce is the number of the chunk
 /// (11 bytes, from 0), and a byte that is 1 for the last chunk and otherwise 0.
 ///
-/// The key is HKDF-SHA256 of the file key, with the file's id as salt and the info `LocalData stream 1 chunks`. The
-/// associated data is the header's tag. So a chunk does not open if it was moved or repeated, is from another file, or
-/// follows a missing chunk. A truncated file does not open either.
+/// The key is HKDF-SHA256 of the file key, which is random and sealed in the header, with the file's id as salt and the
+/// info `LocalData stream 1 chunks`. The associated data is the header's tag. So a chunk does not open if it was moved
+/// or repeated, is from another file, or follows a missing chunk. A truncated file does not open either.
 package struct SealedStream: Sendable {
     /// The number of content bytes in a full chunk.
     package static let chunkLength = 64 << 10
@@ -23,7 +23,7 @@ package struct SealedStream: Sendable {
     private var number: UInt64 = 0
     private var isOver = false
 
-    /// Creates a stream that continues with the first chunk.
+    /// Creates a stream at its first chunk.
     package init(_ header: StreamHeader) {
         key = StreamHeader.subkey("chunks", header.key, header.id)
         data = header.tag

@@ -1,10 +1,11 @@
 package import BackendContract
 package import BackendRuntime
 
-/// The sealing keys of a program, each fetched once from its key source. It also decides when a new key may be created.
+/// The sealing keys of a program, each fetched once from its key source, such as a key file or an item in the keyring.
+/// This actor also decides when a new key may be created.
 ///
-/// A new key is created only if the source holds none, none was ever recorded, and no sealed data is found. Otherwise a
-/// missing key is an error: a new key could not open the existing data.
+/// A new key is created only if the source holds none, none was ever recorded for the source, and no data is found that
+/// an unrecorded key sealed. Otherwise a missing key is an error: a new key could not open the existing data.
 package actor SealingKeys {
     /// Records which key each source returned, in storage beside the data. A missing key is therefore not mistaken for
     /// a first start.
@@ -48,14 +49,15 @@ package actor SealingKeys {
     private var settled: Set<String> = []
     /// The time until which a source is assumed to hold the key that is in memory.
     private var trusted: [String: MonotonicInstant] = [:]
-    /// For each source, the key that this process seals with and its record for other processes.
+    /// For each source, the id of the key that this process seals with, and the record of this use. Other processes
+    /// check the records before they destroy a key.
     private var used: [String: (id: [UInt8], use: any Sendable)] = [:]
-    /// The records of former keys. Data that was sealed with these keys may not be written yet.
+    /// The records of the use of former keys. They are kept because data that these keys sealed may not be written yet.
     private var formerUses: [any Sendable] = []
-    /// The callers that wait while another caller fetches a key. The user is asked for a passphrase once, and a key is
-    /// derived once.
+    /// For each source, the callers that wait while another caller fetches the keys. So the user is asked for a
+    /// passphrase once, and a key is derived once.
     private var fetching: [String: [CheckedContinuation<Result<SourceKeys?, BackendError>, Never>]] = [:]
-    /// The callers that wait for their turn with a source. One caller at a time decides whether a first key may be
+    /// For each source, the callers that wait for their turn. One caller at a time decides whether a first key may be
     /// created. So the stores are searched once, and not once for each of a thousand writers.
     private var settling: [String: [CheckedContinuation<Void, Never>]] = [:]
 
@@ -71,8 +73,8 @@ package actor SealingKeys {
         self.randomBytes = randomBytes
     }
 
-    /// Returns the keys of a source, for opening. Never creates a key. Records nothing, so that a wrong key that was
-    /// only tried is not taken for the right one.
+    /// Returns the keys of a source, for opening data. Never creates a key. Records nothing, so that a wrong key that
+    /// was only tried is not taken for the right one.
     /// - Throws: ``BackendError``: `encryptionKeyMissing` if there is none; `encryptionKeyMismatch` if the recorded key
     ///   is not among them.
     package func existing(from source: any KeySource) async throws(BackendError) -> SourceKeys {
@@ -84,9 +86,9 @@ package actor SealingKeys {
 
     /// Returns the key of a source, for opening data. Any key with one of the given ids opens the data.
     ///
-    /// If the source has none of them, and another program has rotated its key since it was fetched, the keys are
-    /// fetched again. If there still is none, the result is the key that seals. Opening with it fails with an error
-    /// that names the right key.
+    /// If the keys in memory include none of them, and another program has rotated the source's key since they were
+    /// fetched, the keys are fetched again. If there still is no such key, the result is the source's current key.
+    /// Opening data with it then fails with an error that names the right key.
     /// - Parameters:
     ///   - ids: The ids of the keys that open the data.
     ///   - source: The source.
@@ -124,8 +126,8 @@ package actor SealingKeys {
         if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed.") }
         if settled.contains(name), let key = known[name]?.current {
             if try await isHeld(key, by: source) { return key }
-            // The source has lost the key, so no other process could open what it seals from now on. This process can
-            // still open older data while the key is in memory.
+            // The source has lost the key, so no other process could open data that this key seals from now on. This
+            // process can still open older data while the key is in memory.
             if try await pins.recorded(name) != nil { throw missing(source) }
             forget(source)
         }
@@ -134,8 +136,8 @@ package actor SealingKeys {
             try await makeRotationDurable(keys, source)
             return try await settle(keys, source).current
         }
-        // Keys of other sources may have sealed the existing data. A key that is not recorded at all may have been this
-        // source's key.
+        // Ignore keys that are recorded: they belong to other sources. A key that sealed existing data and is not
+        // recorded may have been this source's key.
         let sealed = try await sealedIDs()
         let unrecorded = sealed.subtracting(try await pins.all().map(\.id))
         if let keys {
@@ -153,14 +155,15 @@ package actor SealingKeys {
         return try await settle(keys, source).current
     }
 
-    /// Returns the key that seals, if its source was asked recently enough.
+    /// Returns the key that seals, if its source has confirmed recently enough that it holds the key.
     private func trustedKey(_ name: String) -> SealingKey? {
         guard settled.contains(name), let key = known[name]?.current else { return nil }
         if let clock, trusted[name].map({ clock.now >= $0 }) ?? true { return nil }
         return key
     }
 
-    /// Returns whether a source still holds a key. A source that cannot answer now has not lost the key.
+    /// Returns whether a source still holds a key. True if the source cannot answer now, because that does not show
+    /// that the key is lost.
     private func isHeld(_ key: SealingKey, by source: any KeySource) async throws(BackendError) -> Bool {
         let answer = await CallPatience.$limit.withValue(Self.patience) { () async -> Result<Bool, BackendError> in
             do throws(BackendError) { return .success(try await source.holds(key.identity)) } catch { return .failure(error) }
@@ -190,7 +193,8 @@ package actor SealingKeys {
     private static let trustAfterFailure = Duration.seconds(60)
 
     /// Returns the new key of a source whose former key is lost: the key that the source holds now, or one that is
-    /// created. It is recorded instead of the lost key. Call this only for data that another key has opened.
+    /// created. The call records it instead of the lost key. Call this only if another key, such as a recovery key, has
+    /// opened the data.
     /// - Throws: ``BackendError``.
     package func replacement(from source: any KeySource) async throws(BackendError) -> SealingKey {
         let name = source.identifier
@@ -237,8 +241,8 @@ package actor SealingKeys {
         return try await settle(keys, source)
     }
 
-    /// Makes a key durable that another call or process has added to the source and not recorded. Its rotation may have
-    /// been interrupted before that.
+    /// Makes the current key of a source durable, if another call or process added the key and did not record it. That
+    /// rotation may have been interrupted before the key was durable.
     private func makeRotationDurable(_ keys: SourceKeys, _ source: any KeySource) async throws(BackendError) {
         guard let recorded = try await pins.recorded(source.identifier), recorded != keys.current.identity else { return }
         try await source.synchronize()
@@ -252,7 +256,7 @@ package actor SealingKeys {
         return used
     }
 
-    /// Destroys the keys of a source that only open. Data that only these keys open is lost.
+    /// Destroys the decrypt-only keys of a source. Data that was sealed with these keys is lost.
     /// - Parameter keys: The keys that the source holds.
     /// - Throws: ``BackendError``, like ``KeySource/replace(_:with:)``.
     package func deleteOthers(_ keys: SourceKeys, of source: any KeySource) async throws(BackendError) {
@@ -266,7 +270,8 @@ package actor SealingKeys {
     /// Returns the keys that a source holds now, and whether they contain a recorded key. Throws if a key is recorded
     /// that is not among them.
     ///
-    /// First this call records for other processes that this one seals with the key, then it reads the recorded key.
+    /// The call first records that this process seals with the current key, so that no other process destroys the key.
+    /// Then it reads the pin, which is the recorded identity of the source's key.
     /// Reason: "A process records its use of a key before it reads the pin" in Docs/Decisions/Keys.md.
     private func loaded(_ source: any KeySource) async throws(BackendError) -> (keys: SourceKeys?, isRecorded: Bool) {
         let name = source.identifier
@@ -277,7 +282,8 @@ package actor SealingKeys {
             if let keys { try await use(keys.current, name) }
             guard let recorded = try await pins.recorded(name) else { return (keys, false) }
             if let keys, keys.contains(recorded) { return (keys, true) }
-            // Another process may have created or rotated the key, and recorded it, between the two reads.
+            // Another process may have created or rotated the key, and recorded it, after this call read the source.
+            // Then read the source again.
             guard attempt < Self.attempts else {
                 guard let keys else { throw missing(source) }
                 throw mismatch(keys, recorded, source)
@@ -287,7 +293,7 @@ package actor SealingKeys {
 
     private static let attempts = 3
 
-    /// Records for other processes that this one seals with a key.
+    /// Records that this process seals with a key, so that no other process destroys the key.
     private func use(_ key: SealingKey, _ name: String) async throws(BackendError) {
         if used[name]?.id == key.id { return }
         let use = try await uses.begin(key.id)
@@ -338,7 +344,8 @@ package actor SealingKeys {
     /// Returns the keys of a source if they were fetched before. Does not ask the source.
     func fetched(from source: any KeySource) -> SourceKeys? { known[source.identifier] }
 
-    /// Forgets the keys of a source, because they are wrong. They are fetched again when they are next needed.
+    /// Forgets the keys of a source, because they are wrong or outdated. They are fetched again when they are next
+    /// needed.
     package func forget(_ source: any KeySource) {
         known[source.identifier] = nil
         sources[source.identifier] = nil
@@ -350,7 +357,7 @@ package actor SealingKeys {
         for source in sources.values where await source.isLocked() { forget(source) }
     }
 
-    /// Forgets all keys, and refuses to fetch any until ``unlock()``.
+    /// Forgets all keys. Until ``unlock()``, every call that would fetch a key throws `locked`.
     package func lock() {
         isLocked = true
         forgetAll()
@@ -383,7 +390,7 @@ package actor SealingKeys {
         return keys
     }
 
-    /// Records the key that seals, durably, unless it is recorded, and allows its use.
+    /// Records the current key of a source durably, unless it is recorded already. From then on the key may seal.
     /// - Parameter inPlaceOfLost: Whether the recorded key is lost, so that any key may follow it.
     private func settle(
         _ keys: SourceKeys, _ source: any KeySource, inPlaceOfLost: Bool = false
@@ -392,7 +399,7 @@ package actor SealingKeys {
         try await use(keys.current, name)
         let recorded = try await pins.recorded(name)
         if let recorded, !inPlaceOfLost, !keys.contains(recorded) {
-            // Another process has rotated the key since these were fetched.
+            // Another process has rotated the key since `keys` were fetched.
             guard let present = try await loaded(source).keys else { throw missing(source) }
             return try await settle(present, source)
         }

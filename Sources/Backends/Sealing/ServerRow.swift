@@ -2,10 +2,10 @@ package import BackendContract
 internal import BackendRuntime
 package import Crypto
 
-/// A sealed row in a store that many machines write. Each slot is one row, and there is no row that all writers would
-/// have to change.
+/// A sealed row in a store that many machines write. Each value has a separate row, so different values can be written
+/// at the same time. There is no common row, such as a count, that every write changes.
 package struct ServerRow: Hashable, Sendable {
-    /// The blind index of the name. It is the primary key.
+    /// The blind index of the name: a keyed hash that replaces the name. It is the primary key.
     package var slot: [UInt8]
     /// The id of the data key, so that a query can select the rows of an older key. The sealed bytes contain it too.
     package var key: [UInt8]
@@ -22,7 +22,7 @@ package struct ServerRow: Hashable, Sendable {
 /// not prove that the row is the latest one, or that a missing row was removed. A malicious server can return older
 /// rows and omit rows.
 package struct ServerRowCodec: Sendable {
-    /// A data key, as the two keys that are derived from it. The salt is the context.
+    /// A data key, as the two keys that are derived from it. The salt of the derivation is the context.
     private struct Key: Sendable {
         let id: [UInt8]
         let sealing: XAES256GCM
@@ -99,7 +99,8 @@ package struct ServerRowCodec: Sendable {
         return (content, content.keptRevision ?? StorageRevision(nonce))
     }
 
-    /// Seals a row of an older key again with the active key, in the slot for that key. The revision stays the same.
+    /// Seals the content of an older key's row again, with the active key. The new row has the slot for the active key,
+    /// and the same revision.
     /// - Returns: The new row; nil if the active key has already sealed the row.
     /// - Throws: ``BackendError`` with `corrupted`, like ``open(_:)``.
     package func sealAgain(_ row: ServerRow, _ randomBytes: (Int) -> [UInt8]) throws(BackendError) -> ServerRow? {

@@ -40,13 +40,13 @@ package struct SourceKeys: Sendable {
     /// Returns whether one of the keys has an identity.
     package func contains(_ identity: KeyIdentity) -> Bool { all.contains { $0.identity == identity } }
 
-    /// Returns whether both contain the same keys in the same order.
+    /// Returns whether these keys and `other` are the same keys in the same order.
     func holdsSame(as other: SourceKeys) -> Bool { all.map(\.identity) == other.all.map(\.identity) }
 
     /// Returns the keys with a new current key. The present keys only open in the result.
     package func adding(_ key: SealingKey) throws(BackendError) -> SourceKeys { try SourceKeys(key, others: all) }
 
-    /// The key that seals, without the others.
+    /// These keys without those that only open.
     package var withoutOthers: SourceKeys { SourceKeys(only: current) }
 
     /// Returns ``SealingKey/text`` of each key as bytes. No other copy is left, so the caller removes the keys from

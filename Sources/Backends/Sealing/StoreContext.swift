@@ -2,7 +2,7 @@ package import BackendContract
 
 /// The identity of a store: application, kind and scope. Sealed data is bound to it.
 ///
-/// A database header or an envelope that was sealed for one store therefore does not open in another one, even with the
+/// A database or a single value that was sealed for one store therefore does not open in another one, even with the
 /// same key.
 package struct StoreContext: Hashable, Sendable, CustomStringConvertible {
     /// The name of the application, of the tenant, or of the group of programs that share the store.
@@ -63,8 +63,8 @@ extension BackendError.Code {
 
 /// A store that is bound to its context, and that can be moved to another context on request.
 package protocol MovableStore: Sendable {
-    /// Binds the store at this location to this store's context. The change is durable when the call returns. A store
-    /// that already has this context is not changed.
+    /// Binds the data at this store's location to this store's context. The change is durable when the call returns. A
+    /// store that already has this context is not changed.
     /// - Parameter original: The context that the store belongs to now.
     /// - Throws: ``BackendError`` with `wrongContext` if the store belongs to neither context. Then nothing was
     ///   changed.

@@ -13,7 +13,7 @@ package enum StreamOpener: Sendable {
     case opened(StreamHeader)
 }
 
-/// A recipient of a sealed file.
+/// A recipient of a sealed file: a passphrase or a key that will open it.
 package enum StreamRecipient: Sendable {
     /// A passphrase, with its cost. Each guess costs one derivation with scrypt.
     case passphrase(StreamPassphrase, PassphraseCost)
@@ -51,20 +51,21 @@ package struct StreamPassphrase: Sendable, CustomStringConvertible, CustomReflec
 /// purpose        1 byte: 1 for a backup, 2 for an export
 /// id             16 random bytes
 /// count          1 byte: the number of recipients, 1 to 16
-/// recipients     each: kind (1 byte: 1 passphrase, 2 recovery key), counted content
+/// recipients     each: kind (1 byte: 1 passphrase, 2 recovery key), length (4 bytes), content
 /// tag            32 bytes: HMAC-SHA256 of everything before, under a key that is HKDF-SHA256
 ///                of the file key (salt: id, info: "LocalData stream 1 header")
 /// ```
 ///
-/// The content for a passphrase is: log2 N (1 byte), r (4), p (4), salt (32), nonce (24), sealed file key with tag
-/// (48). The cipher is XAES-256-GCM with a key that scrypt derives from the passphrase. The associated data is
-/// ``Fields`` for `LocalData stream 1 passphrase`, with purpose, id and the first 41 bytes.
+/// The content for a passphrase is: the parameters of scrypt, which are log2 N (1 byte), r (4) and p (4); salt (32),
+/// nonce (24), sealed file key with tag (48). The cipher is XAES-256-GCM with a key that scrypt derives from the
+/// passphrase. The associated data is ``Fields`` for `LocalData stream 1 passphrase`, with purpose, id and the first 41
+/// bytes.
 ///
 /// The content for a recovery key is: its public half (32), the file key sealed for it (80), the recovery key's tag
 /// (32). The file key is sealed for the purpose `LocalData stream 1 recovery`. The associated data is ``Fields`` for
 /// the same text, with purpose, id and public half. The tag authenticates ``Fields`` for
-/// `LocalData stream 1 recovery tag`, with purpose, id and the 112 bytes before. It proves that the file was made with
-/// the recovery key: the public half alone does not suffice.
+/// `LocalData stream 1 recovery tag`, with purpose, id and the 112 bytes before. This tag proves that the file was made
+/// with the private half of the recovery key. The public half alone does not suffice.
 package struct StreamHeader: Sendable {
     /// The purpose of a sealed file.
     package enum Purpose: UInt8, Sendable {

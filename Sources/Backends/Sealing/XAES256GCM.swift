@@ -11,8 +11,8 @@ internal import Foundation
 /// derived from the first 12 bytes of the nonce (NIST SP 800-108r1 in counter mode with CMAC, NIST SP 800-38B). The
 /// other 12 bytes are the nonce of AES-256-GCM (NIST SP 800-38D) under that key.
 ///
-/// It encrypts the content, and detects changes of the content, the nonce and the associated data. It does not hide the
-/// length of the content. It does not commit to the key: an attacker can make bytes that open under two keys.
+/// The cipher encrypts the content, and detects changes of the content, the nonce and the associated data. It does not
+/// hide the length of the content. It does not commit to the key: an attacker can make bytes that open under two keys.
 package struct XAES256GCM: Sendable, CustomStringConvertible, CustomReflectable {
     /// The number of bytes in a key.
     package static let keyLength = 32

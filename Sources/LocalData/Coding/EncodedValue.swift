@@ -1,7 +1,8 @@
 import BackendContract
 
-/// A value that was encoded before the lane of its slot is taken. With the lane, ``over(_:now:)`` and
-/// ``RecordCoder/complete(_:origin:)`` add the data that depends on the slot's present content.
+/// A value that was encoded before its change enters the lane of its slot, the queue that orders the changes of one
+/// key. In the lane, ``over(_:now:)`` and ``RecordCoder/complete(_:origin:)`` add the data that depends on the slot's
+/// present content.
 struct EncodedValue: Sendable {
     var route: Route
     /// The bytes of the serializer.
@@ -95,7 +96,7 @@ struct CodedRecord: Sendable {
 }
 
 extension CodedRecord {
-    /// Takes the record that a change writes; nil if the change writes no value.
+    /// Creates the record that a change writes; nil if the change writes no value.
     init?(_ change: Committer.Change) {
         guard case .put(let payload, let metadata) = change.mutation.operation else { return nil }
         self.init(payload: payload, metadata: metadata)

@@ -12,7 +12,7 @@ struct Decoded<Value: Sendable>: Sendable {
 
 /// Reading records that have an earlier shape.
 extension RecordCoder {
-    /// Creates the error for a record of another type in the same collection.
+    /// Creates the error for a record that has another type than the records of its collection.
     func otherType(_ metadata: StorageMetadata, _ key: some TypedKey) -> StorageError {
         StorageError(
             StorageError.incompatibleSchema, key: key.name,
@@ -60,7 +60,7 @@ extension RecordCoder {
         case .bytes(let bytes) where record.metadata.serializer == "data": return .document(StoredDocument(.data(Data(bytes))))
         case .bytes(let bytes): return .bytes(Data(bytes), try format(record.metadata.serializer, key))
         case .native(.data(let bytes)) where record.isForeign:
-            // Earlier programs may have stored the output of a coder.
+            // Earlier programs may have stored the output of a JSON encoder as data.
             if let document = try? DocumentFormat.json.decode(StoredDocument.self, Data(bytes)) { return .document(document) }
             return .document(StoredDocument(.data(Data(bytes))))
         case .native(let native): return .document(StoredDocument(DocumentValue(native)))
@@ -76,8 +76,8 @@ extension RecordCoder {
         )
     }
 
-    /// Runs the steps of a key's chain on stored content. A collector keeps the records that a step put into
-    /// references, because the later steps may read only documents.
+    /// Runs the steps of a key's chain on stored content. A step may put a record into a reference, but a document for
+    /// the next step contains only the id of the reference. A collector therefore keeps the record.
     func evolved<Value>(_ form: EvolvingValue.Form, from stored: Int, _ key: StorageKey<Value>) throws -> Decoded<Value> {
         let references = ReferenceCollector(isOfChain: true)
         var decoded = try ReferenceCollector.$current.withValue(references) { try evolve(form, from: stored, key) }
@@ -118,8 +118,8 @@ extension RecordCoder {
 
     // MARK: What a declared shape fills in
 
-    /// Adds to the document of a declared shape what it lacks: properties under their original names, and default
-    /// values. Returns nil if nothing was missing.
+    /// Completes a document whose type declares its properties. A missing property is taken from its original name, or
+    /// gets its default value. Returns nil if nothing was missing.
     /// - Throws: `DecodingError` if the completed document cannot be decoded.
     func completed<Value>(_ form: EvolvingValue.Form, _ key: StorageKey<Value>) throws -> Decoded<Value>? {
         guard let attributes = DeclaredShapes.attributes(of: Value.self) else { return nil }

@@ -10,7 +10,8 @@ struct RecordCoder: Sendable {
 
     // MARK: Writing
 
-    /// Encodes a value. Called before the lane of its slot is taken.
+    /// Encodes a value. Called before the change enters the lane of its slot, the queue that orders the changes of one
+    /// key.
     /// - Throws: ``StorageError`` with `encodingFailed`.
     func prepare<Value>(_ value: Value, _ slot: Slot<Value>, _ facts: WriteAttributes) throws -> EncodedValue {
         let references = ReferenceCollector()
@@ -28,7 +29,7 @@ struct RecordCoder: Sendable {
         return prepared
     }
 
-    /// Encodes a record that another record refers to. Its bytes were already made together with the other record.
+    /// Encodes a record that another record refers to. The bytes were already encoded together with the other record.
     func prepare<Target>(_ referred: Referred<Target>, _ slot: Slot<Target>) -> EncodedValue {
         prepared(referred.target, referred.bytes, slot, .new, .none)
     }
@@ -45,7 +46,7 @@ struct RecordCoder: Sendable {
     }
 
     /// Adds the data that depends on the slot's present content: the metadata to keep from the previous record, the
-    /// origin, and the seal.
+    /// origin (the older copies that the record replaces), and the seal.
     func complete(_ prepared: EncodedValue, origin: RecordOrigin?) async throws -> CodedRecord {
         let route = prepared.route
         var metadata = prepared.facts.metadata(of: prepared.shape, now: runtime.clock.wallSeconds)
@@ -79,7 +80,7 @@ struct RecordCoder: Sendable {
         return try await self.sealed(content, changed, origin, route)
     }
 
-    /// Returns the metadata of a tombstone.
+    /// Returns the metadata of a tombstone, the record of a removal.
     /// - Parameters:
     ///   - attributes: The attributes of the tombstone.
     ///   - date: The time of the removal; nil for now.
@@ -206,7 +207,7 @@ struct RecordCoder: Sendable {
             return try decodeBytes(bytes, StorageMetadata(), key)
         }
         do { return Decoded(value: try NativeCoding.decodeForeign(native, as: Value.self)) } catch {
-            // Earlier programs may have stored the output of a coder, as data or as text.
+            // Earlier programs may have stored the output of an encoder, as data or as text.
             switch native {
             case .data(let bytes):
                 if let value = try? NativeCoding.decodeForeign(propertyList: bytes, as: Value.self) { return Decoded(value: value) }

@@ -35,7 +35,8 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
     /// The states of this record's release windows, by legacy location. During a release window, the library also keeps
     /// a mirror of the value in the legacy location, for earlier releases of the program.
     private var windows: [String: WindowState]?
-    /// In a mirror and in its mark: the name of the destination's record that is mirrored. Nil in every other record.
+    /// Only in a mirror, and in the record beside the mirror that describes it: which record of the destination is
+    /// mirrored. Nil in every other record.
     package var mirrors: Mirror?
 
     /// The state of a release window, as a record in the destination stores it.
@@ -50,21 +51,21 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
         case released
     }
 
-    /// The name of a record in the destination. It is stored in the record's mirror in the legacy location, and in a
-    /// mark beside the mirror.
+    /// Identifies the record in the destination that is mirrored. It is stored in the mirror in the legacy location. It
+    /// is also stored in a separate record beside the mirror, the window mark.
     package struct Mirror: Codable, Sendable, Equatable {
         package enum Kind: String, Codable, Sendable { case value, removed }
 
         /// The mark of the destination's record: its revision.
         package let revision: String
         package let kind: Kind
-        /// In a mark: the time when mirroring began, in seconds since 1970.
+        /// In a window mark: the time when mirroring began, in seconds since 1970.
         package var since: Double?
-        /// In a mark: the id of the system boot during which the mirror was written, if a power loss may undo the
-        /// mirror; otherwise nil.
+        /// In a window mark: the id of the system boot during which the mirror was written, if a power loss may undo
+        /// the mirror; otherwise nil.
         package var boot: String?
-        /// In a mark beside a store without metadata: the fingerprint of the mirrored content; nil if nothing was
-        /// written.
+        /// In a window mark whose mirror is in a store without metadata: the fingerprint of the mirrored content; nil
+        /// if nothing was written.
         package var content: String?
 
         package init(of revision: StorageRevision, _ kind: Kind) {
@@ -165,8 +166,8 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
     /// Whether the record contains the state of any release window.
     var hasWindows: Bool { windows != nil }
 
-    /// Returns whether an encoded origin may contain states of release windows. Only an origin with the name of that
-    /// property can.
+    /// Returns whether an encoded origin may contain states of release windows. This is so if it contains the property
+    /// name `windows`.
     static func mayHaveWindows(_ bytes: [UInt8]) -> Bool { Data(bytes).range(of: windowsName) != nil }
 
     private static let windowsName = Data("\"\(CodingKeys.windows.stringValue)\"".utf8)

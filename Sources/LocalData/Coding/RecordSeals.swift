@@ -2,22 +2,24 @@ import BackendContract
 import BackendRuntime
 import Sealing
 
-/// Seals values and their metadata, and opens them again.
+/// Seals values and their metadata, and opens them again. A seal encrypts its content and authenticates other data with
+/// it.
 ///
-/// The seal of a value authenticates the store, the slot and all metadata. A tombstone has no value. The seal of its
-/// origin authenticates the rest of its metadata, and proves the removal. A value has a serializer and a tombstone has
-/// none, so neither can be mistaken for the other.
+/// The seal of a value authenticates the store, the slot and all metadata. A tombstone, the record of a removal, has no
+/// value. It has a sealed origin: the list of older copies that the record replaced. The seal of the origin
+/// authenticates the rest of the metadata, and proves the removal. A value has a serializer and a tombstone has none,
+/// so neither can be mistaken for the other.
 struct RecordSeals: Sendable {
     let keys: SealingKeys
     let sources: @Sendable (KeySourceReference) throws -> any KeySource
-    /// Returns the ids of a source's keys that sealed data elsewhere. If such a key is missing, no new key is created
-    /// here.
+    /// Returns the ids of those keys of a source that sealed data in any store of this program. If such a key is
+    /// missing, ``sealingKey(_:)`` creates no new key.
     let otherSealedIDs: @Sendable (any KeySource) async throws(BackendError) -> Set<[UInt8]>
     /// The name of the application. The seals of all stores are bound to it.
     let application: String
     let randomBytes: @Sendable (Int) -> [UInt8]
 
-    /// Returns these seals with the keys of a rehearsal.
+    /// Returns these seals with the keys of a rehearsal, a run that records writes instead of performing them.
     func rehearsed(
         keys: SealingKeys, sources: @escaping @Sendable (KeySourceReference) throws -> any KeySource
     ) -> RecordSeals {
@@ -26,7 +28,7 @@ struct RecordSeals: Sendable {
 
     // MARK: Contexts
 
-    /// Returns the context that the content of a slot is bound to.
+    /// Returns the context of the content of a slot: the data that the seal authenticates in addition to the content.
     /// - Parameter metadata: The metadata that is stored with the content.
     static func context(
         _ purpose: Envelope.Purpose, _ application: String, _ place: Place, beside metadata: StorageMetadata
@@ -39,7 +41,7 @@ struct RecordSeals: Sendable {
         return context
     }
 
-    /// Returns the context that the origin of a record is bound to. It contains all metadata except the origin.
+    /// Returns the context of a record's origin, which contains all metadata except the origin.
     /// Reason: "The origin has a separate seal, which proves a tombstone" in Docs/Decisions/Sealing.md.
     private func originContext(_ metadata: StorageMetadata, _ route: Route) -> Envelope.Context {
         var beside = metadata
@@ -59,7 +61,7 @@ struct RecordSeals: Sendable {
         }
     }
 
-    /// Returns the metadata of a sealed record: with the name of the key, and with the origin sealed.
+    /// Returns the metadata of a sealed record, with the id of the key, and with the sealed origin.
     func metadata(_ metadata: StorageMetadata, origin: [UInt8]?, _ key: SealingKey, _ route: Route) throws -> StorageMetadata {
         var metadata = metadata
         metadata.sealing = SealingKey.name(of: key.id)
@@ -202,14 +204,14 @@ extension RecordSeals: SealVerifier {
 }
 
 extension StorageRecord {
-    /// The record without the metadata that decides whether it is read and replaced.
+    /// The record without the metadata that decides whether the record is read and replaced.
     fileprivate var withoutFacts: StorageRecord {
         var record = self
         (record.metadata.expiresAt, record.metadata.schemaVersion, record.metadata.typeTag) = (nil, nil, nil)
         return record
     }
 
-    /// Returns the probe of a record if there is no key to verify it. An unverified expiry is not used.
+    /// Returns the result of reading a record that no key can verify. An unverified expiry is not used.
     /// Reason: "Without its key, a seal proves nothing" in Docs/Decisions/Sealing.md.
     fileprivate func unproven(_ error: BackendError) -> StorageProbe {
         guard metadata.expiresAt != nil else { return .value(self) }

@@ -38,8 +38,8 @@ struct WriteAttributes: Sendable {
         return WriteAttributes(expiry: .carried, past: past)
     }
 
-    /// Returns these attributes with the slot's present record as the previous record. An expired record does not count
-    /// as one.
+    /// Returns these attributes with the slot's present record as the previous record. An expired record counts as
+    /// absent.
     func over(_ probe: StorageProbe, now: Double) -> WriteAttributes {
         var facts = self
         facts.past = probe.record.flatMap { $0.metadata.isExpired(at: now) ? nil : $0.metadata }

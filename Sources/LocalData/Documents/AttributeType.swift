@@ -50,8 +50,8 @@ extension AttributeType: CustomStringConvertible {
         }
     }
 
-    /// Returns whether a plan may convert values of another type to this type. Some values cannot be converted, which
-    /// is found only when they are read.
+    /// Returns whether a migration plan may convert values of another type to this type. A single value may still fail
+    /// to convert, which is found only when it is read.
     public func canConvert(from other: AttributeType) -> Bool {
         switch (other, self) {
         case _ where other == self: true

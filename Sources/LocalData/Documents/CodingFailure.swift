@@ -24,7 +24,7 @@ public struct CodingFailure: LocalizedError, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Returns the type in words. Coders ask for an object or a list with the type of its content.
+    /// Returns the type in words. Errors of coders name the type `[String: Any]` for an object and `[Any]` for a list.
     private static func text(_ type: any Any.Type) -> String {
         switch type {
         case is [String: Any].Type: "an object"
@@ -33,7 +33,7 @@ public struct CodingFailure: LocalizedError, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Returns false for numbers that JSON cannot represent.
+    /// Returns false for numbers that JSON cannot represent, such as infinity.
     private static func isFinite(_ value: Any) -> Bool { (value as? any BinaryFloatingPoint)?.isFinite ?? true }
 
     /// Returns a path with positions and the names of declared properties.

@@ -26,7 +26,7 @@ public struct Migratable<Value: Codable & Sendable>: Codable, Sendable {
         }
     }
 
-    /// Encodes the value as without the wrapper.
+    /// Encodes the value as if it had no wrapper.
     public func encode(to encoder: any Encoder) throws { try wrappedValue.encode(to: encoder) }
 }
 
@@ -34,7 +34,7 @@ extension Migratable: Equatable where Value: Equatable {}
 extension Migratable: Hashable where Value: Hashable {}
 
 extension KeyedDecodingContainer {
-    /// Decodes a missing property as nil, as without the wrapper.
+    /// Decodes a missing property as nil, as if it had no wrapper.
     public func decode<Wrapped: Codable & Sendable>(
         _ type: Migratable<Wrapped?>.Type, forKey key: Key
     ) throws -> Migratable<Wrapped?> {
@@ -43,7 +43,7 @@ extension KeyedDecodingContainer {
 }
 
 extension KeyedEncodingContainer {
-    /// Leaves out a property that is nil, as without the wrapper.
+    /// Leaves out a property that is nil, as if it had no wrapper.
     public mutating func encode<Wrapped: Codable & Sendable>(_ value: Migratable<Wrapped?>, forKey key: Key) throws {
         if let wrapped = value.wrappedValue { try encode(wrapped, forKey: key) }
     }

@@ -2,11 +2,13 @@ import BackendContract
 import BackendRuntime
 import Sealing
 
-/// Reseals data in its slots: it decrypts data that an earlier key of a source sealed, and encrypts it with the current
-/// key.
+/// Reseals data in its slots: it decrypts data that an earlier key of a key source sealed, and encrypts it with the
+/// current key of that source.
 ///
-/// Values, tombstones and the rest of their metadata do not change. Each record stores its previous revision, so that
-/// its copies and mirrors still match it.
+/// Values, tombstones (the records of removals) and all other metadata do not change. Other records refer to a record
+/// by its revision, which resealing changes: a migrated value refers to its older copies, and a copy that a release
+/// window keeps refers to the value. Each record therefore stores its previous revision, so that these references stay
+/// valid.
 package struct Resealer: Sendable {
     let env: Environment
     let source: any KeySource

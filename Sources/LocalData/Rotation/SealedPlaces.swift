@@ -1,16 +1,17 @@
 import BackendContract
 import Sealing
 
-/// Lists the namespaces that may contain data sealed with a key of one source. It covers the registered keys, their
-/// retired keys and their legacy locations.
+/// Lists the namespaces that may contain data sealed with a key of one source: those of the keys and retired keys of
+/// the registered catalogs, and of their legacy locations.
 struct SealedPlaces: Sendable {
     /// A namespace of a store.
     struct Part: Sendable {
-        /// A route in the same store with the same protection. The routes of other slots are derived from it.
+        /// A route (a store and a slot) in the same store with the same protection. The routes of other slots are
+        /// derived from it.
         let template: Route
         let namespace: StorageNamespace
-        /// The namespace that the seals include. For backups, it is the namespace of the original slot, because a
-        /// backup is a copy of the sealed bytes.
+        /// The namespace that the seals include. A backup of an earlier schema version is a copy of the sealed bytes,
+        /// so its seal includes the namespace of the original slot.
         let bound: StorageNamespace
 
         /// Returns the route of a slot in this namespace.

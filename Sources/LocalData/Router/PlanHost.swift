@@ -12,11 +12,12 @@ package protocol PlanHost: Sendable {
     /// Registers a catalog without a sweep.
     func register(_ catalog: some StorageKeyCatalog) async throws
 
-    /// Attaches a chain to an entry. From now on, reads use it to convert records that an older program stores.
+    /// Attaches a chain of versions to a key or collection of a catalog. From now on, reads use the chain to convert
+    /// records that an older program stores.
     func attach(_ chain: EvolutionChain, to entry: AnyStorageKey) throws
 
-    /// Sweeps the entries of a registered catalog.
-    /// - Parameter names: The names of the entries; nil for all.
+    /// Migrates and converts the values of a registered catalog (a sweep).
+    /// - Parameter names: The names of the keys and collections; nil for all.
     func sweep(_ catalog: String, only names: Set<String>?) async -> MigrationReport
 
     // MARK: The ledger
@@ -24,10 +25,11 @@ package protocol PlanHost: Sendable {
     /// Notes in memory that a migration changed something.
     func noteWork(of migration: String)
 
-    /// Writes the notes to the ledger.
+    /// Writes the notes of ``noteWork(of:)`` to the migration ledger.
     func flushNotes() async
 
-    /// Throws `cannotTell` in a rehearsal, which does not run custom code whose effects it could not undo.
+    /// Throws `cannotTell` in a rehearsal, which records writes instead of performing them. A rehearsal does not run
+    /// custom code, because it could not undo the effects of that code.
     func requireReal(_ what: String, _ name: String) throws
 
     // MARK: Stamps
@@ -38,7 +40,7 @@ package protocol PlanHost: Sendable {
     /// The value at a key's destination. Legacy locations are not read.
     func read<Value>(_ key: StorageKey<Value>) async throws -> Value?
 
-    /// Changes the value of a key, whether or not its catalog is registered.
+    /// Changes the value of a key, even if no registered catalog contains the key.
     func update<Value, R: Sendable>(_ key: StorageKey<Value>, _ body: @Sendable (inout Value?) throws -> R) async throws -> R
 
     /// Runs work while no other call of this process works on any of the keys.
@@ -47,8 +49,8 @@ package protocol PlanHost: Sendable {
     // MARK: Records
 
     /// The records of entities, as documents.
-    /// - Parameter requireTurn: Called after reading and before writing; throws when another process has continued the plan since
-    ///   the read.
+    /// - Parameter requireTurn: Called after reading and before writing. It throws if another process has continued the
+    ///   migration plan since the read.
     func documents(requireTurn: @escaping @Sendable () async throws -> Void) -> DocumentRecords
 }
 

@@ -19,8 +19,8 @@ struct RecordSequence<Record: Codable & Sendable>: AsyncSequence, Sendable {
         private let filter: RecordFilter
         private let onDamage: DamagePolicy
         private var pages: RecordPages.Iterator?
-        /// The environment in which the records are read. It is a rehearsal if records of legacy locations could not be
-        /// moved, because the store is full or read-only.
+        /// The environment in which the records are read. If records of legacy locations could not be moved, because
+        /// the store is full or read-only, this is a rehearsal: it only records writes.
         private var env: Environment
         /// The entries that were read and not yet returned, with the next one last.
         private var waiting: [ListEntry<StoredValue<Record>>] = []

@@ -3,7 +3,8 @@ public import Foundation
 extension StorageRouter {
     /// Lists every registered key with its location, its protection, its origin and its remaining older copies. Writes nothing and
     /// opens no prompt.
-    /// - Throws: ``StorageError`` when the quarantine cannot be listed. A key that cannot be read is a row that says so.
+    /// - Throws: ``StorageError`` when the quarantine cannot be listed. A key that cannot be read has a row with the
+    ///   reason.
     @concurrent
     public nonisolated func audit() async throws -> StorageAudit {
         try await Self.cancellable("storage") {
@@ -31,8 +32,8 @@ public struct StorageQuarantine: Sendable {
     @concurrent
     public func values() async throws -> [QuarantinedValue] { try await env.quarantine.list() }
 
-    /// The bytes of an entry: the output of its serializer, or the UTF-8 bytes of a text. A value that was sealed in its original
-    /// location is opened, if its key opens it.
+    /// The bytes of an entry: the output of its serializer, or the UTF-8 bytes of a text. A value that was sealed in
+    /// its original location is decrypted. If its key does not decrypt it, the sealed bytes are returned.
     /// - Throws: ``StorageError``: `notFound`; `corrupted` for a damaged entry; for a sealed entry also the errors of fetching its
     ///   key.
     @concurrent

@@ -100,8 +100,9 @@ extension StorageRouter {
         }
     }
 
-    /// Gets the record of a reference. If the reference is part of an older value that is not rewritten yet, and its
-    /// record is not stored yet, this returns the record inside the reference.
+    /// Gets the record of a reference. A step of a chain of versions may create a record in a reference from a value of
+    /// an earlier version. Until that value is rewritten, the record may not be stored yet. In this case, the function
+    /// returns the record inside the reference.
     /// - Throws: ``StorageError`` with `notFound`, which names the id, when there is no such record.
     @concurrent
     public nonisolated func resolve<Target>(_ reference: StorageReference<Target>) async throws -> Target {

@@ -1,4 +1,5 @@
-/// Handling of values that disappeared without being removed: ``StorageKey/witnessed()``.
+/// Handling of values with a witness that disappeared without being removed. A witness is a record outside of the store
+/// that the value exists: see ``StorageKey/witnessed()``.
 extension StorageRouter {
     /// Accepts that a value has vanished. From now on the key counts as absent: its default is returned, and an older
     /// copy may be migrated. Durable when it returns. An existing value is not changed.

@@ -12,8 +12,8 @@ extension StorageRouter {
     /// change that exceeds the limit is interrupted between two of its steps, as if the process had exited there. The next read or
     /// sweep completes it. The program itself must clear the values and passphrases that it holds. The keyring stays unlocked.
     ///
-    /// With a domain, only that domain is locked. The keys of sources are overwritten too. If another domain needs one, it fetches
-    /// the key again, which may ask for a passphrase.
+    /// With a domain, only that domain is locked. The keys of sources are overwritten too. If another domain needs such
+    /// a key, the router fetches it again, which may ask for a passphrase.
     /// - Parameters:
     ///   - domain: The domain; nil for all of them.
     ///   - limit: The longest time to wait for running changes.

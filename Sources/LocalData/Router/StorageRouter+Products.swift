@@ -7,7 +7,7 @@ extension StorageRouter {
     /// The stores, keys and locks of a router during a backup.
     package struct BackedRouter: Sendable {
         package let host: any BackupHost
-        /// The domains of the program's keys, in this run and in earlier ones.
+        /// The domains whose keys the program has used, in this run or in earlier runs.
         package let domains: Set<StorageDomain>
         /// The key sources that this router has used.
         package let references: Set<KeySourceReference>
@@ -89,13 +89,13 @@ package struct RotationAccess: Sendable {
     /// Whether a catalog is registered. Catalogs list the keys whose values can be sealed again.
     package var hasCatalogs: Bool { !env.registry.catalogs.isEmpty }
 
-    /// The stores that keys of the source open, each with the ids of these keys.
+    /// The domains of databases whose data keys are encrypted with keys of the source, each with the ids of these keys.
     package func keyedStores() async throws(BackendError) -> [StorageDomain: Set<[UInt8]>] {
         try await wiring?.keyedStores(of: source) ?? [:]
     }
 
-    /// Seals data of older keys again with the present key: values of the catalogs, and the quarantine.
-    /// - Parameter isOnlyLook: Whether to change nothing and only count.
+    /// Encrypts data of older keys again, with the present key: values of the catalogs, and the quarantine.
+    /// - Parameter isOnlyLook: Whether to list the data without changing it.
     package func reseal(_ keys: SourceKeys, isOnlyLook: Bool = false, _ progress: (Int) -> Void = { _ in }) async throws -> Resealer.Outcome
     {
         let values = try await Resealer(env: env, source: source, keys: keys).run(isOnlyLook: isOnlyLook, progress)

@@ -101,9 +101,10 @@ extension StorageRouter {
         }
     }
 
-    /// Ends the release window of a key. It compares the legacy location with the value for the last time, and then empties it.
-    /// Programs of this or a later release stop updating the legacy location. A program of an earlier release finds no value there
-    /// any more. A key without a window, or with a window that is over, is swept.
+    /// Ends the release window of a key. The router compares the legacy location with the value for the last time, and
+    /// then empties the legacy location. Programs of this or a later release stop updating the legacy location. A
+    /// program of an earlier release finds no value there any more. For a key without a window, or with a window that
+    /// is over, this migrates the key as a sweep does.
     /// - Returns: The result of the run. A copy that could not be deleted is recorded, and a later sweep deletes it.
     /// - Throws: ``StorageError``; the values then stay in their previous locations.
     @concurrent
@@ -123,8 +124,8 @@ extension StorageRouter {
     /// Ends the release window of all records of a collection: see `endReleaseWindow(for:)` of a key.
     /// - Returns: The result of the run; ``MigrationResult/records`` counts the records that were moved or whose conflict was
     ///   resolved.
-    /// - Throws: ``StorageError`` naming the first record that could not be settled. The other records are settled. A repeated call
-    ///   continues from there.
+    /// - Throws: ``StorageError`` naming the first record that could not be migrated. The other records are migrated. A
+    ///   repeated call continues from there.
     @concurrent
     @discardableResult
     public nonisolated func endReleaseWindow<Record>(in collection: StorageCollection<Record>) async throws -> MigrationResult {

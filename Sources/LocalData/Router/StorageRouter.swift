@@ -59,7 +59,7 @@ public actor StorageRouter {
     init(rehearsing router: StorageRouter) {
         var configuration = router.configuration
         configuration.closesWhenReleased = false
-        // The caller of the rehearsal reports its findings, so nothing is logged here.
+        // The caller reports the findings of this router, so nothing is logged here.
         configuration.logger = Logger(label: configuration.logger.label) { _ in SwiftLogNoOpLogHandler() }
         self.configuration = configuration
         follower = nil
@@ -76,13 +76,13 @@ public actor StorageRouter {
         }
     }
 
-    /// Returns whether the program may use a key of this slot; nil if it may use every key.
+    /// A function that returns whether the program may use a key of a slot; nil if the program may use every key.
     nonisolated var admits: ((PhysicalSlot) -> Bool)? {
         configuration.requiresRegistration ? { [registry = env.registry] in registry.contains($0) } : nil
     }
 
-    /// The slot of a key that the program passes to the router. A key that must be registered, and is not, is refused. The keys of
-    /// a migration's sources are not checked.
+    /// The slot of a key that the program passes to the router. If the configuration requires registered keys, a key
+    /// that is not registered throws `unregisteredKey`. The keys of a migration's sources are not checked.
     nonisolated func entry<Value>(_ key: StorageKey<Value>) throws -> Slot<Value> { try env.routes.slot(for: key, if: admits) }
 
     /// Runs a call, and replaces a `CancellationError` by a ``StorageError`` with the code `cancelled`.
@@ -224,18 +224,18 @@ public actor StorageRouter {
         }
     }
 
-    /// Removes a value, every older copy of it, and the backups of its earlier versions; durable when it returns. If the key has a
-    /// migration, a tombstone stays, so that no older copy is migrated again.
+    /// Removes a value, every older copy of it, and the backups of its earlier versions; durable when it returns. If
+    /// the key has a migration, a record of the removal (a tombstone) stays, so that no older copy is migrated again.
     ///
     /// The call can be repeated safely. It also removes a value of a later version, because removing a value cannot misread it.
-    /// - Throws: ``StorageError``: `residueRemains` with the outcome `applied` when the value was removed but an older copy could
-    ///   not be.
+    /// - Throws: ``StorageError``: `residueRemains` with the outcome `applied` when the value was removed but an older
+    ///   copy could not be removed.
     @concurrent
     public nonisolated func remove<Value>(_ key: StorageKey<Value>) async throws {
         try await Self.cancellable(key.name) { try await ValueWriter(env).remove(try entry(key), self) }
     }
 
-    /// Returns whether the key's destination contains a value. Legacy locations are not read.
+    /// Returns whether the key's destination contains a value. Legacy locations are read only in a release window.
     /// - Throws: ``StorageError`` when the store cannot answer.
     @concurrent
     public nonisolated func exists<Value>(_ key: StorageKey<Value>) async throws -> Bool {

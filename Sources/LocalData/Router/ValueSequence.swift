@@ -32,8 +32,8 @@ struct ValueSequence<Value: Codable & Sendable>: AsyncSequence, Sendable {
             do {
                 guard let subscription else { return .some(try await begin()) }
                 while let event = await subscription.next() {
-                    // A locked store yields no values; unlocking it triggers another read. After a shutdown, only the
-                    // values from before it are yielded.
+                    // A locked store yields no values; unlocking the store triggers another read. After a shutdown,
+                    // only values from before the shutdown are yielded.
                     let gate = router.env.gate
                     if gate.refuses(subscription.slot.store), !gate.isShutDown || event.isLook { continue }
                     switch event {

@@ -8,7 +8,7 @@ package struct BackedStore: Sendable {
     package enum Form: Sendable {
         /// One file at a path.
         case file(String)
-        /// A database at a path that only a key of the source opens.
+        /// A database file at a path. Its data can only be decrypted with a key of the source.
         case database(String, KeySourceReference, any KeyedBackupStore)
         /// Entries that are restored one by one.
         case items(any BackupItemStore)
@@ -26,7 +26,7 @@ package struct BackedStore: Sendable {
     /// Whether a restore keeps the existing store when its content differs from the backup.
     package var staysWhenOther = false
 
-    /// The name that a caller of a restore uses to have the store replaced: "encryptedSQLite(main)", "ledger".
+    /// The name of the store in the list of stores that a restore may replace: "encryptedSQLite(main)", "ledger".
     package var name: String { Self.name(kind, scope) }
 
     package static func name(_ kind: String, _ scope: String) -> String { scope.isEmpty ? kind : "\(kind)(\(scope))" }
@@ -34,7 +34,7 @@ package struct BackedStore: Sendable {
 
 /// The parts of a program that are needed to find its stores.
 struct BackedProgram: Sendable {
-    /// The domains of the program's keys, in this run and in earlier ones; each with its scope.
+    /// The domains whose keys the program has used, in this run or in earlier runs; each with its scope.
     let domains: Set<StorageDomain>
     /// The program's key sources.
     let references: [KeySourceReference]
@@ -65,7 +65,7 @@ protocol BackedProvider: Sendable {
     /// The scopes of the program's stores of a kind.
     func scopes(ofBacked kind: String, in program: BackedProgram) async throws -> Set<String>
 
-    /// The kind whose stores serve a domain; nil if a backup may lack them.
+    /// The kind of the stores that a domain uses; nil if a backup may lack these stores.
     func expectedKind(of domain: StorageDomain, _ configuration: StorageConfiguration) -> String?
 
     /// The store that a name in a backup refers to in this configuration.

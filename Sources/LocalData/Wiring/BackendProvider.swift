@@ -15,14 +15,14 @@ protocol BackendProvider: Sendable {
     /// Throws for a scope that the backend cannot use. It is called for stores in memory too.
     func validate(_ scope: String) throws(BackendError)
 
-    /// The protection of a scope if the configuration decides it; nil if it follows from ``claims``.
+    /// The protection of a scope if the configuration determines it; nil if ``claims`` contains the protection.
     func protection(of scope: String, _ parts: StoreParts) throws -> ProtectionLevel?
 
     /// Creates the backend of a scope, and opens nothing.
     func make(_ scope: String, _ parts: StoreParts) throws -> any StorageBackend
 
-    /// The stores of the backend that keys of a source open, each with the ids of these keys. Stores that this run has not used are
-    /// included.
+    /// The databases of the backend whose data keys are encrypted with keys of a source, each with the ids of these
+    /// keys. Databases that this run has not used are included.
     func keyedStores(
         of source: any KeySource, _ configuration: StorageConfiguration
     ) async throws(BackendError) -> [StorageDomain: Set<[UInt8]>]
@@ -44,7 +44,7 @@ extension BackendProvider {
     /// Returns nil: ``claims`` contains the protection.
     func protection(of scope: String, _ parts: StoreParts) throws -> ProtectionLevel? { nil }
 
-    /// Returns no stores, because by default a backend does not seal.
+    /// Returns no databases, because by default a backend does not encrypt its stores.
     func keyedStores(
         of source: any KeySource, _ configuration: StorageConfiguration
     ) async throws(BackendError) -> [StorageDomain: Set<[UInt8]>] { [:] }
@@ -59,13 +59,14 @@ extension BackendProvider {
     func keySource(_ reference: KeySourceReference, _ wiring: Wiring) throws -> (any KeySource)? { nil }
 }
 
-/// The parts that a provider needs to create stores. It is passed to each call; a store keeps only the parts that it needs.
+/// The parts that a provider needs to create stores. They are passed to each call; a store keeps only the parts that it
+/// needs.
 struct StoreParts {
     let configuration: StorageConfiguration
     let keys: SealingKeys
     let stores: any StoreProvider
-    /// The ids of the keys of a source that sealed data of this program, in any store. A store may keep this closure, because it
-    /// holds no store.
+    /// Returns the ids of those keys of a source that sealed data of this program, in any store. A store may keep this
+    /// closure, because the closure holds no store.
     let sealedIDs: @Sendable (any KeySource) async throws(BackendError) -> Set<[UInt8]>
 
     /// The freshness anchor of a database, or of the vault of a service; nil if it has none.

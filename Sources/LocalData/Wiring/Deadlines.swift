@@ -1,8 +1,8 @@
 /// The longest times that calls wait for a store.
 ///
-/// The time in the store's queue counts, and so does work without progress. At the deadline the caller gets an error,
-/// even if the store does not respond. Work that reports progress, such as a change of many values, extends the
-/// deadline.
+/// A deadline includes the time that a call waits in the store's queue, and the time in which its work makes no
+/// progress. At the deadline the caller gets an error, even if the store does not respond. Work that reports progress,
+/// such as a change of many values, extends the deadline.
 public struct Deadlines: Hashable, Sendable {
     /// The deadline of a call to a file-backed store.
     public var files: Duration

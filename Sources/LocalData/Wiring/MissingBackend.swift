@@ -10,8 +10,8 @@ struct MissingBackend: StorageBackend {
     let capabilities: BackendCapabilities
     private let error: BackendError
 
-    /// - Parameter claims: The capabilities of the real backend; nil if they are unknown, which counts as a plain
-    ///   store.
+    /// - Parameter claims: The capabilities of the real backend; nil if they are unknown. The store then counts as
+    ///   unencrypted.
     init(for domain: StorageDomain, _ claims: BackendCapabilities?, _ reason: String) {
         identity = BackendIdentity(kind: "missing-\(domain.kind)", store: domain.scope ?? "")
         capabilities = claims ?? BackendCapabilities(durability: .durable, protection: .plain)

@@ -39,8 +39,8 @@ struct OwnFiles: BackedProvider {
             return .file(kind, scope, at: "\(directories.data)/quarantine/\(scope)", configuration)
         case .passphrase:
             try DefaultsProvider.requireFileName(scope)
-            // A restore never replaces an existing passphrase file. It rewraps the restored databases for the existing
-            // key.
+            // A restore never replaces an existing passphrase file. It encrypts the data keys of the restored databases
+            // with the existing key instead.
             return .file(kind, scope, at: "\(directories.data)/\(scope).passphrase", staysWhenOther: true, configuration)
         case .quarantine:
             return try DefaultsProvider.backedList(kind, scope, at: "\(directories.data)/quarantine/\(Self.quarantine)", configuration)

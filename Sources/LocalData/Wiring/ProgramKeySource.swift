@@ -45,8 +45,8 @@ struct ProgramKeySource: KeySource {
         }
     }
 
-    /// Nil, so that a key in memory is used without asking the source again, because it may be a remote service. The
-    /// source is only asked before a database is created.
+    /// Nil: a key in memory is used without asking the source again, because the source may be a remote service. The
+    /// library only asks the source again before it creates a database.
     var trust: Duration? { nil }
 
     func unlock() async throws(BackendError) { try await calling { try await source.unlock() } }

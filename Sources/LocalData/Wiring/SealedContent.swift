@@ -2,12 +2,13 @@ import BackendContract
 import Sealing
 import Synchronization
 
-/// Finds the data of this program that keys have sealed, in every kind of store. Before the first key of a source is
-/// created, the library asks it for sealed data. If there is any, the key is missing, and no new key is created.
+/// Finds the data of this program that is sealed, in every kind of store. Before the library creates the first key of a
+/// source, it searches for data that keys of this source sealed. If there is any, the key is missing, and no new key is
+/// created.
 ///
-/// It reads the folders of databases, the quarantine, and the property lists of registered keys. It cannot find other
-/// property lists of this program, because all programs share their folder. The stores that it holds have no reference
-/// to it, so stores of databases may hold it.
+/// The search covers the folders of databases, the quarantine, and the property lists of registered keys. It cannot
+/// find other property lists of this program, because all programs share their folder. Stores of databases may hold
+/// this object: the stores that this object holds have no reference to it, so there is no cycle.
 final class SealedContent: Sendable {
     private struct Place: Hashable {
         let slot: PhysicalSlot
@@ -31,7 +32,7 @@ final class SealedContent: Sendable {
         places.withLock { $0[place] = route.backend }
     }
 
-    /// Returns the ids of the keys of a source that sealed data.
+    /// Returns the ids of those keys of a source that sealed data.
     /// - Throws: `BackendError` when a store cannot be read. An incomplete result is never returned.
     func ids(of source: any KeySource, naming stores: any StoreProvider) async throws(BackendError) -> Set<[UInt8]> {
         var ids = try await Quarantine.sealedIDs(in: try quarantineBackend(), of: source, stores)

@@ -76,15 +76,17 @@ public struct StorageConfiguration: Sendable {
     /// The logger for operators. It receives messages about incomplete sweeps and similar events, never a value.
     public var logger = Logger(label: "LocalData")
 
-    /// The clock, random numbers, tasks, lanes and files. Tests and simulations replace those of the machine.
+    /// The clock, random numbers, tasks, serial queues and files. Tests and simulations replace those of the machine.
     package var runtime: Runtime
 
     /// The number of records of a collection that are read in one page, and written in one commit.
     package var pageSize = 256
-    /// Whether a released router closes its stores. It is false for rehearsals, and in simulations, where the release
-    /// of a router simulates a killed process.
+    /// Whether a released router closes its stores. It is false for routers that only record writes, because they share
+    /// the stores of another router. It is also false in simulations, where the release of a router simulates a killed
+    /// process.
     package var closesWhenReleased = true
-    /// Creates the library's internal stores in a simulation: the ledger, the quarantine and the witnesses.
+    /// Creates the library's internal stores in a simulation: the ledger, the quarantine, and the witnesses (the
+    /// records that values exist).
     package var makeOwnStore: (@Sendable (_ name: String) throws -> any StorageBackend)?
 
     var place: Place
@@ -195,7 +197,7 @@ public struct StorageConfiguration: Sendable {
         return .keychain(service: service ?? applicationID)
     }
 
-    /// Returns the context that the seals of a store include.
+    /// Returns the identity of a store, which its seals include: the application, the kind and the scope.
     /// - Parameters:
     ///   - kind: The kind of store: that of its domain, or "sqlite" or "vault" for an encrypted database.
     ///   - scope: The database, suite or service.
@@ -203,7 +205,8 @@ public struct StorageConfiguration: Sendable {
         StoreContext(application: sealingContext ?? applicationID, kind: kind, scope: scope)
     }
 
-    /// Returns the context of the database of a domain, for this or another application.
+    /// Returns the identity of a domain's database.
+    /// - Parameter application: The application that the database belongs to; nil for this one.
     package func databaseContext(of domain: StorageDomain, application: String?) -> StoreContext {
         let scope = domain.scope ?? defaultScope(of: domain.kind)
         let own = storeContext(domain.kind == .keychain ? "vault" : "sqlite", scope)

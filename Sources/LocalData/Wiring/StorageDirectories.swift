@@ -6,7 +6,7 @@ public import Foundation
 public struct StorageDirectories: Hashable, Sendable {
     /// The folder of the property lists.
     public var preferences: String
-    /// The folder of databases, sealing keys, the quarantine and the witnesses.
+    /// The folder of databases, sealing keys, the quarantine, and the witnesses (the records that values exist).
     public var data: String
     /// The folder of the migration ledger.
     public var state: String

@@ -10,7 +10,7 @@ package protocol BackupHost: AnyObject, Sendable {
 
     /// The stores of the program: those that its keys use or have used, and those in the program's folders.
     /// - Parameters:
-    ///   - domains: The domains of the program's keys, in this run and in earlier ones.
+    ///   - domains: The domains whose keys the program has used, in this run or in earlier runs.
     ///   - references: The program's key sources.
     /// - Throws: ``StorageError``.
     func backedStores(_ domains: Set<StorageDomain>, _ references: [KeySourceReference]) async throws -> BackedStores
@@ -26,8 +26,8 @@ package protocol BackupHost: AnyObject, Sendable {
     /// Records in the ledger which key each source has on this machine.
     func notePins(_ keys: [(key: SealingKey, source: String)]) async throws
 
-    /// The path of the presence records. A restore removes this file, because the absence of values that the backup lacks is
-    /// intended.
+    /// The path of the presence records, the notes that values exist (witnesses). A restore removes this file, because
+    /// the absence of values that the backup lacks is intended.
     var presenceRecordsPath: String { get throws }
 
     /// Closes everything that was opened.

@@ -2,8 +2,8 @@ import BackendContract
 import DefaultsBackend
 import MemoryBackend
 
-/// The library's internal stores: the ledger, the quarantine and the witnesses. They need no sealing key, so they are
-/// created before any key exists.
+/// The library's internal stores: the ledger, the quarantine, and the witnesses (the records that values exist). They
+/// need no sealing key, so they are created before any key exists.
 extension Wiring {
     /// Returns the store of the migration ledger.
     /// - Parameter isRestoring: Whether the store can be opened while a restore is unfinished. The restore itself needs

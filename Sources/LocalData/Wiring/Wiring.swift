@@ -7,7 +7,8 @@ import Synchronization
 /// Creates the stores and key sources of a configuration. The provider of each kind of domain creates the stores of its
 /// scopes.
 ///
-/// It only holds the stores that contain sealing keys. No store holds a strong reference to it.
+/// This object only holds the backends that it uses for sealing keys and freshness anchors. No store holds a strong
+/// reference to this object.
 final class Wiring: StoreProvider {
     /// The providers of the library's backends.
     static let providers: [any BackendProvider] = [
@@ -24,7 +25,7 @@ final class Wiring: StoreProvider {
     private let keys: SealingKeys
     private let sealed: SealedContent
     private let keySources = Mutex<[KeySourceReference: any KeySource]>([:])
-    /// The stores that only contain sealing keys. No route leads to them.
+    /// The backends for sealing keys and freshness anchors in a keyring. The router accesses no values through them.
     private let keyStores = Mutex<[any StorageBackend]>([])
 
     /// Whether stores can be opened while a restore is unfinished. The restore itself needs this.
@@ -75,12 +76,13 @@ final class Wiring: StoreProvider {
         }
     }
 
-    /// Returns the ids of the keys of a source that sealed data of this program, in any store.
+    /// Returns the ids of those keys of a source that sealed data of this program, in any store.
     func sealedIDs(of source: any KeySource) async throws(BackendError) -> Set<[UInt8]> {
         try await sealed.ids(of: source, naming: self)
     }
 
-    /// Returns the stores that keys of a source open, with the ids of these keys.
+    /// Returns the domains of databases whose data keys are encrypted with keys of a source, with the ids of these
+    /// keys.
     func keyedStores(of source: any KeySource) async throws(BackendError) -> [StorageDomain: Set<[UInt8]>] {
         var found: [StorageDomain: Set<[UInt8]>] = [:]
         for provider in Self.providers { found.merge(try await provider.keyedStores(of: source, configuration)) { $0.union($1) } }
@@ -109,14 +111,14 @@ final class Wiring: StoreProvider {
         }
     }
 
-    /// Creates a store that only contains sealing keys.
+    /// Creates a backend for sealing keys or a freshness anchor.
     func makeKeyStore(_ kind: StorageDomain.Kind, _ scope: String) throws -> any StorageBackend {
         let store = try makeBackend(kind, scope)
         keyStores.withLock { $0.append(store) }
         return store
     }
 
-    /// Closes the stores that only contain sealing keys.
+    /// Closes the backends for sealing keys and freshness anchors.
     package func close() async {
         for store in keyStores.withLock(\.self) { await store.close() }
     }

@@ -1,6 +1,7 @@
 """Writes format-1.plist: format 1 of the property list, made without any code of the package, from the description of the format alone.
 
-Run it with `python3 make-format-1.py > format-1.plist`. The result is kept and must be read for ever, so it is not made anew.
+Run it with `python3 make-format-1.py > format-1.plist`. The result must stay unchanged, because every later version must read it. So do not
+replace the file with a new result.
 """
 
 import base64

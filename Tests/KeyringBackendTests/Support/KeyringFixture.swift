@@ -57,7 +57,7 @@
     }
 
     extension RunningProgram {
-        /// Sends a command to the worker and expects this answer, regardless of the time that it took.
+        /// Sends a command to the worker and expects this answer. The elapsed time in the answer is ignored.
         func expect(_ command: String, _ outcome: String, from location: SourceLocation = #_sourceLocation) async throws {
             let found = try await ask(command).outcome
             #expect(found == outcome, "\(command)", sourceLocation: location)

@@ -7,7 +7,8 @@
     import TestSupport
     import Testing
 
-    /// Backup files that an attacker changed, truncated, reordered or mixed.
+    /// Backup files that an attacker changed, truncated, reordered or mixed. The content of a backup is encrypted in
+    /// chunks.
     @Suite(.inTurn) struct BackupAttackTests {
         private let stage: BackupStage
 
@@ -39,8 +40,8 @@
             }
         }
 
-        /// Changes a sample of the bytes, and every byte in a long search. `SealedStreamTests` changes every byte of a
-        /// sealed file.
+        /// Changes a sample of the bytes. A long search (`LOCALDATA_LAWS`) changes every byte. `SealedStreamTests`
+        /// changes every byte of a sealed file.
         @Test func `a changed, truncated or extended backup is refused, and a restore writes nothing`() async throws {
             let bytes = try await small()
             #expect(try await !isRefused(bytes, "whole"))
@@ -56,7 +57,7 @@
             #expect(try stage.files("other").isEmpty)
         }
 
-        @Test func `chunks that were swapped, repeated, dropped or taken from another backup are refused`() async throws {
+        @Test func `a backup with swapped, repeated or missing chunks, or with chunks of another backup, is refused`() async throws {
             let router = stage.router()
             let big = String(repeating: "abcdefgh", count: 40_000)
             try await router.set(big, for: stage.plain)

@@ -54,7 +54,7 @@
         private static func number(_ bytes: ArraySlice<UInt8>) -> Int { bytes.reduce(0) { $0 << 8 | Int($1) } }
 
         /// Backs up, verifies and restores the damaged database, and expects the same readable values before and after.
-        /// - Parameter isFile: Whether pages of the file are damaged. If false, only the content of a row is.
+        /// - Parameter isFile: Whether pages of the file are damaged. If false, only the content of a row is damaged.
         private func expectSameDamage(_ what: Comment, isFile: Bool = true) async throws {
             let before = try await found("root")
             let made = try await kit.backup()
@@ -91,7 +91,7 @@
             try await expectSameDamage("a leaf of zeros")
         }
 
-        @Test func `a backup keeps the rows that a damaged page repeats`() async throws {
+        @Test func `a backup and its restore keep a damaged page that refers to the same child page twice`() async throws {
             try await fill()
             try changePages { pages in
                 // An inner page of a table (type 0x05 in the SQLite file format): its second child pointer now points
@@ -103,7 +103,7 @@
             try await expectSameDamage("an inner page that names one child twice")
         }
 
-        @Test func `a backup keeps a NULL in a column that must not have one`() async throws {
+        @Test func `a backup keeps a row with NULL in a column that is declared as NOT NULL`() async throws {
             try await fill()
             let declared = "slot BLOB NOT NULL, version INTEGER NOT NULL, sealed"
             func declare(_ old: String, _ new: String) throws {
@@ -123,7 +123,7 @@
             try await expectSameDamage("a row of zeros", isFile: false)
         }
 
-        @Test func `a backup names a file that is no longer a database, and contains all other stores`() async throws {
+        @Test func `a backup reports a file that is no longer a database, and contains all other stores`() async throws {
             try await fill()
             try changePages { pages in pages[0] = [UInt8](repeating: 0x5A, count: 4_096) }
             let made = try await kit.backup()
@@ -143,7 +143,7 @@
             #expect(try await kit.values("root", keys: others) == expected)
         }
 
-        @Test func `a damaged database is not restored where the key source already has another key`() async throws {
+        @Test func `a restore of a damaged database is refused on a machine whose key source already has another key`() async throws {
             let router = kit.router()
             let text = String(repeating: "x", count: 400)
             try await router.batch { batch in for key in keys { batch.set("\(key.name) \(text)", for: key) } }

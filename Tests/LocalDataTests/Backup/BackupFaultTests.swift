@@ -7,6 +7,9 @@
     import Testing
 
     /// Backups and restores that stop at each file operation, as if the process had been killed.
+    ///
+    /// A restore writes drafts of all stores, then a journal with the remaining steps, and then renames the drafts to
+    /// their destinations. While the journal exists, no store opens.
     @Suite(.slow("goes through real files many times"), .inTurn) struct BackupFaultTests {
         private let stage: BackupStage
 
@@ -45,7 +48,7 @@
             #expect(killed > 5)
         }
 
-        @Test func `a killed restore leaves the old state, the new state or an interrupted state, and a retry completes it`() async throws {
+        @Test func `a killed restore leaves old values, new values or stores that refuse to open, and a retry completes it`() async throws {
             try await stage.fill()
             let names = Set(try await stage.backup().stores.map(\.name))
             try await stage.fill("root", "older")
@@ -84,7 +87,7 @@
             #expect(before > 3 && between > 3, "before \(before), between \(between), after \(after) of \(count)")
         }
 
-        @Test func `a value that a restore removes has not vanished, and a restored value has a witness after a read`() async throws {
+        @Test func `after a restore, a value outside the backup is absent, and the loss of a restored value is detected`() async throws {
             let (kept, later) = (stage.plain.witnessed(), textKey("later", .userDefaults).witnessed())
             try await stage.fill()
             let names = Set(try await stage.backup().stores.map(\.name))

@@ -53,8 +53,8 @@
             let (isClosed, begun) = (DispatchSemaphore(value: 0), Writes())
             let (row, plain) = (kit.row, isWhole ? kit.plain : kit.row)
             let files = HookedFiles { operation, path in
-                // The backup creates its draft file. It has captured the states of all stores, and has not written
-                // anything.
+                // The backup creates its draft, the file that it renames at the end. It has captured the states of all
+                // stores, and has not written anything.
                 guard operation == "create", path.contains("/.kit.localdata-"), begun.isFirst else { return }
                 guard let router = holder.withLock(\.self) else { return }
                 lock.withLock { $0 = Task { if isWhole { try await router.lock() } else { try await router.lock(row.domain) } } }

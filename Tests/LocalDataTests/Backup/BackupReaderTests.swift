@@ -86,7 +86,7 @@
                 #expect(opened.status == 0, "\(opened.stderr)")
                 let items = try JSONDecoder().decode(Opened.self, from: Data(opened.stdout.utf8)).stores.flatMap { $0.items ?? [] }
                 #expect(items.map(\.name) == ["gone", "token"])
-                // A newer value of the service blocks the restore, unless the caller names the keyring in `replacing`.
+                // A newer value in the keyring blocks the restore, unless `replacing` names the keyring.
                 try await router.set("newer", for: item)
                 let replaced = try await #require(throws: StorageError.self) {
                     try await StorageRouter.restore(from: kit.kit, with: kit.secret, into: configuration("other"))

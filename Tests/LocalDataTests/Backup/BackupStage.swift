@@ -110,7 +110,7 @@ import Synchronization
     }
 #endif
 
-/// Lets a hook act only once, and holds the task that it starts.
+/// Lets a hook (the closure of `HookedFiles`) act only once, and holds the task that it starts.
 final class Writes: Sendable {
     private let state = Mutex<(isOver: Bool, task: Task<Void, any Error>?)>((false, nil))
 

@@ -10,6 +10,8 @@
     import Testing
 
     /// Backups of every store that are verified and restored into another folder.
+    ///
+    /// A freshness anchor records the latest state of a database outside its file.
     @Suite(.inTurn) struct BackupTests {
         @Test func `a backup of every store is verified and restored on an empty machine`() async throws {
             let kit = try BackupStage()
@@ -30,14 +32,15 @@
             let report = try await kit.restore(into: "other")
             #expect(report.restored.sorted() == made.stores.map(\.name) && report.kept.isEmpty && report.givenToOtherKey.isEmpty)
             #expect(try await kit.values("other") == kit.expected())
-            // Reading the restored values may change the ledger, so a second restore replaces at most that store.
+            // Reading the restored values may change the ledger, in which the library records the keys and stores that
+            // it used. So a second restore replaces at most that store.
             let again = try await kit.restore(into: "third")
             #expect(try await kit.values("third") == kit.expected())
             #expect(try await kit.restore(into: "third", replacing: ["ledger"]).unchanged.count >= again.restored.count - 1)
         }
 
         @Test(arguments: ["link", "remove", "synchronizeDirectory"])
-        func `a backup whose last steps fail reports whether its file may exist`(_ step: String) async throws {
+        func `a backup that cannot link or flush its file reports whether the file may exist`(_ step: String) async throws {
             let stage = try Stage()
             let (files, file) = (HookedFiles(), URL(filePath: stage.directory.file("backup")))
             let router = stage.launch { $0.runtime.files = files }
@@ -69,7 +72,7 @@
             return configuration
         }
 
-        @Test func `a backup contains the store of every key that was used, however many other keys were used since`() async throws {
+        @Test func `a backup contains the store of every key that the router used, even if it used thousands of keys since`() async throws {
             let kit = try BackupStage()
             let router = StorageRouter(configuration: sharing(kit))
             let reports = StorageCollection<String>(
@@ -85,7 +88,7 @@
             try await router.shutdown()
         }
 
-        @Test func `a backup contains the stores that an earlier run used, and names those that no longer exist`() async throws {
+        @Test func `a backup contains the stores that an earlier run used, and reports the stores that no longer exist`() async throws {
             let kit = try BackupStage()
             let first = StorageRouter(configuration: sharing(kit))
             for suite in ["reports", "drafts"] { try await first.set("v", for: textKey("a", .userDefaults(suite: suite))) }
@@ -119,7 +122,7 @@
             #expect(report.restored.contains("userDefaults(torn)"))
         }
 
-        @Test func `a restore does not ask a key source that this machine does not use`() async throws {
+        @Test func `a database can be restored on a machine that does not have the key source of the backed-up machine`() async throws {
             let kit = try BackupStage()
             var configuration = kit.configuration()
             configuration.keySource = .credential("documents-key")
@@ -136,7 +139,7 @@
             #expect(try await kit.values("other", keys: [kit.row]) == ["v"])
         }
 
-        @Test func `a restored older database is refused by its freshness anchor until it is accepted`() async throws {
+        @Test func `a freshness anchor refuses a restored older database until the caller accepts it`() async throws {
             let kit = try BackupStage()
             var configuration = kit.configuration()
             configuration.freshnessAnchors["main"] = .file(kit.stage.directory.file("anchors/main"))
@@ -171,7 +174,7 @@
             }
         }
 
-        @Test func `a backup does not replace an existing file and leaves no draft`() async throws {
+        @Test func `a backup refuses to replace an existing file and leaves no temporary file`() async throws {
             let kit = try BackupStage()
             try await kit.fill()
             try Data("mine".utf8).write(to: kit.kit)
@@ -180,7 +183,7 @@
             #expect(try FileManager.default.contentsOfDirectory(atPath: kit.stage.directory.path).allSatisfy { !$0.hasPrefix(".") })
         }
 
-        @Test func `a restore refuses to replace stores that are not named, and keeps a copy of those that are named`() async throws {
+        @Test func `a restore replaces only the stores that the caller names, and keeps a copy of each replaced store`() async throws {
             let kit = try BackupStage()
             try await kit.fill()
             let made = try await kit.backup()
@@ -197,7 +200,7 @@
             #expect(report.kept.contains { $0.contains("main.sqlite.replaced-") })
         }
 
-        @Test func `a restore keeps an existing sealing key and rewraps the databases for it`() async throws {
+        @Test func `a restore keeps the sealing key of the machine, and wraps the data keys of the databases for that key`() async throws {
             let kit = try BackupStage()
             let router = kit.router()
             try await router.set(BackupStage.marker, for: kit.row)
@@ -220,7 +223,7 @@
             try await after.shutdown()
         }
 
-        @Test func `a restore refuses another existing key when the backup has single sealed values`() async throws {
+        @Test func `a restore is refused on a machine with another key if the backup has individually sealed values`() async throws {
             let kit = try BackupStage()
             try await kit.fill()
             try await kit.backup()
@@ -233,7 +236,7 @@
             #expect(try kit.files("other") == before)
         }
 
-        @Test func `a backup with another sealing context is refused`() async throws {
+        @Test func `a restore into a configuration with another sealing context is refused`() async throws {
             let kit = try BackupStage()
             try await kit.fill()
             try await kit.backup()
@@ -319,7 +322,7 @@
             let list = kit.stage.directory.file("root") + "/preferences/standard.plist"
             let changed = Writes()
             let files = HookedFiles { _, path in
-                // The restore writes its drafts after it has compared all stores with the backup.
+                // The restore writes its drafts (the new files) after it has compared all stores with the backup.
                 guard path.contains(".restore-"), changed.isFirst, let content = FileManager.default.contents(atPath: list) else { return }
                 try? (content + Data("\n".utf8)).write(to: URL(fileURLWithPath: list))
             }
@@ -341,7 +344,7 @@
             #expect(try await kit.values("root") == kit.expected())
         }
 
-        @Test func `the locks of all stores are held while a backup captures their states`() async throws {
+        @Test func `a backup holds the locks of all stores while it captures their states`() async throws {
             let kit = try BackupStage()
             try await kit.fill()
             let root = kit.stage.directory.file("root")
@@ -363,7 +366,7 @@
             #expect(free.withLock(\.self) == [])
         }
 
-        @Test func `a backup names a store that another program changed during the copies`() async throws {
+        @Test func `a backup reports a store that another program changed during the backup`() async throws {
             let kit = try BackupStage()
             try await kit.fill()
             let list = kit.stage.directory.file("root") + "/preferences/standard.plist"

@@ -49,7 +49,7 @@
             #expect(try await kit.values("other") == kit.expected())
         }
 
-        @Test func `an import overwrites nothing unless asked to, and stores only the given keys`() async throws {
+        @Test func `an import replaces existing values only on request, and stores only the keys that the caller gives`() async throws {
             try await fill()
             let router = kit.router()
             try await router.export(entries, to: kit.kit, openedBy: [kit.secret])
@@ -72,7 +72,7 @@
             try await other.shutdown()
         }
 
-        @Test func `a truncated or changed export stores nothing, and a backup is not an export`() async throws {
+        @Test func `an import of a truncated or changed export stores nothing, and an import of a backup is refused`() async throws {
             try await fill()
             let router = kit.router()
             var lines = Data()
@@ -99,7 +99,7 @@
             try await router.shutdown()
         }
 
-        @Test func `an independent program opens an export`() async throws {
+        @Test func `an independent Python program decrypts an export and prints its lines`() async throws {
             try await fill()
             let router = kit.router()
             try await router.export([.key(kit.plain), .collection(accounts)], to: kit.kit, openedBy: [kit.secret])

@@ -17,7 +17,10 @@
         }
     }
 
-    /// The draft files of a restore. Drafts of property lists are plaintext, so they must not outlive the restore.
+    /// The draft files of a restore.
+    ///
+    /// A restore writes each store to a draft, then a journal with the remaining steps, and then renames the drafts to
+    /// their destinations. Drafts of property lists are plaintext, so they must not outlive the restore.
     @Suite(.slow("goes through real files many times"), .inTurn) struct RestoreDraftTests {
         private let kit: BackupStage
 
@@ -55,7 +58,7 @@
             #expect(try kit.files("run").values.allSatisfy { $0.range(of: Data(BackupStage.marker.utf8)) == nil })
         }
 
-        @Test func `listed drafts in missing folders are forgotten, and stores open`() async throws {
+        @Test func `a list of drafts in folders that no longer exist is deleted, and stores can be opened`() async throws {
             let root = kit.stage.directory.file("moved")
             try FileManager.default.createDirectory(
                 atPath: root + "/data", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -115,7 +118,7 @@
                 }
                 done.wait()
             }
-            // The hook's router found no store, or created an empty folder. Neither stops the restore.
+            // The router above found no store, or created an empty folder. Neither of these stops the restore.
             try await kit.restore(into: "run", files)
             #expect(looked.isOver)
             #expect((refused.error as? StorageError)?.code == .unavailable)

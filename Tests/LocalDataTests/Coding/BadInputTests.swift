@@ -7,7 +7,8 @@ import Testing
 
 /// Hostile names, damaged files, wrong permissions and failing keyrings, on real stores.
 ///
-/// Each causes a typed error with a remedy, and leaves all stored data unchanged.
+/// Each causes a typed error with a remedy, and leaves all stored data unchanged. A legacy value is a value that an
+/// earlier version of the program stored at another location.
 @Suite(.inTurn) struct BadInputTests {
     let secret = "correct-horse-battery-staple"
 
@@ -17,7 +18,7 @@ import Testing
 
     // MARK: Names
 
-    @Test func `a hostile name of a value is refused or stored exactly, and other values stay`() async throws {
+    @Test func `a hostile name of a value is refused or stored exactly, and other values stay unchanged`() async throws {
         #if Keyring
             let (stage, domains) = (try Stage(keyring: true), [StorageDomain.userDefaults, .keychain])
         #else
@@ -49,7 +50,7 @@ import Testing
         #expect(try stage.traces(of: secret).isEmpty)
     }
 
-    @Test func `a composed and a decomposed name never mean the same value`() async throws {
+    @Test func `two names that differ only in Unicode normalization never mean the same value`() async throws {
         let stage = try Stage()
         let router = stage.launch()
         try await router.set("composed", for: key("caf\u{E9}"))
@@ -60,7 +61,7 @@ import Testing
     @Test(arguments: [
         "../x", "/etc/passwd", "a/b", "", ".", "..", "~", "file:x", "a\0b", "a\nb", "cafe\u{301}", String(repeating: "x", count: 300),
     ])
-    func `a hostile name of a suite is refused, and no file is created`(suite: String) async throws {
+    func `a hostile suite name of user defaults is refused, and no file is created`(suite: String) async throws {
         let stage = try Stage()
         let router = stage.launch()
         try await router.set("neighbour", for: key("neighbour"))
@@ -115,7 +116,7 @@ import Testing
     // MARK: Damaged property lists
 
     @Test(arguments: ["garbage", "<?xml version=\"1.0\"?><plist><dict><key>a</key>", "bplist00garbage", "<plist><array/></plist>"])
-    func `a damaged property list is reported and stays until it is set aside`(damage: String) async throws {
+    func `a damaged property list is reported and stays unchanged until the caller sets it aside`(damage: String) async throws {
         let stage = try Stage()
         try await stage.launch().set(secret, for: key("a"))
         let path = stage.preferences + "/standard.plist"
@@ -172,7 +173,8 @@ import Testing
         StorageKey(name: name, domain: .userDefaults(suite: suite), security: .encrypted, owner: "Tests", description: "A sealed value")
     }
 
-    @Test(arguments: [true, false]) func `a wrong, damaged or exposed key file is refused, and the right one opens everything again`(
+    @Test(arguments: [true, false])
+    func `a key file that is wrong, damaged or readable by others is refused, and the right file opens the values again`(
         hasLedger: Bool
     ) async throws {
         let stage = try Stage()
@@ -181,7 +183,8 @@ import Testing
         let right = try String(contentsOfFile: keyFile, encoding: .utf8)
         let material = String(right.split(separator: " ").last?.dropLast() ?? "")
         let stored = FileManager.default.contents(atPath: stage.preferences + "/sealed.plist")
-        // The ledger records the key but need not be backed up, so the test also runs without it.
+        // The ledger records the sealing key of each key source. It need not be backed up, so the test also runs
+        // without it.
         if !hasLedger { try FileManager.default.removeItem(atPath: stage.root.path + "/state") }
         let other = try Stage()
         try await other.launch().set("x", for: sealed("a"))
@@ -206,7 +209,8 @@ import Testing
         #expect(try await stage.launch().get(sealed("a")) == secret)
     }
 
-    @Test(arguments: [true, false]) func `a missing key is not created again while sealed data exist`(hasLedger: Bool) async throws {
+    @Test(arguments: [true, false])
+    func `no new key replaces a missing key while data that the missing key sealed exist`(hasLedger: Bool) async throws {
         let stage = try Stage()
         try await stage.launch().set(secret, for: sealed("a"))
         let keyFile = stage.root.path + "/data/sealing-key"
@@ -227,7 +231,7 @@ import Testing
         #expect(try await stage.launch().get(sealed("a")) == secret)
     }
 
-    @Test func `one store can have values sealed with two keys, also without the ledger`() async throws {
+    @Test func `one store can have values that are sealed with two keys, even if the ledger is missing`() async throws {
         let stage = try Stage()
         func keyed(_ name: String, by file: String) -> StorageKey<String> {
             StorageKey(
@@ -264,7 +268,7 @@ import Testing
     #if Keyring
         // MARK: Keyrings
 
-        @Test func `without a session bus, a move fails at once, and the legacy value stays`() async throws {
+        @Test func `without a session bus, a move to the keyring fails at once, and the legacy value stays`() async throws {
             let stage = try Stage()
             let keyring = try PrivateKeyring(.noDaemon)
             var environment = keyring.environment

@@ -31,7 +31,7 @@ import Testing
         #expect(result.isApplied)
     }
 
-    @Test(arguments: Place.allCases) func `data are stored as their bytes, in every kind of store`(place: Place) async throws {
+    @Test(arguments: Place.allCases) func `a Data value is stored as its bytes, in every kind of store`(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             try await launch().set(picture, for: key(domain))
             let stored = try await payload(launch(), key(domain))
@@ -40,13 +40,13 @@ import Testing
             for serializer in [Serializer<Data>.data, .plist] {
                 #expect(try await launch().get(key(domain, .automatic, serializer)) == picture, "\(serializer.name)")
             }
-            // A key for any document reads it as data.
+            // A key of type `DocumentValue` reads the value as data.
             #expect(try await launch().get(testKey("picture", domain, of: DocumentValue.self)) == .data(picture))
             await expectRefusal(.undecodable) { _ = try await launch().get(textKey("picture", domain)) }
         }
     }
 
-    @Test(arguments: Place.allCases) func `sealing makes data 69 bytes longer`(place: Place) async throws {
+    @Test(arguments: Place.allCases) func `sealing makes a Data value 69 bytes longer`(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             try await launch().set(picture, for: key(domain, .encrypted))
             #expect(try await payload(launch(), key(domain, .encrypted)).byteCount == picture.count + 69)
@@ -55,7 +55,7 @@ import Testing
     }
 
     #if SQLite
-        @Test func `a database of data is less than 15 percent larger than the data`() async throws {
+        @Test func `a database with one large Data value is less than 15 percent larger than the value`() async throws {
             let stage = try Stage()
             let router = stage.launch()
             let large = Data((0..<2_000_000).map { UInt8(truncatingIfNeeded: ($0 &* 2_654_435_761) >> 16) })
@@ -66,7 +66,7 @@ import Testing
         }
     #endif
 
-    @Test(arguments: Place.allCases) func `data in the older JSON form can be read, and an update replaces them with bytes`(
+    @Test(arguments: Place.allCases) func `a Data value in the older JSON form can be read, and an update stores it as bytes`(
         place: Place
     ) async throws {
         try await place.withLaunches { launch, domain in
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `equal data in the older and the current form are not a conflict`() async throws {
+    @Test func `a legacy Data value that is stored as JSON does not conflict with an equal value that is stored as bytes`() async throws {
         let machine = TestMachine()
         let older = key(.encryptedSQLite(database: "older"))
         let moved = key(.encryptedSQLite(database: "main")).moved(from: older)
@@ -92,7 +92,8 @@ import Testing
         #expect(try await router.audit().quarantine.isEmpty)
     }
 
-    @Test(arguments: [false, true]) func `a chain of versions can begin with data of either form`(isOlder: Bool) async throws {
+    @Test(arguments: [false, true])
+    func `a chain of schema versions can begin with a Data value that is stored as JSON or as bytes`(isOlder: Bool) async throws {
         let machine = TestMachine()
         let plain = key(.encryptedSQLite(database: "main"))
         if isOlder {
@@ -104,7 +105,7 @@ import Testing
         #expect(try await machine.launch().get(counted) == picture.count)
     }
 
-    @Test func `a plan that renames a key keeps its data unchanged`() async throws {
+    @Test func `a migration plan that renames a key keeps the Data value of the key unchanged`() async throws {
         let machine = TestMachine()
         let domain = StorageDomain.encryptedSQLite(database: "main")
         try await machine.launch().set(picture, for: key(domain))

@@ -3,7 +3,7 @@ import LocalData
 import TestSupport
 import Testing
 
-/// Native values in property lists: LocalData and other programs read what the other one wrote.
+/// Native values in property lists: LocalData reads what other programs wrote, and they read what LocalData wrote.
 @Suite(.inTurn) struct NativeFormTests {
     func key<Value>(_ name: String, _ type: Value.Type = Value.self) -> StorageKey<Value> {
         StorageKey(name: name, domain: .userDefaults, owner: "Tests", description: "A value")
@@ -35,7 +35,7 @@ import Testing
         #expect(try await stage.launch().get(key("date", Date.self)) == date)
     }
 
-    @Test func `data are stored as data, and a base64 text can be read as data`() async throws {
+    @Test func `Data values are stored as property list data, and a base64 text can be read as Data`() async throws {
         let stage = try Stage()
         try stage.writePropertyList(["bytes": Data([1, 2])])
         let router = stage.launch()

@@ -6,7 +6,8 @@ import Testing
 
 @testable import LocalData
 
-/// Laws of the record coder: a value that was encoded natively, as bytes, or sealed decodes to the same value.
+/// Laws of the record coder, which turns values into records and back: a value that was encoded natively, as bytes, or
+/// sealed decodes to the same value.
 @Suite(.inTurn, .tags(.campaign)) struct RecordCoderLawTests {
     private struct Shape: Codable, Hashable, Sendable {
         enum Kind: String, Codable { case round, square }
@@ -76,7 +77,7 @@ import Testing
         await check(Arbitrary<Int8>.number) { Self.bytes("\($0)") }
     }
 
-    @Test func `floating-point numbers are restored bit by bit, or refused`() async {
+    @Test func `floating-point numbers are restored bit by bit, and the json serializer refuses NaN and infinity`() async {
         // All NaN count as equal, because the property list coders do not keep the bits of a NaN.
         await check(Arbitrary<Double>.number, count: 60) { $0.isNaN ? [1] : Self.bytes($0) }
         await check(Arbitrary<UInt32>.number.map { Float(bitPattern: $0) }) { $0.isNaN ? [1] : Self.bytes(Double($0)) }
@@ -90,7 +91,7 @@ import Testing
         await check(Arbitrary<[UInt8]>.bytes().map { Data($0) }, [.json, .plist, .data]) { Array($0) }
     }
 
-    @Test func `data are stored as bytes, and each built-in serializer reads the data of the others`() async {
+    @Test func `the json and data serializers store Data as bytes, and every built-in serializer reads Data in every stored form`() async {
         let env = router.env
         let serializers: [Serializer<Data>] = [.json, .plist, .data]
         await forAll(Arbitrary<[UInt8]>.bytes().map { Data($0) }, count: 25) { value in
@@ -142,12 +143,12 @@ import Testing
         }
     }
 
-    @Test func `a custom serializer gets back its bytes`() async {
+    @Test func `a custom serializer gets back the bytes that it produced`() async {
         let own = Serializer<Data>.custom(name: "own", encode: { Data($0.reversed()) }, decode: { Data($0.reversed()) })
         await check(Arbitrary<[UInt8]>.bytes().map { Data($0) }, [own]) { Array($0) }
     }
 
-    @Test func `a JSON document becomes a native scalar only if the scalar encodes back to it`() async {
+    @Test func `a JSON document is stored as a native scalar only if the scalar can be turned back into the document`() async {
         let pieces = Arbitrary<String>.one(of: [
             "0", "1", "9", "-", ".", "e", "E", "+", "00", "1e400", "9223372036854775808", "\"", "a", " ", "true", "null",
         ])

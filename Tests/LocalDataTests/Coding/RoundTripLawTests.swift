@@ -5,8 +5,8 @@
     import TestSupport
     import Testing
 
-    /// Laws of round trips:
-    /// each value is the same after a restart of the program, with every serializer in every store.
+    /// Laws of round trips: each value is the same after a restart of the program, with every serializer in every
+    /// store. The plist serializer may refuse texts with `$null`, which means nil in property lists.
     @Suite(.inTurn, .slow("writes many real files"), .tags(.campaign)) struct RoundTripLawTests {
         /// Texts that formats, shells and parsers treat specially.
         private static let hostile = [
@@ -82,17 +82,17 @@
             }
         }
 
-        @Test func `hostile texts are restored by every serializer and store`() async throws {
+        @Test func `hostile texts are read back unchanged with every serializer in every store`() async throws {
             try await check(Self.texts) { Array($0.utf8) }
             try await check(Arbitrary<String>.text()) { Array($0.utf8) }
         }
 
-        @Test func `values with hostile texts are restored by every serializer and store`() async throws {
+        @Test func `values with hostile texts are read back unchanged with every serializer in every store`() async throws {
             try await check(Self.notes) { Array($0.text.utf8) + $0.texts.flatMap { Array($0.utf8) } }
         }
 
         #if Keyring && os(Linux)
-            @Test(.tags(.keyring)) func `values with hostile texts are restored from a keyring`() async throws {
+            @Test(.tags(.keyring)) func `values with hostile texts are read back unchanged from a keyring`() async throws {
                 try await check(Self.notes, keyring: true) { Array($0.text.utf8) }
             }
         #endif

@@ -9,7 +9,9 @@ import Testing
 
 /// Attacks on sealed records by a program that can write to the store but has no key.
 ///
-/// The metadata of a sealed record is plaintext. The router must not trust it before it has opened the seal.
+/// The metadata of a sealed record is plaintext. The router must not trust it before it has opened the seal. A
+/// tombstone is the record of a removal. It hides the legacy value, which an earlier version of the program stored at
+/// another location.
 @Suite(.inTurn) struct SealedMetadataTests {
     private let clock: TestClock
     private let machine: TestMachine
@@ -34,7 +36,7 @@ import Testing
         #expect(try await route.backend.apply(StorageMutation(route.address, operation, if: probe.unchanged)).isApplied)
     }
 
-    @Test func `a forged expiry of a sealed value is reported as damage, and a sweep does not purge the value`() async throws {
+    @Test func `a forged expiry is reported as damage, and a sweep of expired values does not purge the sealed value`() async throws {
         for key in [plain, moved] {
             try await machine.launch().set("v", for: key)
             try await forge(key) { $0.expiresAt = 1 }
@@ -49,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `a forged expiry does not hide a sealed value whose seal metadata was removed`() async throws {
+    @Test func `a sealed value with a forged expiry and without its seal metadata is an error, and not absent`() async throws {
         try await machine.launch().set("v", for: plain)
         try await forge(plain) { ($0.expiresAt, $0.sealing) = (1, nil) }
         await expectRefusal(StorageError.undecodable, of: "plain") { _ = try await machine.launch().value(for: plain) }
@@ -105,7 +107,7 @@ import Testing
         let id, text: String
     }
 
-    @Test func `a value sealed for one tenant does not open for another one with the same key`() async throws {
+    @Test func `a value that was sealed for one tenant does not open for another tenant with the same key`() async throws {
         try await machine.launch().set("v", for: plain)
         var configuration = machine.configuration
         configuration.sealingContext = "another tenant"
@@ -114,7 +116,7 @@ import Testing
         #expect(try await machine.launch().get(plain) == "v")
     }
 
-    @Test func `pages and counts of sealed records trust no forged type, attribute or expiry`() async throws {
+    @Test func `listing and counting sealed records trusts no forged type, attribute or expiry`() async throws {
         let notes = StorageCollection<Note>(
             "notes", domain: Self.list, security: .encrypted, owner: "Tests", description: "Notes", id: \.id)
         for id in ["a", "b", "c", "d"] { try await machine.launch().set(Note(id: id, text: id), in: notes) }
@@ -127,7 +129,7 @@ import Testing
         #expect(try await machine.launch().count(in: notes) == 4)
     }
 
-    @Test func `values and tombstones from before a slot was sealed stay valid`() async throws {
+    @Test func `plaintext values and tombstones in a slot stay valid after the program starts to seal that slot`() async throws {
         let before = textKey("x", Self.list).moved(from: Self.old).expiring(after: .seconds(60))
         let after = textKey("x", Self.list, .encrypted).moved(from: before).expiring(after: .seconds(60))
         try await machine.launch().set("v", for: before)
@@ -140,7 +142,7 @@ import Testing
         #expect(try await machine.launch().value(for: after) == nil)
     }
 
-    @Test func `an expired sealed value is an error while its key is locked`() async throws {
+    @Test func `reading an expired sealed value throws an error while the sealing key is locked`() async throws {
         let key = plain.expiring(after: .seconds(60))
         try await machine.launch().set("v", for: key)
         clock.advance(by: .seconds(120))
@@ -156,7 +158,7 @@ import Testing
     private enum Outcome: String { case right, error, wrong, refused }
 
     @Test(arguments: [StorageDomain.userDefaults(suite: "sealed"), .keychain(service: "sealed")], [false, true])
-    func `a change to the metadata of a sealed record gives the right value or an error`(
+    func `a sealed record whose metadata was changed is read with the right value or an error`(
         domain: StorageDomain, isRemoved: Bool
     ) async throws {
         let tally = try await Self.flip(in: domain, isRemoved: isRemoved, 200) { machine.launch() }
@@ -164,7 +166,7 @@ import Testing
     }
 
     @Test(.slow("goes through real files many times"), arguments: [false, true])
-    func `on disk, a change to the metadata of a sealed record gives the right value or an error`(
+    func `on disk, a sealed record whose metadata was changed is read with the right value or an error`(
         isRemoved: Bool
     ) async throws {
         let stage = try Stage()
@@ -173,7 +175,7 @@ import Testing
 
     #if Keyring
         @Test(.slow("goes through real files many times"), arguments: [false, true])
-        func `in a real keyring, a change to the metadata of a sealed record gives the right value or an error`(
+        func `in a real keyring, a sealed record whose metadata was changed is read with the right value or an error`(
             isRemoved: Bool
         ) async throws {
             let stage = try Stage(keyring: true)
@@ -222,7 +224,7 @@ import Testing
 
     /// Copies of the metadata with one change each: a field is removed or changed, or one bit is flipped.
     ///
-    /// Of an origin, only one bit of each byte is flipped.
+    /// Of the origin, which records the older copies that a value replaced, only one bit of each byte is flipped.
     private static func flipped(_ sound: StorageMetadata) -> [StorageMetadata] {
         var all: [StorageMetadata] = []
         func add(_ change: (inout StorageMetadata) -> Void) {

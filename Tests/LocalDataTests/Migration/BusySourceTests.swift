@@ -5,9 +5,12 @@ import LocalData
 import TestSupport
 import Testing
 
-/// A migration while another process holds the lock of the legacy location.
+/// A read that migrates a value while another process holds the lock of the legacy location, where an earlier version kept it.
 @Suite(.inTurn) struct BusySourceTests {
-    @Test func `a read does not wait for the lock of the legacy location, and a later sweep deletes the copy`() async throws {
+    @Test
+    func `a read waits only briefly for the lock of the legacy location and returns the value, and a later sweep deletes the legacy copy`()
+        async throws
+    {
         let stage = try Stage()
         let old = textKey("old", .userDefaults(suite: "older"))
         let new = textKey("new", .userDefaults(suite: "newer")).moved(from: old)
@@ -15,8 +18,8 @@ import Testing
         try await first.set("kept", for: old)
         try await first.shutdown()
 
-        // The loop below advances this clock while the read runs, up to 100 seconds.
-        // A read that waits for the lock until its deadline of 120 seconds would reach that limit.
+        // While the read runs, the loop below advances this clock, to at most 100 seconds.
+        // A read that waited for the lock until its deadline, 120 seconds, would still run at 100 seconds.
         let clock = ManualClock()
         let router = stage.launch { $0.runtime.clock = clock }
         let path = PropertyListStore.lockPath(
@@ -37,7 +40,7 @@ import Testing
         #expect(waited < .seconds(60), "the read waited for the lock")
         #expect(copy != nil)
 
-        #expect(try await router.sweep(TestCatalog(.key(new))).isComplete)
+        #expect(await router.sweep(TestCatalog(.key(new))).isComplete)
         #expect(try stage.propertyList(suite: "older")["old"] == nil)
         try await router.shutdown()
     }

@@ -3,7 +3,9 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// Registering a catalog finds all of its problems, each with key, location and remedy, before anything is read.
+/// The registration of a catalog, the list of a program's keys, reports all of its problems at once and reads no store.
+///
+/// Each problem has the name of a key, a location and a remedy.
 @Suite(.inTurn) struct CatalogLintTests {
     private let list = StorageDomain.userDefaults(suite: "list")
     private let ring = StorageDomain.keychain(service: "ring")
@@ -12,7 +14,7 @@ import Testing
         StorageKey(name: name, domain: domain, owner: owner, description: "A value")
     }
 
-    /// Registers a catalog that must be refused, and returns its problems.
+    /// Registers a catalog, expects an error with the given code, and returns the problems in the error.
     private func refusal(_ keys: [AnyStorageKey], retired: [AnyStorageKey] = [], _ code: StorageError.Code) async throws -> [CatalogProblem]
     {
         let machine = TestMachine()
@@ -32,21 +34,25 @@ import Testing
         return problems
     }
 
-    @Test func `two keys in one slot are refused, with their name and both owners`() async throws {
+    @Test
+    func `a catalog with two keys of the same name in one store is refused, and the problem contains the name and the owner of each key`()
+        async throws
+    {
         let twice: [AnyStorageKey] = [.key(key("token", list, owner: "Login")), .key(key("token", list, owner: "Sync"))]
         let problem = try #require(try await refusal(twice, StorageError.duplicateKey).first)
         for text in ["token", "Login", "Sync"] { #expect(problem.message.contains(text)) }
     }
 
-    @Test func `a key in use is refused as the source of a migration, with a remedy`() async throws {
+    @Test
+    func `a migration that moves the value of a key that is still in use is refused, and the remedy is to copy the value`() async throws {
         let email = key("email", list)
         let notify = key("notify.email", list).moved(from: email)
         let problem = try #require(try await refusal([.key(email), .key(notify)], StorageError.unsupported).first)
         #expect(problem.kind == .liveSource && problem.key == "notify.email" && problem.remedy.contains("copied(from:)"))
-        // The key in use can also be the source of a source.
+        // The key in use can also be the source of the migration's source key.
         let further = key("further", list).moved(from: key("between", list).moved(from: email))
         #expect(try await refusal([.key(further), .key(email)], StorageError.unsupported).map(\.kind) == [.liveSource])
-        // The two keys can also be in two catalogs, registered in either order.
+        // The key in use and the key with the migration can also be in different catalogs, registered in either order.
         let router = TestMachine().launch()
         try await router.registerCatalog(TestCatalog([.key(email)], id: "first"))
         await expectRefusal(StorageError.unsupported) { try await router.registerCatalog(TestCatalog([.key(notify)], id: "second")) }
@@ -55,16 +61,16 @@ import Testing
         await expectRefusal(StorageError.unsupported) { try await other.registerCatalog(TestCatalog([.key(email)], id: "second")) }
     }
 
-    @Test func `a circle of sources is refused`() async throws {
+    @Test func `two keys that are each the source of the other are refused`() async throws {
         let there = key("there", list).moved(from: key("here", list))
         let here = key("here", list).moved(from: there)
         #expect(try await refusal([.key(here)], StorageError.migrationFailed).map(\.kind) == [.circle])
-        // A migration that converts a value in its slot has that slot as source. This is not a circle.
+        // A migration that converts a value under the key's own name reads and writes one slot. This is not a circle.
         let shaped = key("shaped", list).moved(from: testKey("shaped", list, of: Int.self)) { "\($0)" }
         try await TestMachine().launch().registerCatalog(TestCatalog([.key(shaped)]))
     }
 
-    @Test func `all problems of a catalog are reported at once`() async throws {
+    @Test func `all problems of a catalog are reported in one error`() async throws {
         let keys: [AnyStorageKey] = [
             .key(key("token", list)), .key(key("token", list)), .key(key("a\nb", list)), .key(key("mute", list, owner: " ")),
             .key(key("next", list).moved(from: key("mute", list))),
@@ -74,7 +80,8 @@ import Testing
         #expect(Set(problems.map(\.kind)) == [.duplicateKey, .unusablePlace, .incompleteKey, .liveSource, .retiredKeyInUse])
     }
 
-    @Test func `a weaker destination and an unreachable source are reported, and the catalog is registered`() async throws {
+    @Test
+    func `a move to weaker protection and a source that never has a value are reported, and the catalog is registered`() async throws {
         let router = TestMachine().launch()
         let weak = key("weak", list).moved(from: key("strong", ring))
         let forgotten = key("forgotten", list).moved(from: key("old", .memory("scratch")))
@@ -85,7 +92,7 @@ import Testing
         #expect(try router.problems(of: TestCatalog([.key(weak)])).map(\.kind) == [.weakerDestination])
     }
 
-    @Test func `a name that the backend cannot store is refused at registration`() async throws {
+    @Test func `a catalog with a key name that the store cannot represent is refused`() async throws {
         let stage = try Stage()
         let hostile = key("e\u{301}", .userDefaults)
         await expectRefusal(StorageError.invalidName) { try await stage.launch().registerCatalog(TestCatalog([.key(hostile)])) }

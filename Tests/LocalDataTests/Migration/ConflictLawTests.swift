@@ -2,10 +2,13 @@ import LocalData
 import TestSupport
 import Testing
 
-/// Laws of the conflict policies.
-/// A fold over the legacy locations in order gives the expected value and the expected quarantine.
+/// Laws of the conflict policies, for random values of one key at its destination and in its legacy locations.
+///
+/// A legacy value conflicts if it differs from the value of the key and is not recorded as superseded by that value.
+/// The test applies the policy to one legacy value after another, in order. This gives the expected value, and
+/// the expected content of the quarantine, the store for displaced values.
 @Suite(.inTurn, .tags(.campaign)) struct ConflictLawTests {
-    /// Generates worlds with a value or a tombstone at the destination, and with a value in each legacy location.
+    /// Generates states with a value or a tombstone (the record of a removal) at the destination, and a value in each legacy location.
     private static func worlds(_ policies: [Policy]) -> Arbitrary<World> {
         let place = zip(
             Arbitrary<Held>.one(of: [.value("a"), .value("b"), .value("c")]), Arbitrary<Naming>.one(of: [.none, .former, .current])
@@ -21,9 +24,9 @@ import Testing
         }
     }
 
-    /// Sweeps once for each legacy location, and compares the result with a fold over the legacy values.
+    /// Sweeps once for each legacy location, and compares the result with the expected value and quarantine.
     ///
-    /// The fold skips a value that the destination names as superseded, and one that equals the current value.
+    /// `step` applies the policy to the current value and one conflicting legacy value.
     private func check(
         _ world: World, _ step: (_ mine: String?, _ theirs: String) -> (stands: String?, kept: [String])
     ) async throws {
@@ -46,19 +49,20 @@ import Testing
         try same(try await bench.look(), after, "after one more sweep")
     }
 
-    @Test func `with destinationWins, every different legacy value is quarantined`() async {
+    @Test func `with destinationWins, the key keeps its value, and every conflicting legacy value is quarantined`() async {
         await forAll(Self.worlds([.destinationWins]), count: 150, spelling: \.spelledOut) { world in
             try await check(world) { mine, theirs in (mine, [theirs]) }
         }
     }
 
-    @Test func `with sourceWins, the last different legacy value wins, and replaced values are quarantined`() async {
+    @Test
+    func `with sourceWins, the last conflicting legacy value becomes the value of the key, and each replaced value is quarantined`() async {
         await forAll(Self.worlds([.sourceWins]), count: 150, spelling: \.spelledOut) { world in
             try await check(world) { mine, theirs in (theirs, [mine].compactMap(\.self)) }
         }
     }
 
-    @Test func `with merge, the result of the closure is stored, and both of its inputs are quarantined`() async {
+    @Test func `with merge, the result of the closure becomes the value of the key, and the merged values are quarantined`() async {
         await forAll(Self.worlds([.join, .keep, .writeTombstone]), count: 250, spelling: \.spelledOut) { world in
             try await check(world) { mine, theirs in
                 let kept = [mine, theirs].compactMap(\.self)
@@ -71,14 +75,14 @@ import Testing
         }
     }
 
-    @Test func `a merge closure that throws leaves the destination and every unresolved copy unchanged`() async {
+    @Test func `a merge closure that throws leaves the value of the key and every conflicting legacy value unchanged`() async {
         await forAll(Self.worlds([.refuse]), count: 100, spelling: \.spelledOut) { world in
             let bench = try await MigrationBench(world)
             _ = await bench.run(.sweep)
             let after = try await bench.look()
             try same(after.held, world.held, "the content of the destination")
             try same(after.quarantine, [], "the quarantined texts")
-            // A sweep may delete copies that the destination names, and equal values before the first conflict.
+            // The sweep may still delete legacy values that are superseded or that equal the value of the key.
             for (index, place) in world.places.enumerated() where after.places[index] != place.held {
                 let text = place.held.text
                 try hold(world.named[index] == text || world.held.text == text, "\(place.held) is gone from place \(index)")
@@ -86,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `a read applies no conflict policy`() async {
+    @Test func `a read returns the value of the key and resolves no conflict`() async {
         await forAll(Self.worlds([.destinationWins, .sourceWins, .join, .writeTombstone, .refuse]), count: 100, spelling: \.spelledOut) {
             world in
             let bench = try await MigrationBench(world)

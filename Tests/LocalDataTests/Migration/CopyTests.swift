@@ -4,7 +4,7 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// A key whose first value is a copy of another key's value. The other key keeps its value.
+/// A key with `copied(from:)`: its first value is a copy of the value of a source key, and the source key keeps its value.
 @Suite(.inTurn) struct CopyTests {
     private let machine = TestMachine()
     private let email = textKey("email", .userDefaults(suite: "a"))
@@ -12,7 +12,7 @@ import Testing
     private var key: StorageKey<String> { notify.copied(from: email) }
     private var catalog: TestCatalog { TestCatalog(.key(email), .key(key)) }
 
-    @Test func `a sweep copies the value of another key, which keeps it`() async throws {
+    @Test func `a sweep copies the value of the source key, and the source key keeps its value`() async throws {
         let router = machine.launch()
         try await router.set("a@b", for: email)
         let report = try await router.registerCatalog(catalog, migrateImmediately: true)
@@ -24,7 +24,7 @@ import Testing
         #expect(try await router.audit().quarantine.isEmpty)
     }
 
-    @Test func `a copy is made only once, also after a removal`() async throws {
+    @Test func `the value is copied only once, even if the source changes or the copy is removed`() async throws {
         let router = machine.launch()
         try await router.set("a@b", for: email)
         #expect(try await router.get(key) == "a@b")
@@ -38,7 +38,7 @@ import Testing
         #expect(try await router.get(email) == "c@d")
     }
 
-    @Test func `a value that was set before the copy stays`() async throws {
+    @Test func `a key that already has a value does not copy the value of the source key`() async throws {
         let router = machine.launch()
         try await router.set("a@b", for: email)
         try await router.set("mine", for: key)
@@ -47,7 +47,7 @@ import Testing
         #expect(try await router.get(email) == "a@b")
     }
 
-    @Test func `a copy can have another type`() async throws {
+    @Test func `a copy can be converted to another type`() async throws {
         let router = machine.launch()
         let size = testKey("size", .userDefaults(suite: "b"), of: Int.self).copied(from: email) { $0.count }
         try await router.set("a@b", for: email)
@@ -55,7 +55,7 @@ import Testing
         #expect(try await router.get(email) == "a@b")
     }
 
-    @Test func `a copy to a weaker destination is refused`() async throws {
+    @Test func `a copy from the keyring to a property list, which protects less, is refused`() async throws {
         let router = machine.launch()
         try await router.set("secret", for: notify)
         let weak = textKey("weak", .userDefaults(suite: "b")).copied(from: notify)
@@ -63,7 +63,8 @@ import Testing
         #expect(try await router.get(notify) == "secret")
     }
 
-    @Test func `a legacy value stays until the key that copies it has its copy`() async throws {
+    @Test
+    func `a source value that one key moves and a second key copies is deleted only after the second key has its copy`() async throws {
         let router = machine.launch()
         let moved = textKey("moved", .keychain(service: "s")).moved(from: email)
         try await router.set("a@b", for: email)

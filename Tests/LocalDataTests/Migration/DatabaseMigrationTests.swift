@@ -5,7 +5,7 @@
     import TestSupport
     import Testing
 
-    /// Moves of values into and out of real databases.
+    /// Moves of a value from its source, the legacy location, to its destination. At least one of these is in a real database.
     @Suite(.inTurn) struct DatabaseMigrationTests {
         /// The source and the destination of a move.
         enum Move: CaseIterable, CustomTestStringConvertible {
@@ -75,7 +75,8 @@
             }
         }
 
-        @Test(arguments: Move.allCases) func `a get moves the value and leaves no copy and no residue`(move: Move) async throws {
+        @Test(arguments: Move.allCases)
+        func `a get moves the value to the destination and leaves no copy in the source`(move: Move) async throws {
             let stage = try stage(move)
             let router = launch(stage)
             let (source, destination) = (move.source(stage), move.destination(stage))
@@ -103,7 +104,8 @@
             #expect(row.residue.isEmpty && audit.recordedResidue.isEmpty && audit.quarantine.isEmpty)
         }
 
-        @Test(arguments: Move.allCases) func `a sweep moves the value once and reports its source`(move: Move) async throws {
+        @Test(arguments: Move.allCases)
+        func `a sweep moves the value and reports the source, and a second sweep changes nothing`(move: Move) async throws {
             let stage = try stage(move)
             let router = launch(stage)
             let source = move.source(stage)
@@ -119,7 +121,8 @@
             #expect(try await launch(stage).value(for: source) == nil)
         }
 
-        @Test(arguments: Move.allCases) func `after a removal, a value in the legacy location is quarantined and does not return`(
+        @Test(arguments: Move.allCases)
+        func `after a removal, a value that an old program writes to the legacy location is quarantined and does not return`(
             move: Move
         ) async throws {
             let stage = try stage(move)
@@ -132,7 +135,7 @@
             let next = launch(stage)
             #expect(try await next.value(for: key) == nil)
             #expect(try await next.names(of: key.domain).isEmpty)
-            // An old program writes the same content again, and then another one.
+            // An old program writes the removed content again, and then different content.
             for text in ["v", "from an old program"] {
                 try await next.set(text, for: source)
                 #expect(try await next.value(for: key) == nil)
@@ -142,7 +145,7 @@
                 #expect(try await next.value(for: key) == nil)
             }
             #expect(try await launch(stage).row(of: key).state == .removed)
-            // A value can also be removed before it was moved.
+            // A value can also be removed before it was moved. The removal then deletes the legacy value.
             let other = textKey("other", key.domain).moved(from: source)
             try await next.set("v", for: source)
             try await next.remove(other)
@@ -150,7 +153,7 @@
             #expect(try await launch(stage).value(for: source) == nil)
         }
 
-        @Test func `a value moves from a property list through one database into another, and no copy is left`() async throws {
+        @Test func `a chain of two migrations moves a value from a property list into a database, and no copy is left`() async throws {
             let stage = try Stage()
             let router = launch(stage)
             let first = textKey("old", .userDefaults(suite: "legacy"), .none)
@@ -161,13 +164,13 @@
             let next = launch(stage)
             #expect(try await next.names(of: second.domain).isEmpty)
             #expect(try await next.value(for: first) == nil)
-            // The first source now has the same value as the destination, so a sweep purges it.
+            // The property list again contains the value that the destination has, so a sweep deletes the value from the list.
             try await next.set("v", for: first)
             #expect(try await next.row(of: third).state == .purged)
             #expect(try await launch(stage).get(third) == "v")
         }
 
-        @Test func `a tampered row stops a move, and the row stays`() async throws {
+        @Test func `a move of a tampered row throws corrupted and writes nothing, and works once the row is restored`() async throws {
             let stage = try Stage()
             let source = textKey("old", .encryptedSQLite(database: "first"))
             let key = textKey("new", .encryptedSQLite(database: "second")).moved(from: source)
@@ -183,7 +186,10 @@
         }
 
         #if Keyring
-            @Test func `a move from the keyring into a database with its key on disk is refused unless it is allowed`() async throws {
+            @Test
+            func `a move from the keyring to a database with its encryption key on disk is refused, unless allowsWeakerProtection is set`()
+                async throws
+            {
                 let stage = try Stage(keyring: true)
                 let router = launch(stage)
                 let source = textKey("old", .keychain)
@@ -198,7 +204,7 @@
                 let allowed = database.moved(from: source, options: MigrationOptions(allowsWeakerProtection: true))
                 #expect(try await router.get(allowed) == "precious")
                 #expect(try await launch(stage).value(for: source) == nil)
-                // The weaker destination stores no provenance, because that would be derived from the keyring's value.
+                // The destination does not record its source, because that record could contain a fingerprint of the keyring's value.
                 #expect(try await router.row(of: allowed).state == .unchanged)
                 #expect(try await router.audit().rows.first?.provenance == [])
             }

@@ -5,9 +5,9 @@
     import TestSupport
     import Testing
 
-    /// Rows of the migration state table with a real database as destination.
+    /// Cases of the state table of a migration (`Docs/Design.md`) with a real database as destination.
     ///
-    /// The source is a property list or another real database.
+    /// The source, which is the legacy location, is a property list or another real database.
     @Suite(.inTurn) struct DatabaseStateTests {
         enum Source: CaseIterable, CustomTestStringConvertible {
             case list, database
@@ -27,7 +27,7 @@
             return texts
         }
 
-        @Test(arguments: Source.allCases) func `a set leaves the legacy location unchanged, and a sweep purges the superseded copy`(
+        @Test(arguments: Source.allCases) func `a set leaves the older value in the legacy location, and a sweep purges the older value`(
             source: Source
         ) async throws {
             let (stage, source) = (try Stage(), source.key)
@@ -42,7 +42,8 @@
             #expect(try await router.audit().quarantine.isEmpty)
         }
 
-        @Test(arguments: Source.allCases) func `in a conflict the destination wins by default, and the legacy value is quarantined`(
+        @Test(arguments: Source.allCases)
+        func `by default, a sweep quarantines a legacy value that differs from the value of the key, and the key keeps its value`(
             source: Source
         ) async throws {
             let (stage, source) = (try Stage(), source.key)
@@ -60,7 +61,8 @@
             #expect(try stage.traces(of: "from an old program").isEmpty)
         }
 
-        @Test(arguments: Source.allCases) func `in a conflict with sourceWins, the legacy value wins, and with merge, the closure decides`(
+        @Test(arguments: Source.allCases)
+        func `a conflict is resolved to the legacy value with sourceWins, and to the result of the closure with merge`(
             source: Source
         ) async throws {
             let source = source.key
@@ -80,7 +82,8 @@
             }
         }
 
-        @Test(arguments: Source.allCases) func `after a removal, a new value of an old program is quarantined and does not return`(
+        @Test(arguments: Source.allCases)
+        func `after a removal, a value that an old program writes to the legacy location is quarantined and does not return`(
             source: Source
         ) async throws {
             let (stage, source) = (try Stage(), source.key)
@@ -96,7 +99,7 @@
             #expect(try await quarantined(router) == ["resurrected"])
         }
 
-        @Test func `damaged bytes are quarantined before a value replaces them, and stay without a legacy value`() async throws {
+        @Test func `damaged bytes at the destination stay until a legacy value replaces them, and are then quarantined`() async throws {
             let stage = try Stage()
             let source = Source.list.key
             let first = stage.launch()
@@ -115,7 +118,7 @@
             #expect(try await stage.launch().value(for: source) == nil)
         }
 
-        @Test func `a value of an older type is converted in its slot, and nothing is quarantined`() async throws {
+        @Test func `a value of an older type under the name of the key is converted in place, and nothing is quarantined`() async throws {
             let stage = try Stage()
             let router = stage.launch()
             let before = testKey("size", bare.domain, of: Int.self)
@@ -159,7 +162,7 @@
             #expect(try await routers[0].value(for: source) == nil)
         }
 
-        @Test func `a migration from a slot of a database to itself deletes nothing`() async throws {
+        @Test func `a migration whose source and destination are one slot of a database deletes nothing`() async throws {
             let stage = try Stage()
             let router = stage.launch()
             let key = bare.moved(from: textKey("new", bare.domain))
@@ -170,7 +173,10 @@
             #expect(try await stage.launch().get(key) == "v")
         }
 
-        @Test func `a database without its key stops a move and is never skipped for a location of lower preference`() async throws {
+        @Test
+        func `a move from a database whose encryption key is missing throws, and the next legacy location is not used instead`()
+            async throws
+        {
             let stage = try Stage()
             let keyFile = stage.root.path + "/data/sealing-key"
             let (database, lower) = (Source.database.key, Source.list.key)

@@ -8,7 +8,9 @@
     import TestSupport
     import Testing
 
-    /// Sweeps of many keys into a database, by one process, by two processes, and by processes that are killed.
+    /// Sweeps, which move the legacy values of all keys of a catalog, from a property list into a database.
+    ///
+    /// The sweeps run in one process, in two processes, and in processes that are killed.
     @Suite(.inTurn, .serialized, .slow("sweeps thousands of keys and kills processes"), .tags(.process)) struct DatabaseSweepTests {
         static let many = StorageDomain.encryptedSQLite(database: "many")
 
@@ -20,8 +22,8 @@
             try stage.writePropertyList(Dictionary(uniqueKeysWithValues: (0..<count).map { ("old-\($0)", "value \($0)") }), suite: "legacy")
         }
 
-        /// The numbers of the values in the legacy list and in the database, as a new router reads them.
-        /// Checks each value.
+        /// Reads the legacy property list, and the database with a new router. Checks each value.
+        /// - Returns: The numbers of the values in the list and in the database.
         func inventory(_ stage: Stage) async throws -> (old: Set<Int>, new: Set<Int>) {
             var old: Set<Int> = []
             for (name, value) in try stage.propertyList(suite: "legacy") {
@@ -40,7 +42,8 @@
             return (old, new)
         }
 
-        @Test func `a sweep of 2,000 keys into a database loses none, reports progress, and shares commits`() async throws {
+        @Test
+        func `a sweep of 2,000 keys into a database loses no value, reports progress, and commits several keys together`() async throws {
             let count = 2_000
             let stage = try Stage()
             try seed(stage, count)
@@ -52,9 +55,9 @@
             try report.requireComplete()
             #expect(report.rows.count == count && report.rows.allSatisfy { $0.state == .moved })
             #expect(progress.withLock(\.self) == Array(1...count))
-            // Each commit and its flush take the lock of the database, so there are at most as many commits as locks.
-            // Fewer locks than keys mean that keys share commits.
-            // How many share one depends on the load of the machine.
+            // Each commit takes the lock of the database at least once, so there are at most as many commits as locks.
+            // Fewer locks than keys mean that some commits contain several keys.
+            // How many keys a commit contains depends on the load of the machine.
             let (locks, rewrites) = (files.locks("/sqlite-"), files.count("rename", "legacy.plist"))
             #expect(locks > 0 && locks < count, "\(locks) locks for \(count) keys")
             #expect(rewrites > 0 && rewrites < count, "\(rewrites) rewrites of the property list for \(count) keys")
@@ -75,7 +78,7 @@
             let count = 200
             var shares: [[Int]] = []
             // On a busy machine, one process may finish before the other begins.
-            // Repeat until both have moved values in two rounds.
+            // Repeat until there are two rounds in which each process moved values, at most 12 times.
             for round in 0..<12 where shares.count(where: { !$0.contains(0) }) < 2 {
                 let stage = try Stage()
                 try seed(stage, count)
@@ -123,7 +126,7 @@
             )
         }
 
-        @Test func `killing a process during batches leaves each batch complete or absent`() async throws {
+        @Test func `killing a process that writes batches leaves each batch complete or absent`() async throws {
             let (rounds, count) = (6, 40)
             let stage = try Stage()
             var seen: [String] = []
@@ -152,7 +155,7 @@
             await begun.pass()
             var removed: Set<Int> = []
             for index in stride(from: count - 1, through: 0, by: -3) {
-                // The sweeping router removes one half of the values, and another router on the same files the rest.
+                // The router that sweeps makes every second removal. Another router on the same files makes the other removals.
                 do {
                     try await (index.isMultiple(of: 2) ? router : other).remove(key(index))
                     removed.insert(index)

@@ -12,7 +12,12 @@ import Testing
 
 /// Expiry of values while the wall clock is wrong.
 ///
-/// An expired value is purged only a day after a sweep first found it expired, so that it survives a wrong clock.
+/// An expired value is purged (deleted for good) only a day after a sweep first found it expired.
+/// So a value that only seems expired, because the clock is ahead, can be read again after a correction of the clock.
+///
+/// A checkpoint is a note in the ledger, the library's log of sweeps: the times of the clocks when a sweep found expired values.
+/// It counts after a day in the same boot, unless the wall clock was set since.
+/// The horizon is the wall time of the latest checkpoint that counts. Values that expired before the horizon may be purged.
 @Suite(.inTurn) struct ExpiryTests {
     private struct Note: Codable, Sendable, Identifiable, Equatable {
         var id: String
@@ -34,7 +39,10 @@ import Testing
 
     // MARK: A clock that jumps
 
-    @Test(arguments: Place.allCases) func `sweeps after a forward jump of the clock destroy no expiring value`(place: Place) async throws {
+    @Test(arguments: Place.allCases)
+    func `sweeps while the clock is 400 days ahead destroy no value, and all values are valid after the correction`(
+        place: Place
+    ) async throws {
         try await place.withLaunches(clock: clock) { launch, domain in
             let key = textKey("token", domain).expiring(after: .seconds(600))
             let moved = textKey("moved", domain).expiring(after: .seconds(600)).moved(from: textKey("old", place.olderDomain))
@@ -63,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `a plan that runs while the clock is wrong loses no record and no backup`() async throws {
+    @Test func `a schema plan that runs while the clock is 400 days ahead loses no record and no backup`() async throws {
         let chain = MigrationChain {
             ModelMigration("V1") {
                 AddEntity("a", in: Self.place) { AddAttribute("id", attributeType: .string) }
@@ -88,7 +96,8 @@ import Testing
         #expect(try await machine.launch().restoreBackup(for: documents("gone", Self.place).key("x"), version: 1) != nil)
     }
 
-    @Test func `records that get another type tag while the clock is wrong are valid after its correction`() async throws {
+    @Test
+    func `records that migrateAll rewrites with another type tag while the clock is ahead are valid after the correction`() async throws {
         let (old, new) = (Self.notes("notes", Self.place, typeTag: "Old"), Self.notes("notes", Self.place, typeTag: "New"))
         try await machine.launch().set([Note(id: "a"), Note(id: "b")], in: old)
         clock.advance(by: .seconds(400 * 86_400))
@@ -112,7 +121,7 @@ import Testing
         #expect(await machine.launch().sweep(catalog).rows.map(\.state) == [.absent])
     }
 
-    @Test func `after a reboot, the day of waiting starts again`() async throws {
+    @Test func `after a reboot, the day between the first sweep and the purge starts again`() async throws {
         let catalog = TestCatalog(.key(key))
         func launch(boot: String?) -> StorageRouter {
             var configuration = machine.configuration
@@ -126,12 +135,12 @@ import Testing
             #expect(try await launch(boot: boot).storedValue(for: key)?.value == "secret")
             clock.pass(Self.day)
         }
-        // In boot 2, more than a day has passed since its first sweep.
+        // In boot 2, more than a day has passed since the first sweep of that boot.
         #expect(await launch(boot: "2").sweep(catalog).isComplete)
         #expect(try await launch(boot: "2").storedValue(for: key) == nil)
     }
 
-    @Test func `a value that was set between two jumps of the clock is not purged`() async throws {
+    @Test func `a value that was set between two forward jumps of the clock survives a sweep during the second jump`() async throws {
         let other = textKey("other", .userDefaults).expiring(after: .seconds(60))
         let catalog = TestCatalog(.key(key), .key(other))
         try await machine.launch().set("old", for: other)
@@ -146,7 +155,7 @@ import Testing
         #expect(try await machine.launch().storedValue(for: key)?.value == "valid")
     }
 
-    @Test func `losing the ledger only delays a purge`() async throws {
+    @Test func `losing the ledger only delays the purge of an expired value by a day`() async throws {
         let catalog = TestCatalog(.key(key))
         func launch(_ ledger: InMemoryStore) -> StorageRouter {
             var configuration = machine.configuration
@@ -165,7 +174,7 @@ import Testing
         #expect(try await launch(second).storedValue(for: key) == nil)
     }
 
-    @Test func `a removal, and a set over an expired value, take effect at once`() async throws {
+    @Test func `a set or removal of an expired value takes effect at once, without waiting for the purge`() async throws {
         try await machine.launch().set("secret", for: key)
         clock.advance(by: .seconds(700))
         try await machine.launch().set("new", for: key)
@@ -181,7 +190,7 @@ import Testing
         ClockReading(boot: boot, sinceBoot: sinceBoot, wall: 1_000_000 + sinceBoot + error)
     }
 
-    @Test func `a checkpoint counts after a day in the same boot with a steady wall clock`() {
+    @Test func `a checkpoint counts after a day, if there was no reboot and the wall clock was not set`() {
         let checkpoints = ExpiryCheckpoints().adding(reading(100))
         #expect(checkpoints.horizon(at: reading(100)) == nil)
         #expect(checkpoints.horizon(at: reading(86_499)) == nil)
@@ -193,7 +202,7 @@ import Testing
         #expect(checkpoints.horizon(at: reading(200_000, wrongBy: -100_000)) == nil)
     }
 
-    @Test func `a sweep drops checkpoints from before the clock was set back`() async throws {
+    @Test func `after the clock was set back, a sweep drops the earlier checkpoints`() async throws {
         let other = textKey("other", .userDefaults).expiring(after: .seconds(60))
         func checkpoints() async throws -> Int {
             let text = try #require(try await machine.launch().env.ledger.text("clock"))
@@ -208,7 +217,7 @@ import Testing
         #expect(try await checkpoints() == 0)
     }
 
-    @Test func `a checkpoint later than the wall clock never counts again, also after another jump`() {
+    @Test func `a checkpoint later than the corrected wall clock is dropped, and does not count after another forward jump`() {
         let wrong = ExpiryCheckpoints().adding(reading(100, wrongBy: 1e7))
         #expect(wrong.horizon(at: reading(200_000)) == nil)
         let right = wrong.adding(reading(200_000))
@@ -216,7 +225,7 @@ import Testing
         #expect(right.horizon(at: reading(250_000, wrongBy: 1e7)) == nil)
     }
 
-    @Test func `the list of checkpoints stays short, and its horizon lags by at most two hours or one interval`() {
+    @Test func `at most 50 checkpoints are kept, and the horizon is at most a day plus two hours old, or a day plus one sweep interval`() {
         for interval in [1.0, 60, 1_800, 3_600, 7_000, 100_000] {
             var checkpoints = ExpiryCheckpoints()
             var now = 100.0

@@ -4,7 +4,7 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// Errors that the laws of the state table found, each as a short program.
+/// Errors that the random tests of the migration state table (`MigrationLawTests`) found, each as a short program.
 @Suite(.inTurn) struct LawFindingTests {
     let machine = TestMachine()
 
@@ -12,7 +12,7 @@ import Testing
         StorageKey(name: name, domain: domain, owner: "Tests", description: "A value")
     }
 
-    @Test func `a value that is converted in its slot still supersedes the copies that it named before`() async throws {
+    @Test func `a value that is converted in place still supersedes the legacy copies that it superseded before`() async throws {
         let router = machine.launch()
         let oldest = key("size", .userDefaults(suite: "a"), as: Int.self)
         let second = key("size", .userDefaults(suite: "b"), as: Int.self).moved(from: oldest)
@@ -28,7 +28,8 @@ import Testing
         #expect(try await router.value(for: oldest) == nil)
     }
 
-    @Test func `a tombstone in a legacy location does not hide damage at the destination`() async throws {
+    @Test
+    func `damaged or undecodable content at the destination is an error, even if a legacy location contains a tombstone`() async throws {
         let router = machine.launch()
         let oldest = key("name", .userDefaults(suite: "a"), as: String.self)
         let source = key("name", .userDefaults(suite: "b"), as: String.self).moved(from: oldest)
@@ -45,7 +46,8 @@ import Testing
         #expect(try await router.audit().quarantine.isEmpty)
     }
 
-    @Test func `a conflict that is refused because of weaker protection quarantines nothing`() async throws {
+    @Test
+    func `a conflict with a legacy value that the destination would protect less is refused, and nothing is quarantined`() async throws {
         let router = machine.launch()
         let source = key("token", .keychain(service: "s"), as: String.self)
         let plain = key("token", .userDefaults(suite: "b"), as: String.self).moved(from: source)

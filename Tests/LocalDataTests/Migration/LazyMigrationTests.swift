@@ -11,7 +11,7 @@ import Testing
         StorageKey(name: name, domain: .userDefaults(suite: nil), security: .none, owner: "Tests", description: "The old token")
     }
 
-    @Test func `a transformation that throws leaves the legacy value, and one that succeeds moves it`() async throws {
+    @Test func `a legacy value stays if its transformation throws, and is moved once the transformation succeeds`() async throws {
         let stage = try Stage()
         let router = stage.launch()
         let source = legacy("count")
@@ -29,7 +29,7 @@ import Testing
         #expect(try await !router.exists(source))
     }
 
-    @Test func `two legacy values merge into one once both exist`() async throws {
+    @Test func `two legacy values are merged into the value of the key as soon as each of them exists`() async throws {
         let stage = try Stage()
         let router = stage.launch()
         let (first, last) = (legacy("first"), legacy("last"))

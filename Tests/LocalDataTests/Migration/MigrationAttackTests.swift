@@ -7,6 +7,9 @@ import Testing
 
 /// Attacks on the migration protocol that once succeeded:
 /// they lost a value, restored a stale value, or caused a wrong answer.
+///
+/// A legacy location is a slot where an earlier version kept the value. The value there is a legacy copy.
+/// It is superseded once the key has a newer value or was removed.
 @Suite(.inTurn) struct MigrationAttackTests {
     let machine = TestMachine()
 
@@ -16,7 +19,7 @@ import Testing
 
     var source: StorageKey<String> { Places.source }
 
-    @Test func `a shared legacy location stays while another key has an undecodable value`() async throws {
+    @Test func `a legacy value that two keys share is not deleted while the second key has an undecodable value`() async throws {
         let router = machine.launch()
         let first = key("first", .userDefaults(suite: "b")).moved(from: source)
         let second = key("second", .userDefaults(suite: "b")).moved(from: source)
@@ -29,7 +32,7 @@ import Testing
         #expect(try await router.value(for: source) == nil)
     }
 
-    @Test func `a legacy location stays while a registered key needs it through a chain`() async throws {
+    @Test func `a legacy value is not deleted while another registered key needs it through a chain of migrations`() async throws {
         let router = machine.launch()
         let middle = key("middle", .userDefaults(suite: "c")).moved(from: source)
         let far = key("far", .keychain(service: "s")).moved(from: middle)
@@ -42,7 +45,7 @@ import Testing
         #expect(try await router.value(for: source) == nil)
     }
 
-    @Test func `a move through a registered chain leaves no copy and no residue`() async throws {
+    @Test func `a move through a registered chain of migrations leaves no copy, and the audit reports none`() async throws {
         let router = machine.launch()
         try await router.registerCatalog(TestCatalog([.key(Places.third)]))
         try await router.set("v", for: source)
@@ -51,7 +54,9 @@ import Testing
         #expect(try await router.audit().recordedResidue.isEmpty)
     }
 
-    @Test func `a batch deletes the copies that it read, and no later value of another program`() async throws {
+    @Test
+    func `a batch that removes a key deletes the legacy copy that it read, and not a value that another program writes later`() async throws
+    {
         let router = machine.launch()
         try await router.set("seen", for: source)
         _ = await router.status(of: Places.modern)
@@ -67,9 +72,12 @@ import Testing
         #expect(try await router.value(for: Places.key) == nil)
     }
 
-    @Test func `a batch deletes the copies of each removed value, also after one deletion failed`() async throws {
+    @Test
+    func `a batch that removes two keys deletes the legacy copy of one key even if the copy of the other key cannot be deleted`()
+        async throws
+    {
         let router = machine.launch()
-        // The keys are in a database, because a keyring has no atomic batches.
+        // The keys are in a database, because a batch must be atomic and a keyring has no atomic batches.
         let database = StorageDomain.encryptedSQLite(database: "modern")
         let first = key("first", database).moved(from: Places.second)
         let other = key("new", database).moved(from: source)
@@ -85,7 +93,7 @@ import Testing
         #expect(try await router.value(for: source) == nil)
     }
 
-    @Test func `a value of an older type in the slot of the key takes precedence over any legacy location`()
+    @Test func `a value of an older type under the name of the key takes precedence over a value in any legacy location`()
         async throws
     {
         let router = machine.launch()
@@ -97,7 +105,7 @@ import Testing
         #expect(try await router.audit().quarantine.isEmpty)
     }
 
-    @Test func `an older version does not replace a newer value with the copy that it superseded`() async throws {
+    @Test func `an older version that cannot decode a newer value does not replace it with the superseded legacy copy`() async throws {
         let router = machine.launch()
         let newer = key("new", Places.modern, [Int].self).moved(from: source) { [Int($0) ?? 0] }
         let older = Places.key
@@ -108,7 +116,7 @@ import Testing
         #expect(try await router.audit().quarantine.isEmpty)
     }
 
-    @Test func `a read does not report absence if a legacy location cannot be re-read`() async throws {
+    @Test func `a read throws and does not report absence if the second read of the legacy location fails`() async throws {
         let router = machine.launch()
         _ = await router.status(of: Places.legacy)
         let backend = try #require(machine.backends(of: Places.legacy).first)
@@ -117,7 +125,7 @@ import Testing
         #expect(try await router.value(for: Places.key) == nil)
     }
 
-    @Test func `a removal through a key without the migration does not restore an older copy`() async throws {
+    @Test func `a second removal, through a key without the migration, does not make a remaining legacy copy return`() async throws {
         let router = machine.launch()
         machine.seedUserDefaults(["old": .string("v")], suite: "a")
         machine.lock(Places.legacy)
@@ -128,7 +136,8 @@ import Testing
         #expect(try await router.value(for: Places.key) == nil)
     }
 
-    @Test func `a removal through a key without the migration supersedes the older copies`() async throws {
+    @Test
+    func `after a removal through a key without the migration, the older legacy copy is quarantined and does not return`() async throws {
         let router = machine.launch()
         machine.seedUserDefaults(["old": .string("v")], suite: "a")
         try await router.set("w", for: Places.key)
@@ -137,17 +146,19 @@ import Testing
         try await router.registerCatalog(TestCatalog([.key(Places.key)]), migrateImmediately: true)
         #expect(try await router.value(for: Places.key) == nil)
         #expect(try await router.value(for: source) == nil)
-        // The other program's value may be newer than the removal, so it is quarantined.
+        // A program without LocalData wrote the legacy value, which may be newer than the removal. So the sweep quarantines it.
         #expect(try await router.audit().quarantine.count == 1)
     }
 
-    @Test(arguments: 1...12) func `residue is reported also if a later read fails`(reads: Int) async throws {
+    @Test(arguments: 1...12)
+    func `a sweep that cannot delete a legacy copy reports the copy, even if a later read of the destination fails`(reads: Int) async throws
+    {
         let router = machine.launch()
         let first = key("first", .keychain(service: "s")).moved(from: source)
         machine.seedUserDefaults(["old": .string("v")], suite: "a")
         _ = await router.status(of: Places.legacy)
         let older = try #require(machine.backends(of: Places.legacy).first)
-        // The copy cannot be deleted, and from the given read on, the destination cannot be read.
+        // The legacy copy cannot be deleted. The destination cannot be read from read number `reads` on.
         older.inject(.locked, of: .apply, repeats: true)
         _ = await router.status(of: Places.modern)
         let modern = try #require(machine.backends(of: Places.modern).first)
@@ -156,7 +167,8 @@ import Testing
         #expect(!report.isComplete, "\(report.rows)")
     }
 
-    @Test func `two keys of one slot with different legacy locations do not share a migration`() async throws {
+    @Test
+    func `concurrent reads through two keys with the same name but different legacy locations do not share a migration`() async throws {
         let router = machine.launch()
         let bare = key("new", Places.modern)
         let (one, other) = (bare.moved(from: Places.second), bare.moved(from: source))
@@ -172,7 +184,7 @@ import Testing
         #expect(try await second.value == "v")
     }
 
-    @Test func `a sweep of one catalog does not change the data version of another one`() async throws {
+    @Test func `a migration for data below version 2 still runs in one catalog after version 2 swept another catalog`() async throws {
         func conditional(_ name: String, from source: StorageKey<String>) -> StorageKey<String> {
             StorageKey(
                 name: name, domain: Places.modern, owner: "Tests", description: "A value",
@@ -192,7 +204,7 @@ import Testing
         try await second.registerCatalog(swept, migrateImmediately: true)
         try await second.registerCatalog(TestCatalog([.key(left)], id: "left"))
         #expect(try await second.get(left) == "b")
-        // Version 2.0 has swept this catalog, so the catalog's data no longer counts as older.
+        // Version 2.0 has swept the catalog `swept`, so a migration for data below version 2.0 does not run there.
         machine.seedUserDefaults(["old": .string("late")], suite: "a")
         let late = conditional("swept-2", from: source)
         try await second.registerCatalog(TestCatalog([.key(late)], id: "swept"))
@@ -200,7 +212,7 @@ import Testing
     }
 
     @Test(arguments: [("2", "2.0", false), ("2.0-beta", "2.0", true), ("1.9", "1.10", true), ("2.0", "1.10", false)])
-    func `a conditional migration compares versions number by number, and pre-releases are older`(
+    func `a migration for data below a version compares versions number by number, and a pre-release is older than its release`(
         previous: String, version: String, isOlder: Bool
     ) async throws {
         let key = StorageKey(
@@ -260,7 +272,7 @@ import Testing
 
     // MARK: Values that look like something else
 
-    @Test func `a number is stored exactly`() async throws {
+    @Test func `a stored Double or UInt64 is read back with exactly the same value`() async throws {
         let router = machine.launch()
         let real = key("real", Places.legacy, Double.self)
         for value in [-0.0, 0.1, 1e300, -1e-300, 5, .leastNonzeroMagnitude, .greatestFiniteMagnitude, 9_007_199_254_740_992] {
@@ -272,7 +284,7 @@ import Testing
         #expect(try await router.get(wide) == .max)
     }
 
-    @Test func `a custom serializer with a built-in name keeps its bytes`() async throws {
+    @Test func `a custom serializer with the name of the built-in serializer json still encodes and decodes the value`() async throws {
         let router = machine.launch()
         let turned = StorageKey<String>(
             name: "turned", domain: Places.legacy,

@@ -4,7 +4,7 @@ import LocalDataTesting
 
 @testable import LocalData
 
-/// The real router over stores in memory, whose contents and states a `World` describes.
+/// Runs the real router on stores in memory. A `World` describes the contents and states of the stores.
 struct MigrationBench {
     struct Refused: Error {}
 
@@ -12,7 +12,8 @@ struct MigrationBench {
     private let machine = TestMachine()
     let router: StorageRouter
     private let key: StorageKey<String>
-    /// The marks of the legacy records: their revisions, or fingerprints of another program's values.
+    /// The mark of each legacy record, by the index of its location. A mark identifies a record in the list of superseded copies.
+    /// It is the revision, or a fingerprint if another program wrote the record.
     private var marks: [Int: String] = [:]
 
     /// Writes the contents into the stores, registers the key, and then locks stores or makes them unavailable.
@@ -68,7 +69,7 @@ struct MigrationBench {
 
     // MARK: The stores
 
-    /// The payload that the library would write for a content.
+    /// The payload that the library would write for the content with this short text.
     private static func payload(_ text: String, isStrong: Bool) -> StoragePayload {
         switch Held(text: text) {
         case .number(let number) where !isStrong: .native(.integer(Int64(number)))
@@ -94,12 +95,12 @@ struct MigrationBench {
         LocalData.Place(kind: place.isStrong ? "keychain" : "userDefaults", scope: "s\(index)", StorageAddress("v")).text
     }
 
-    /// The mark of an earlier record, which no legacy location has any more.
+    /// The mark of an earlier record. No legacy location contains this record any more.
     private static let formerMark = RecordOrigin.mark(of: StorageRecord(payload: .bytes([]), revision: StorageRevision([0])))
 
     private func backend(_ domain: StorageDomain) async throws -> FaultingBackend {
         if let backend = machine.backends(of: domain).first { return backend }
-        // The router opens a store at its first use.
+        // The router opens a store when the store is first used.
         _ = try await router.exists(textKey("other", domain))
         guard let backend = machine.backends(of: domain).first else { throw Refused() }
         return backend
@@ -159,7 +160,9 @@ struct MigrationBench {
         }
     }
 
-    /// Reads the contents of all slots and the quarantine. Opens all stores for this, and then restores their states.
+    /// Reads the contents of all slots and the quarantine.
+    ///
+    /// Makes all stores readable first, and restores their states afterwards.
     func look(_ answer: Answer? = nil) async throws -> Aftermath {
         var after = Aftermath(answer: answer, held: .absent, named: [:], places: [], quarantine: [])
         var domains = world.places.enumerated().map { (Self.domain($0.offset, $0.element.isStrong), $0.element.reach) }
@@ -191,7 +194,8 @@ struct MigrationBench {
         }
     }
 
-    /// The copies that an origin names: the index of the legacy location and the text of the copy.
+    /// The copies that an origin, the encoded list of superseded copies of a record, contains.
+    /// - Returns: The text of each copy, by the index of its legacy location.
     private func names(_ origin: [UInt8]) throws -> [Int: String] {
         let copies = try JSONDecoder().decode(RecordOrigin.self, from: Data(origin)).copies
         var named: [Int: String] = [:]

@@ -4,14 +4,15 @@ import Testing
 
 /// Laws of the migration engine, for random contents and states of all stores of one key.
 ///
-/// They compare the real router on stores in memory with `MigrationReference`, the state table as a function.
+/// The real router runs on stores in memory. `MigrationReference` computes the expected results from the state table.
+/// The destination is the slot of the key; earlier versions kept the value in legacy locations.
 @Suite(.inTurn, .tags(.campaign)) struct MigrationLawTests {
     private let worlds = Arbitrary<World>.world
     private let deeds = zip(Arbitrary<World>.world, Arbitrary<Action>.action)
 
     private func spelling(_ world: World, _ action: Action) -> String { "\(action): \(world.spelledOut)" }
 
-    @Test func `the router does what the state table says, for any contents and states of the stores`() async {
+    @Test func `every call has the result that the state table defines, for random contents and states of the stores`() async {
         await forAll(deeds, count: 1_000, spelling: spelling) { world, action in
             let bench = try await MigrationBench(world)
             let found = try await bench.look(await bench.run(action))
@@ -19,7 +20,8 @@ import Testing
         }
     }
 
-    @Test func `repeating a call changes nothing, once sweeps have settled each legacy location`() async {
+    @Test
+    func `a repeated read, set or remove changes nothing, and neither does one more sweep after a sweep for each legacy location`() async {
         await forAll(deeds, count: 500, spelling: spelling) { world, action in
             let bench = try await MigrationBench(world)
             var answer = await bench.run(action)
@@ -38,11 +40,11 @@ import Testing
         }
     }
 
-    @Test func `reads and sweeps lose no content, unless it is superseded or converted`() async {
+    @Test func `reads and sweeps lose no content, except superseded legacy copies and values that are converted in place`() async {
         let moves = zip(worlds, Arbitrary<Action>.one(of: [.value, .sweep, .force]))
         await forAll(moves, count: 500, spelling: spelling) { world, action in
             let bench = try await MigrationBench(world)
-            // A newer value superseded the copies that the origin names, so they may disappear.
+            // The destination's record names the legacy copies that it superseded. These copies may disappear.
             var expected: [String] = []
             for (index, place) in world.places.enumerated() {
                 guard let text = place.held.text, world.named[index] != text else { continue }
@@ -57,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `a set or remove displaces the value of the destination, the copies that it read, and nothing else`() async {
+    @Test func `a set replaces only the value of the key, a remove also deletes legacy copies, and damaged bytes are quarantined`() async {
         let changes = zip(worlds, Arbitrary<Action>.one(of: [.set("new"), .remove]))
         await forAll(changes, count: 300, spelling: spelling) { world, action in
             let bench = try await MigrationBench(world)

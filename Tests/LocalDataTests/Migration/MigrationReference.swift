@@ -14,15 +14,15 @@ struct Aftermath: Equatable, Sendable {
     var answer: Answer?
     var held: Held
     /// The superseded copies that the destination's record names:
-    /// the index of the legacy location and the text of the copy.
+    /// the text of each copy, by the index of its legacy location.
     var named: [Int: String]
     var places: [Held]
     var quarantine: Set<String>
 }
 
-/// The state table of a migration in `Docs/Design.md` as a function: computes the expected result of an action.
+/// Computes the expected result of an action from the state table of a migration in `Docs/Design.md`.
 ///
-/// It follows the text of the table and shares no code with the engine, so it cannot repeat the engine's mistakes.
+/// The code follows the text of the table and shares nothing with the engine, so it cannot repeat the engine's mistakes.
 struct MigrationReference {
     private struct Refusal: Error {
         let code: String
@@ -69,7 +69,7 @@ struct MigrationReference {
 
     // MARK: The rows
 
-    /// Row of the state table: "locked, unavailable | any | throw, change nothing".
+    /// The table's row for a locked or unavailable destination: the call throws and changes nothing.
     private func requireDestination() throws {
         switch world.reach {
         case .open: return
@@ -113,7 +113,8 @@ struct MigrationReference {
             switch held {
             case .absent: continue
             case .tombstone:
-                // A tombstone hides all later legacy locations. Unreadable content of the destination stays unchanged.
+                // A tombstone in a legacy location hides all later legacy locations: the value was removed.
+                // But if the destination has unreadable content, that content stays, and the call throws.
                 if after.held == .absent { return .removed }
                 throw damage
             case .corrupt: throw Refusal(code: "corrupted")
@@ -142,7 +143,7 @@ struct MigrationReference {
             guard after.places[index].isRecord, let text = after.places[index].text else { continue }
             let isNamed = after.named[index] == text
             if place.isForeign, after.held == .tombstone {
-                // Another program's value has no revision, so it may be newer than the removal. It is quarantined.
+                // A value of another program has no unique revision, so it may be newer than the removal. It is quarantined.
                 after.quarantine.insert(text)
             } else if place.isForeign || !isNamed {
                 continue
@@ -211,7 +212,7 @@ struct MigrationReference {
         try requireReachOfWinners()
         if case .corrupt = after.held, let bytes = after.held.text { after.quarantine.insert(bytes) }
         guard world.hasMigration else {
-            // Without a migration, a removal keeps an existing tombstone and the copies that it names.
+            // For a key without a migration, a removal leaves an existing tombstone unchanged, and otherwise deletes the record.
             after.held = after.held == .tombstone ? .tombstone : .absent
             return
         }
@@ -230,8 +231,8 @@ struct MigrationReference {
         if remains { throw Refusal(code: "residueRemains", isApplied: true) }
     }
 
-    /// Refuses a change while a legacy location that wins conflicts cannot be read:
-    /// its value would later replace the change.
+    /// Refuses a change with `sourceWins` while a legacy location cannot be read:
+    /// a value there would later replace the change.
     private func requireReachOfWinners() throws {
         if world.policy == .sourceWins, world.places.contains(where: { $0.reach != .open }) { throw Refusal(code: "unavailable") }
     }
@@ -253,7 +254,8 @@ struct MigrationReference {
         if place.isStrong, !world.isStrong, !place.allowsWeaker { throw Refusal(code: "weakerProtection") }
     }
 
-    /// Names a copy only if the destination protects at least as well, because a name can be a fingerprint of a secret.
+    /// The entry that records a copy as superseded; empty if the destination protects less than the legacy location.
+    /// The reason is that the entry can contain a fingerprint of a secret.
     private func names(_ index: Int, _ text: String) -> [Int: String] {
         world.isStrong || !world.places[index].isStrong ? [index: text] : [:]
     }

@@ -3,7 +3,7 @@ import TestSupport
 
 /// The content of a slot, even if its store is locked or unavailable.
 ///
-/// The keys of the laws have texts as values. Numbers and lists are contents that these keys cannot decode.
+/// The keys in the law tests have text values. Numbers and lists are contents that these keys cannot decode.
 enum Held: Hashable, Sendable {
     case absent
     case value(String)
@@ -38,7 +38,7 @@ enum Held: Hashable, Sendable {
         }
     }
 
-    /// Gives undecodable or damaged content a number, so that no two slots have equal content of this kind.
+    /// Puts a number into undecodable or damaged content, so that no two slots have equal content of this kind.
     mutating func number(_ number: Int) {
         switch self {
         case .number: self = .number(number)
@@ -60,16 +60,16 @@ enum Held: Hashable, Sendable {
 /// Whether a store can be read.
 enum Reach: Hashable, Sendable { case open, locked, unavailable }
 
-/// The copy that the destination's origin names for a legacy location: none, the current record, or an earlier record.
+/// The record of a legacy location that the destination names as superseded: none, the current record, or an earlier one.
 enum Naming: Hashable, Sendable { case none, current, former }
 
 /// A legacy location and the options of the migration from it.
 struct OlderPlace: Hashable, Sendable {
     var held: Held
     var reach: Reach
-    /// Whether it is in the keyring, which protects better than a property list.
+    /// Whether the location is in the keyring, which protects better than a property list.
     var isStrong: Bool
-    /// Whether another program wrote the content. Such content has no revision that could identify it.
+    /// Whether another program wrote the content. Such content has no unique revision, because it is written without metadata.
     var isForeign: Bool
     var naming: Naming
     /// Whether the migration has the option `whenSourceUnavailable: .skip`.
@@ -77,14 +77,14 @@ struct OlderPlace: Hashable, Sendable {
     var allowsWeaker: Bool
 }
 
-/// The conflict policies, with one case for each merge closure, so that they can be compared.
+/// The conflict policies as comparable values, with one case for each merge closure of the tests.
 enum Policy: Hashable, Sendable {
     case destinationWins, sourceWins
-    /// Merge closures: join both values, keep the destination's value, remove the value, or throw.
+    /// Merge closures: join the legacy value and the destination's value, keep the destination's value, remove it, or throw.
     case join, keep, writeTombstone, refuse
 }
 
-/// A call for the key.
+/// A call that a test makes for the key.
 enum Action: Hashable, Sendable {
     case value, sweep, force, set(String), remove
 }
@@ -111,7 +111,7 @@ struct World: Hashable, Sendable {
             "\(isStrong ? "strong" : "plain") \(held) \(reach), \(policy)\(convertsInPlace ? ", converts in place" : "")\(keepsReplacedBytes ? ", keeps" : ""); from [\(places.joined(separator: "; "))]"
     }
 
-    /// The copies that the destination's record names: the index of the legacy location and the text of the copy.
+    /// The copies that the destination's record names as superseded: the text of each copy, by the index of its legacy location.
     var named: [Int: String] {
         guard held != .absent, held.text?.hasPrefix("!") != true else { return [:] }
         var named: [Int: String] = [:]
@@ -131,7 +131,7 @@ extension Arbitrary where Value == Reach {
 }
 
 extension Arbitrary where Value == Held {
-    /// Generates contents of a slot. Texts repeat often, but undecodable or damaged contents have the given number.
+    /// Generates contents of a slot. Equal texts are frequent. Undecodable and damaged contents have the given number.
     static func held(_ number: Int) -> Arbitrary {
         .one(
             of: [
@@ -147,7 +147,7 @@ extension Arbitrary where Value == OlderPlace {
             zip(Arbitrary<Held>.held(0), .reach), zip(Arbitrary<Bool>.flag, .flag, .flag, .flag),
             Arbitrary<Naming>.one(of: [.none, .current, .former])
         ).map { state, flags, naming in
-            // Only texts can be foreign: another program encodes a text as the library does, but not other contents.
+            // Only a text can be foreign, which means written by another program: that program encodes only texts as the library does.
             let isForeign = if case .value = state.0 { flags.3 && !flags.0 } else { false }
             return OlderPlace(
                 held: state.0, reach: state.1, isStrong: flags.0, isForeign: isForeign, naming: naming, skips: flags.1,

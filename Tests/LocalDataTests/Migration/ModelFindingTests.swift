@@ -4,7 +4,7 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// Errors of the engine that the model of the migration protocol (`Proof/Models/migration.pml`) found.
+/// Errors of the migration engine that a formal model of its protocol (`Proof/Models/migration.pml`) found.
 @Suite(.inTurn) struct ModelFindingTests {
     private let machine = TestMachine()
     private let place = StorageDomain.userDefaults(suite: "b")
@@ -17,20 +17,20 @@ import Testing
         machine.backends(of: place).reduce(0) { $0 + $1.log.count { $0.kind == .synchronize } }
     }
 
-    @Test func `removing a removed value returns after the tombstone is durable`() async throws {
+    @Test func `a second removal of a value flushes the store before it returns, and throws if the flush fails`() async throws {
         let router = machine.launch()
         try await router.set("v", for: key)
         try await router.remove(key)
         let before = barriers()
         try await router.remove(key)
         #expect(barriers() == before + 1)
-        // If the flush fails, the tombstone may not be durable, so the call throws.
+        // If the flush fails, the tombstone (the record of the removal) may not be durable, so the call throws.
         for backend in machine.backends(of: place) { backend.inject(.unavailable, of: .synchronize) }
         await #expect(throws: StorageError.self) { try await router.remove(key) }
         try await router.remove(key)
     }
 
-    @Test func `removing an absent value through a key without a migration returns after its absence is durable`() async throws {
+    @Test func `a removal of an absent value through a key without a migration flushes the store before it returns`() async throws {
         let router = machine.launch()
         try await router.set("v", for: bare)
         try await router.remove(bare)
@@ -42,7 +42,9 @@ import Testing
     @Test(arguments: [
         ConflictPolicy<String>.sourceWins, .merge { mine, theirs in [mine, theirs].compactMap(\.self).joined(separator: "+") },
     ])
-    func `a copy that was locked at the first read is still a copy`(_ policy: ConflictPolicy<String>) async throws {
+    func `a superseded legacy copy that is locked at the first read of a sweep does not become a conflict at the second read`(
+        _ policy: ConflictPolicy<String>
+    ) async throws {
         let router = machine.launch()
         let key = key.resolvingConflicts(policy)
         try await router.set("first", for: source)
@@ -58,7 +60,8 @@ import Testing
         #expect(try await router.audit().quarantine.isEmpty)
     }
 
-    @Test func `with sourceWins, nothing changes while the legacy location cannot be read`() async throws {
+    @Test
+    func `with sourceWins, a set, remove or batch throws and changes nothing while the legacy location cannot be read`() async throws {
         let router = machine.launch()
         let key = key.resolvingConflicts(.sourceWins)
         try await router.set("theirs", for: source)
@@ -67,7 +70,8 @@ import Testing
         await #expect(throws: StorageError.self) { try await router.remove(key) }
         await #expect(throws: StorageError.self) { try await router.batch { $0.set("mine", for: key) } }
         machine.makeAvailable(older)
-        // The legacy location is locked for one read only. The set did not name its record, so it is refused.
+        // Now the legacy location is locked for one read only. The set could not record the legacy value as superseded.
+        // That value would later win over the new one, so the set throws.
         for backend in machine.backends(of: older) { backend.inject(.locked, of: .read) }
         await #expect(throws: StorageError.self) { try await router.set("mine", for: key) }
         #expect(try await router.value(for: key) == "theirs")

@@ -5,8 +5,10 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// An older program still runs and writes to the legacy location again.
-/// Each write is a new value, also with content that was moved before.
+/// An older program that still runs, and writes to the legacy location after the value was moved to the destination.
+///
+/// Each such write is a new value, even if its content was moved before. It is no superseded copy, but a conflict:
+/// the key's policy decides between the legacy value and the value at the destination.
 @Suite(.inTurn) struct OlderWriterTests {
     enum Destination: String, CaseIterable, Sendable { case value, removal }
 
@@ -43,13 +45,16 @@ import Testing
         return texts.sorted()
     }
 
-    /// Moves `true` to the destination, and then replaces or removes it.
+    /// Moves `true` to the destination, and then replaces it with `false` or removes it there.
     private func replace(_ router: StorageRouter, _ key: StorageKey<Bool>, _ destination: Destination) async throws {
         #expect(try await router.get(key))
         if destination == .value { try await router.set(false, for: key) } else { try await router.remove(key) }
     }
 
-    @Test(arguments: Case.all) func `a rewrite of the moved content is a new value`(_ test: Case) async throws {
+    @Test(arguments: Case.all)
+    func `content that the older program writes again after the move is a new value, to which the conflict policy applies`(
+        _ test: Case
+    ) async throws {
         let (before, now) = (machine.launch(), machine.launch())
         let key = key(test.policy)
         try await before.set(true, for: old)
@@ -66,7 +71,8 @@ import Testing
         #expect(try await !now.exists(old))
     }
 
-    @Test(arguments: Case.all) func `a rewrite of the moved content by another program is a new value, except over a tombstone`(
+    @Test(arguments: Case.all)
+    func `content that a program without LocalData writes again is a new value, but is quarantined if the value was removed`(
         _ test: Case
     ) async throws {
         let now = machine.launch()
@@ -87,14 +93,15 @@ import Testing
         #expect(try await !now.exists(old))
     }
 
-    @Test(arguments: Case.all) func `content of another program that may be a new value is quarantined before it is deleted`(
+    @Test(arguments: Case.all)
+    func `content of a program without LocalData that may be a copy or a new value is quarantined before it is deleted`(
         _ test: Case
     ) async throws {
         let now = machine.launch()
         let key = key(test.policy)
         machine.seedUserDefaults(["old": .boolean(true)], suite: "a")
         _ = await now.status(of: old.domain)
-        // The move cannot delete the copy. A later write of the same content cannot be distinguished from it.
+        // The move cannot delete the legacy copy, so a later write of the same content cannot be distinguished from that copy.
         for backend in machine.backends(of: old.domain) { backend.inject(.unavailable, of: .apply, repeats: true) }
         #expect(try await now.get(key))
         if test.destination == .value { try await now.set(false, for: key) } else { _ = try? await now.remove(key) }
@@ -106,7 +113,9 @@ import Testing
         #expect(try await !now.exists(old))
     }
 
-    @Test func `a remaining copy is deleted without quarantine while the moved value is unchanged`() async throws {
+    @Test
+    func `a legacy copy that the move could not delete is later deleted without quarantine, if the moved value is unchanged`() async throws
+    {
         let now = machine.launch()
         let key = key(.sourceWins)
         machine.seedUserDefaults(["old": .boolean(true)], suite: "a")
@@ -120,9 +129,12 @@ import Testing
         #expect(try await !now.exists(old))
     }
 
-    @Test func `a legacy location that was rewritten after the move is quarantined and does not win`() async throws {
+    @Test
+    func `with sourceWins, content that an intermediate version superseded does not win if it is written again, but is quarantined`()
+        async throws
+    {
         let (before, now) = (machine.launch(), machine.launch())
-        // An intermediate version moves the value to its location and replaces it there.
+        // An intermediate version keeps the value under the name `between`. A new value there supersedes the oldest value.
         let oldest = textKey("oldest", .userDefaults(suite: "a"))
         let between = textKey("between", .userDefaults(suite: "b")).moved(from: oldest)
         let key = textKey("new", .keychain(service: "s")).moved(from: textKey("between", .userDefaults(suite: "b"))).moved(from: oldest)
@@ -138,7 +150,7 @@ import Testing
     }
 
     @Test(arguments: Case.all.filter { $0.destination == .value })
-    func `a set through a key without the migration still supersedes the older copies`(
+    func `after a set through a key without the migration, a legacy copy that was superseded before is still deleted`(
         _ test: Case
     ) async throws {
         let router = machine.launch()
@@ -151,7 +163,7 @@ import Testing
         #expect(try await !router.exists(old))
     }
 
-    @Test func `a set over a tombstone still supersedes the copies that the tombstone names`() async throws {
+    @Test func `a set after a removal still supersedes the legacy copy that the removal could not delete`() async throws {
         let router = machine.launch()
         let key = key(.sourceWins)
         try await router.set(true, for: old)
@@ -163,7 +175,8 @@ import Testing
         #expect(try await router.get(key) == false)
     }
 
-    @Test(arguments: [false, true]) func `a legacy value that equals a value replaced during the sweep is not a copy`(
+    @Test(arguments: [false, true])
+    func `a legacy value written during a sweep is a conflict, even if it equals the value that the destination had before`(
         isForeign: Bool
     ) async throws {
         let (sweeping, other) = (machine.launch(), machine.launch())
@@ -194,12 +207,12 @@ import Testing
         #expect(try await quarantine(free) == ["true"])
     }
 
-    @Test func `a value of another program that wins conflicts must be durable before a read or set`() async throws {
+    @Test func `with sourceWins, a read or set throws if it cannot flush the legacy value of a program without LocalData`() async throws {
         let router = machine.launch()
         let key = key(.sourceWins)
         machine.seedUserDefaults(["old": .boolean(true)], suite: "a")
         _ = await router.status(of: old.domain)
-        // Without a flush, a power cut could restore an earlier value of the other program, and that value would win.
+        // Without a flush, a power cut could restore an earlier legacy value of that program, and the earlier value would win.
         for backend in machine.backends(of: old.domain) { backend.inject(.unavailable, of: .synchronize, repeats: true) }
         await #expect(throws: StorageError.self) { try await router.get(key) }
         await #expect(throws: StorageError.self) { try await router.set(false, for: key) }
@@ -207,14 +220,14 @@ import Testing
         #expect(try await router.get(key))
     }
 
-    @Test func `each value that loses a conflict has a separate quarantine entry`() async throws {
+    @Test func `equal legacy values of three keys that lose their conflicts have separate entries in the quarantine`() async throws {
         let stage = try Stage()
         let router = stage.launch()
         let keys = (0..<3).map { number in
             textKey("new \(number)", .userDefaults(suite: "b")).moved(from: textKey("old \(number)", .userDefaults(suite: "a")))
         }
         for key in keys { try await router.set("mine", for: key) }
-        // Equal values of another program also have equal revisions, because these are derived from the content.
+        // The revision of a value without LocalData's metadata is derived from the content, so equal values have equal revisions.
         try stage.writePropertyList(Dictionary(uniqueKeysWithValues: (0..<3).map { ("old \($0)", "theirs") }), suite: "a")
         try await router.sweep(TestCatalog(keys.map { .key($0) })).requireComplete()
         let kept = try await router.audit().quarantine

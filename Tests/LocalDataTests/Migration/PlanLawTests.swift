@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func `a plan of one key predicts the sweep and changes nothing, for any contents and states of the stores`() async {
+    @Test func `the plan for one key predicts its sweep and changes nothing, for random contents and states of the stores`() async {
         await forAll(Arbitrary<World>.world, count: 200, spelling: \.spelledOut) { world in
             let bench = try await MigrationBench(world)
             let before = try await bench.look()
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func `a plan of chains, shared locations, collections and lists predicts each row of the sweep`() async {
+    @Test func `a plan predicts the sweep of chained migrations, shared legacy locations, collections and lists`() async {
         let contents = Arbitrary<Planted>.one(of: Planted.allCases).list(23...23)
         let worlds = zip(contents, Arbitrary<Int>.one(of: Array(0..<6))).map { PlannedWorld(contents: $0, policy: $1) }
         await forAll(worlds, count: 20, spelling: \.spelledOut) { world in
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `a plan reports a custom migration that would run as cannotTell, and does not run it`() async throws {
+    @Test func `a plan does not run a custom migration, and reports cannotTell if the migration would run`() async throws {
         var contents = [Planted](repeating: .nothing, count: 23)
         contents[9] = .first
         let world = PlannedWorld(contents: contents, policy: 0)
@@ -61,7 +61,8 @@ import Testing
         #expect(await router.sweep().rows.first { $0.key == "own" }?.state == .moved)
     }
 
-    @Test(arguments: PlanStoreTests.Pair.all) func `the plan of a migration policy predicts its registration`(
+    @Test(arguments: PlanStoreTests.Pair.all)
+    func `planRegistration predicts the report of registerCatalog with the same migration policy, and changes nothing`(
         pair: PlanStoreTests.Pair
     ) async throws {
         let machine = TestMachine()

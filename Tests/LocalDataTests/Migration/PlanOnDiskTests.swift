@@ -4,7 +4,7 @@ import LocalData
 import TestSupport
 import Testing
 
-/// A plan changes no file of real stores.
+/// A plan, the rehearsal of a sweep, changes no file of real stores.
 @Suite(.inTurn) struct PlanOnDiskTests {
     /// The contents of all files below a folder, without lock files and SQLite's log and shared memory files.
     private func files(_ root: URL) throws -> [String: Data] {
@@ -64,12 +64,13 @@ import Testing
         try await router.shutdown()
     }
 
-    @Test func `a plan over property lists creates no file and no key, and predicts the sweep`() async throws {
+    @Test func `a plan over property lists creates no file and no encryption key, and predicts the sweep`() async throws {
         try await check(.userDefaults(suite: "strong"))
     }
 
     #if SQLite
-        @Test func `a plan over a missing database does not create it, and predicts the sweep`() async throws {
+        @Test
+        func `a plan that would move values into a missing database does not create the database, and predicts the sweep`() async throws {
             try await check(.encryptedSQLite(database: "main"))
         }
     #endif

@@ -11,7 +11,7 @@ enum Planted: Int, CaseIterable, Sendable {
     case nothing, first, second, removed, otherType, damaged, expired, later
 }
 
-/// A machine in memory, with a catalog of every kind of migration and with the given contents in its slots.
+/// A machine with stores in memory, a catalog with every kind of migration, and given contents in the slots of the catalog.
 struct PlannedWorld {
     struct Refused: Error {}
 

@@ -6,7 +6,7 @@ import MemoryBackend
 import TestSupport
 import Testing
 
-/// Errors of a read report the outcome of the migration that the read has run.
+/// The outcome in the error of a failed read: it states whether a migration that the read ran was applied.
 @Suite struct ReadOutcomeTests {
     private static let (place, older) = (StorageDomain.keychain(service: "place"), StorageDomain.userDefaults(suite: "older"))
     private let media = [place: MemoryMedium(), older: MemoryMedium()]
@@ -20,7 +20,7 @@ import Testing
         return (StorageRouter(configuration: configuration), try #require(stores[Self.place]))
     }
 
-    @Test func `a read that fails after it moved the value has the outcome applied`() async throws {
+    @Test func `a read that moves the value and then fails throws an error with the outcome applied`() async throws {
         let (first, store) = try launch()
         try await first.set("kept", for: old)
         #expect(try await first.get(key) == "kept")
@@ -38,7 +38,7 @@ import Testing
         #expect(try await second.get(key) == "kept")
     }
 
-    @Test func `a read that fails and moved nothing has the outcome notApplied`() async throws {
+    @Test func `a read that fails without moving a value throws an error with the outcome notApplied`() async throws {
         let (router, faulty) = try launch()
         faulty.inject(.unavailable, of: .read, repeats: true)
         let error = await #expect(throws: StorageError.self) { try await router.get(key) }

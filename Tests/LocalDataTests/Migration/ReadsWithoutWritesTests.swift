@@ -7,7 +7,9 @@ import Testing
 
 @testable import LocalData
 
-/// Reads return a value from a legacy location, or of an older version, even when its destination cannot be written.
+/// Reads of values that must be migrated, from a legacy location or an older type, while stores refuse changes.
+///
+/// Such a read returns the migrated value without storing it.
 @Suite(.inTurn) struct ReadsWithoutWritesTests {
     struct Note: Codable, Identifiable, Equatable {
         var id: String
@@ -62,7 +64,7 @@ import Testing
         return (machine, router)
     }
 
-    @Test(arguments: Refusal.allCases) func `reads return their values while stores refuse changes, and a later read moves them`(
+    @Test(arguments: Refusal.allCases) func `reads return legacy values while stores refuse changes, and later reads move the values`(
         refusal: Refusal
     ) async throws {
         let (machine, router) = try await stage(refusal.error)
@@ -92,7 +94,7 @@ import Testing
     }
 
     @Test(arguments: Refusal.allCases)
-    func `the body of an update gets the legacy value, and a failed write changes nothing`(
+    func `while stores refuse changes, the closure of an update gets the legacy value, and the update throws without a change`(
         refusal: Refusal
     ) async throws {
         struct Seen: Error { let value: String? }
@@ -107,7 +109,9 @@ import Testing
     }
 
     @Test(arguments: Refusal.allCases)
-    func `a call that cannot write does not remove a record from its legacy location`(refusal: Refusal) async throws {
+    func `an update or removal that throws because the store refuses changes leaves the record in its legacy location`(
+        refusal: Refusal
+    ) async throws {
         let (machine, router) = try await stage(refusal.error)
         for (key, text) in [(notes.key("a"), "a"), (parts.key("x"), "x")] {
             await expectRefusal(StorageError.noSpace, StorageError.accessDenied) {
@@ -135,7 +139,7 @@ import Testing
     struct Book: Codable, Sendable { var author: StorageReference<Author> }
 
     @Test(arguments: Refusal.allCases)
-    func `a read fails if the records that its value references cannot be stored`(refusal: Refusal) async throws {
+    func `a read throws if the migrated value refers to a new record that cannot be stored`(refusal: Refusal) async throws {
         let machine = TestMachine()
         let chain = Evolution.from(OldBook.self).to { Book(author: StorageReference(Author(id: "a", name: $0.author))) }
         let key = testKey("book", Self.place, of: Book.self).evolving(chain)
@@ -164,7 +168,9 @@ import Testing
         var author: StorageReference<Author>
     }
 
-    @Test func `a locked legacy location and a weaker destination are errors, also while stores refuse changes`() async throws {
+    @Test
+    func `while stores refuse changes, a read still throws if the legacy location is locked or the destination protects less`() async throws
+    {
         let (machine, router) = try await stage(Refusal.isFull.error)
         machine.lock(Self.older)
         await expectRefusal(StorageError.locked) { _ = try await router.get(key) }
@@ -174,7 +180,10 @@ import Testing
         await expectRefusal(StorageError.weakerProtection) { _ = try await router.get(weaker) }
     }
 
-    @Test func `a read returns its value if the disk is full, also with an unknown outcome, and throws after a timeout`() async throws {
+    @Test
+    func `a read returns the value if its migration fails with noSpace, even with an unknown outcome, and throws after timedOut`()
+        async throws
+    {
         let (machine, router) = try await stage(BackendError(.noSpace, "There was no room left.", outcome: .unknown))
         #expect(try await router.get(key) == "secret")
         for backend in machine.backends(of: Self.place) {
@@ -199,7 +208,8 @@ import Testing
         await expectRefusal(StorageError.noSpace) { _ = try await router.get(key) }
     }
 
-    @Test(arguments: [ENOSPC, EROFS]) func `reads of a property list on a full or read-only disk return their values`(
+    @Test(arguments: [ENOSPC, EROFS])
+    func `reads of real property lists return values that need a migration, also on a full or read-only disk`(
         error: Int32
     ) async throws {
         let stage = try Stage()

@@ -5,9 +5,9 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// Release windows: two releases of a program run on one machine, and version 1 uses the legacy location of a value.
+/// Release windows: while two releases of a program run on one machine, version 1 uses the legacy location of a value.
 ///
-/// Version 2 stores the value at its destination and writes a copy, the mirror, to the legacy location.
+/// Version 2 stores the value at its destination and also writes a copy, the mirror, to the legacy location.
 @Suite struct ReleaseWindowTests {
     @Test(arguments: WindowWorld.Way.allCases) func `two releases that take turns always read the latest value`(
         _ way: WindowWorld.Way
@@ -41,7 +41,8 @@ import Testing
         #expect(try await world.quarantine(v2) == ["four!"])
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `a rollback and a second upgrade lose no value`(_ way: WindowWorld.Way) async throws {
+    @Test(arguments: WindowWorld.Way.allCases)
+    func `a rollback to version 1 and a second upgrade to version 2 lose no value`(_ way: WindowWorld.Way) async throws {
         let world = WindowWorld(way)
         try await world.machine.launch().set("written by 1", for: world.old)
         let first = world.machine.launch()
@@ -56,12 +57,13 @@ import Testing
         let report = try await second.registerCatalog(TestCatalog(.key(world.key)), migrateImmediately: true)
         #expect(report.rows.map(\.state) == [.moved])
         #expect(try await second.get(world.key) == "written by 1 again")
-        #expect(try await second.sweep().rows.map(\.state) == [.mirrored])
+        #expect(await second.sweep().rows.map(\.state) == [.mirrored])
         #expect(try await world.quarantine(second) == [])
     }
 
-    /// Version 2 takes over the removal by version 1, but its own write to the legacy location fails.
-    @Test(arguments: WindowWorld.Way.allCases) func `a value that an earlier release sets after its removal is a new value`(
+    /// Version 2 applies the removal by version 1 at the destination, and then cannot update the legacy location.
+    @Test(arguments: WindowWorld.Way.allCases)
+    func `version 2 reads a value that version 1 sets after a removal, even if version 2 could not update the legacy location`(
         _ way: WindowWorld.Way
     ) async throws {
         let world = WindowWorld(way)
@@ -81,7 +83,9 @@ import Testing
     }
 
     /// A Boolean has only two values, so nearly every write of an earlier release repeats a value that was moved.
-    @Test(arguments: [true, false]) func `in a window, writing the moved content again is a new value`(isForeign: Bool) async throws {
+    @Test(arguments: [true, false])
+    func `in a window, content that version 1 writes again after it was moved is a new value and no conflict`(isForeign: Bool) async throws
+    {
         let machine = TestMachine()
         let old = testKey("flag", .userDefaults(suite: "old"), of: Bool.self)
         let key = testKey("new flag", .userDefaults(suite: "new"), of: Bool.self).moved(from: old, keeping: .untilReleased)
@@ -100,7 +104,7 @@ import Testing
         #expect(try await machine.quarantine(v2) == [])
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `the next sweep updates a legacy location that was unavailable`(
+    @Test(arguments: WindowWorld.Way.allCases) func `a sweep writes the mirror to a legacy location that was unavailable during the set`(
         _ way: WindowWorld.Way
     ) async throws {
         let world = WindowWorld(way)
@@ -120,7 +124,7 @@ import Testing
         #expect(try await world.quarantine(v2) == [])
     }
 
-    @Test func `a read fails while the legacy location is locked, and a set succeeds`() async throws {
+    @Test func `while the legacy location is locked, a read throws locked and a set succeeds`() async throws {
         let world = WindowWorld(.keyringToKeyring)
         let v2 = world.machine.launch()
         try await v2.set("one", for: world.key)
@@ -133,15 +137,15 @@ import Testing
         #expect(try await world.machine.launch().get(world.old) == "two")
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `a delayed mirror does not overwrite the mirror of a later value`(
+    @Test(arguments: WindowWorld.Way.allCases) func `a delayed write of a mirror does not overwrite a later value in the legacy location`(
         _ way: WindowWorld.Way
     ) async throws {
         let world = WindowWorld(way)
         let (v1, late, v2) = (world.machine.launch(), world.machine.launch(), world.machine.launch())
         try await v1.set("one", for: world.old)
         _ = try await late.exists(world.old)
-        // The first router has moved the value.
-        // Its second read of the legacy location, before it writes the mirror, waits.
+        // The router `late` has moved the value.
+        // Before it writes the mirror, it waits in its second read of the legacy location.
         let gate = FaultGate()
         let backend = try #require(world.machine.backends(of: way.old).last)
         backend.inject(.hold(gate), at: 2, of: .read)
@@ -157,7 +161,8 @@ import Testing
         #expect(try await v2.value(for: world.key) == nil)
     }
 
-    @Test(arguments: WindowWorld.Way.allCases, [true, false]) func `a read that waits between its two slots returns the latest value`(
+    @Test(arguments: WindowWorld.Way.allCases, [true, false])
+    func `a read that waits between its reads of the destination and the legacy location returns the latest value`(
         _ way: WindowWorld.Way, ends: Bool
     ) async throws {
         let world = WindowWorld(way)
@@ -175,14 +180,15 @@ import Testing
         #expect(try await value == "two")
     }
 
-    @Test(arguments: WindowWorld.Way.allCases, [true, false]) func `an update does not overwrite a legacy value that it has not read`(
+    @Test(arguments: WindowWorld.Way.allCases, [true, false])
+    func `an update does not overwrite a value of version 1 that the update has not read`(
         _ way: WindowWorld.Way, removes: Bool
     ) async throws {
         let world = WindowWorld(way)
         let (v1, v2) = (world.machine.launch(), world.machine.launch())
         try await v2.set("one", for: world.key)
         _ = try await v2.get(world.key)
-        // A first update counts the reads of the destination. The second update then waits before its last read of it.
+        // A first update shows how often an update reads the destination. The second update waits before the last of these reads.
         let gate = FaultGate()
         let backend = try #require(world.machine.backends(of: way.new).last)
         let before = backend.log.filter { $0.kind == .read }.count
@@ -222,7 +228,7 @@ import Testing
     }
 
     /// Version 2 sets a value but cannot write its mirror. Version 1 then writes without having read that value.
-    @Test(arguments: Case.all) func `a sweep resolves a conflict of two releases, and a read does not`(
+    @Test(arguments: Case.all) func `a sweep resolves a conflict between the values of two releases, and a read does not`(
         _ test: Case
     ) async throws {
         let world = WindowWorld(test.way, test.policy)
@@ -259,7 +265,7 @@ import Testing
 
     // MARK: Other verbs
 
-    @Test func `exists, storedValue, batches and observers follow changes by the earlier release`() async throws {
+    @Test func `exists, storedValue, batches and observers in version 2 see the changes by version 1`() async throws {
         let world = WindowWorld(.listToList)
         let other = textKey("other", world.way.new).moved(from: textKey("old other", world.way.old), keeping: .untilReleased)
         let (v1, v2) = (world.machine.launch(), world.machine.launch())
@@ -286,7 +292,7 @@ import Testing
         #expect(try await values.next() == "four")
     }
 
-    @Test func `a value with a lifetime expires in both slots`() async throws {
+    @Test func `a value with a lifetime expires at the destination and in the legacy location`() async throws {
         let clock = TestClock()
         let world = WindowWorld(.listToList, .destinationWins, keeping: .untilReleased, clock)
         let (v1, v2) = (world.machine.launch(), world.machine.launch())
@@ -303,7 +309,10 @@ import Testing
         #expect(try await v2.get(world.key) == "again")
     }
 
-    @Test func `a value of another program expires in both slots at the same time`() async throws {
+    @Test
+    func `a value that a program without LocalData wrote expires at the destination and in the legacy location at the same time`()
+        async throws
+    {
         let clock = TestClock()
         let machine = TestMachine { $0.use(clock) }
         let old = textKey("code", .userDefaults(suite: "old"))
@@ -335,7 +344,8 @@ import Testing
         #expect(try await v1.get(world.old) == "three")
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `damaged bytes in the legacy location do not change the value and are quarantined`(
+    @Test(arguments: WindowWorld.Way.allCases)
+    func `damaged bytes in the legacy location do not change the value, and a sweep quarantines them`(
         _ way: WindowWorld.Way
     ) async throws {
         let world = WindowWorld(way)
@@ -366,8 +376,8 @@ import Testing
         #expect(try await looks { _ = try await router.get(world.key) } == 0)
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `a plan predicts the sweep of a key with a window`(_ way: WindowWorld.Way) async throws
-    {
+    @Test(arguments: WindowWorld.Way.allCases)
+    func `a plan predicts the report of a sweep for a key with a release window`(_ way: WindowWorld.Way) async throws {
         let world = WindowWorld(way)
         let (v1, v2) = (world.machine.launch(), world.machine.launch())
         try await v2.registerCatalog(TestCatalog(.key(world.key)))

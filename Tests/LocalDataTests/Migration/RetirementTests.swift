@@ -7,6 +7,8 @@ import Testing
 @testable import LocalData
 
 /// The evidence that a developer needs before deleting a migration or a key from a program.
+///
+/// The ledger is the library's record of past migrations.
 @Suite(.inTurn) struct RetirementTests {
     private let list = StorageDomain.userDefaults(suite: "list")
     private let ring = StorageDomain.keychain(service: "ring")
@@ -20,7 +22,7 @@ import Testing
         return router
     }
 
-    @Test func `a migration is not safe to delete while the first location of its chain has a value`() async throws {
+    @Test func `a chain of migrations is not safe to delete while the first legacy location of the chain has a value`() async throws {
         let machine = TestMachine()
         machine.writeForeign(.string("old"), to: list, name: "first")
         let router = try await launch(machine, .key(third))
@@ -34,7 +36,7 @@ import Testing
         #expect(after.history?.successes == 1)
     }
 
-    @Test func `a damaged legacy location counts as a copy, and a locked one gives no answer`() async throws {
+    @Test func `a migration is not safe to delete while a legacy location is locked or has damaged content`() async throws {
         let machine = TestMachine()
         let router = try await launch(machine, .key(third))
         #expect(try await router.migrations().allSatisfy(\.isSafeToDelete))
@@ -47,7 +49,9 @@ import Testing
         #expect(!damaged.isSafeToDelete && damaged.evidence.answer == .some)
     }
 
-    @Test func `a custom migration without declared sources is never proven complete`() async throws {
+    @Test
+    func `the evidence for a custom migration that declares no sources is cannotTell, because older copies could be anywhere`() async throws
+    {
         struct Own: StorageMigration {
             let destinationKey: StorageKey<String>
             func shouldMigrate(using router: StorageRouter, context: MigrationContext) async throws -> Bool { false }
@@ -94,7 +98,7 @@ import Testing
         #expect(decoded == status && decoded.isSafeToDelete && decoded.history == migration)
     }
 
-    @Test func `a failed attempt is counted with its error, and a lost ledger loses no value`() async throws {
+    @Test func `the ledger counts failed attempts with their last error, and a loss of the ledger loses no value`() async throws {
         struct Bad: Error {}
         let machine = TestMachine()
         machine.writeForeign(.string("old"), to: list, name: "old")
@@ -111,7 +115,7 @@ import Testing
         #expect(try await next.history().migrations.map(\.successes) == [1])
     }
 
-    @Test func `failures of chains and conflicts are counted under their migrations`() async throws {
+    @Test func `the ledger counts a failed conversion step and a failed merge under the ids of their migrations`() async throws {
         struct Bad: Error {}
         let machine = TestMachine()
         let chained = testKey("chained", list, of: Int.self)
@@ -129,7 +133,7 @@ import Testing
         #expect(failures == ["chained:Evolution:1: 1", "compare: 1"])
     }
 
-    @Test func `a value left by a retired key has a report row and is not removed`() async throws {
+    @Test func `a value that a retired key left behind is listed in the report, and is not removed`() async throws {
         let machine = TestMachine()
         machine.writeForeign(.string("left"), to: list, name: "gone")
         var catalog = TestCatalog([.key(textKey("kept", list))])

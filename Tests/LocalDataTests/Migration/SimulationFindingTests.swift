@@ -7,7 +7,9 @@ import Testing
 
 @testable import LocalData
 
-/// Errors that the simulation found, each as a short program. The runs are in `Proof/Searches/Simulation/PastFailures`.
+/// Errors that the simulation, a random search with the real router, found, each as a short program.
+///
+/// The recorded runs are in `Proof/Searches/Simulation/PastFailures`.
 @Suite(.inTurn) struct SimulationFindingTests {
     let machine = TestMachine()
 
@@ -50,13 +52,14 @@ import Testing
         #expect(report.isComplete)
         #expect(try await router.forceMigration(for: key).state == .removed)
         #expect(try await router.value(for: key) == nil)
-        // The tombstone could not name this value while its store was unavailable, so the value is quarantined.
+        // The tombstone, which is the record of the removal, does not name the legacy value as superseded, because the
+        // legacy store was unavailable. So the value is a conflict, and the sweep quarantines it.
         #expect(try await router.value(for: old) == nil)
         let kept = try #require(try await router.audit().quarantine.first)
         #expect(String(decoding: try await router.quarantine.data(of: kept), as: UTF8.self) == "removed")
     }
 
-    @Test(.timeLimit(.minutes(10))) func `observers receive a resolved conflict whose commit lost its answer`()
+    @Test(.timeLimit(.minutes(10))) func `observers receive the value of a resolved conflict, even if the answer of its commit was lost`()
         async throws
     {
         let router = machine.launch()
@@ -70,7 +73,8 @@ import Testing
         #expect(try await values.next() == "theirs")
     }
 
-    @Test(.timeLimit(.minutes(10))) func `observers receive a resolved conflict whose commit could not be verified`()
+    @Test(.timeLimit(.minutes(10)))
+    func `observers receive the value of a resolved conflict, even if the read that verifies its commit fails`()
         async throws
     {
         let router = machine.launch()
@@ -85,7 +89,10 @@ import Testing
         #expect(try await values.next() == "theirs")
     }
 
-    @Test func `a source that is emptied between two reads does not hide its legacy location`() async throws {
+    @Test
+    func `if a source is emptied between two reads of a migration, the value in the legacy location of that source is still found`()
+        async throws
+    {
         let router = machine.launch()
         let middle = textKey("middle", Self.list).moved(from: textKey("oldest", .userDefaults(suite: "c")))
         let key = new.moved(from: middle)
@@ -103,7 +110,8 @@ import Testing
         #expect(try await value == "oldest")
     }
 
-    @Test func `a sweep quarantines a later value in the source of a source`() async throws {
+    @Test
+    func `a sweep quarantines a value that is written to the first location of a chain of migrations after the key was set`() async throws {
         let router = machine.launch()
         let oldest = textKey("oldest", .userDefaults(suite: "c"))
         let middle = textKey("middle", Self.list).moved(from: oldest)
@@ -119,7 +127,9 @@ import Testing
     }
 
     @Test(arguments: [ConflictPolicy<String>.sourceWins, .merge { mine, theirs in "\(mine ?? "")|\(theirs)" }])
-    func `a copy that an older version moves between two legacy locations is still a copy`(_ policy: ConflictPolicy<String>) async throws {
+    func `a superseded copy stays superseded when an older version moves it between two legacy locations`(
+        _ policy: ConflictPolicy<String>
+    ) async throws {
         let router = machine.launch()
         let better = textKey("better", .userDefaults(suite: "c"))
         let key = new.moved(from: better).moved(from: old).resolvingConflicts(policy)
@@ -129,7 +139,7 @@ import Testing
         for domain in [Self.list, better.domain] { machine.makeUnavailable(domain) }
         _ = await router.sweep(TestCatalog(.key(key)))
         for domain in [Self.list, better.domain] { machine.makeAvailable(domain) }
-        // The previous version has only the two legacy locations, and moves the value of one to the other.
+        // The previous version uses only the two legacy locations, and moves the value from `old` to `better`.
         try await router.remove(better)
         let before = machine.launch()
         #expect(try await before.get(better.moved(from: old)) == "second")
@@ -138,7 +148,7 @@ import Testing
         #expect(try await router.value(for: better) == nil)
     }
 
-    @Test func `an origin names the last nine records of a legacy location`() async throws {
+    @Test func `the origin of a record, its list of superseded copies, contains the last nine copies of a legacy location`() async throws {
         let routes = machine.launch().env.routes
         func copy(_ text: String) throws -> SourceRecord {
             let route = try routes.slot(for: old).route
@@ -152,7 +162,7 @@ import Testing
             let one = try copy("\(number)")
             #expect(origin.match(one.record, at: one.route.place.text) == (number >= 3 ? .exact : .none), "\(number)")
         }
-        // After a merge, the origin still names its record, and also the latest record of the other origin.
+        // After a merge, the origin `newer` still contains its copy, and also the latest copy of `origin`.
         var newer = RecordOrigin()
         newer.add(try copy("newest"), destination: destination)
         newer.merge(origin)
@@ -161,7 +171,7 @@ import Testing
         #expect(newer.match(before.record, at: before.route.place.text) == .exact)
     }
 
-    @Test func `the data of a quarantined sealed value is returned decrypted`() async throws {
+    @Test func `the data of a sealed value in the quarantine is returned decrypted`() async throws {
         let router = machine.launch()
         let sealed = textKey("new", Self.otherList, .encrypted)
         let key = sealed.moved(from: old).resolvingConflicts(.sourceWins)
@@ -174,8 +184,11 @@ import Testing
         #expect(String(decoding: try await router.quarantine.data(of: kept), as: UTF8.self) == "\"mine\"")
     }
 
+    /// The changes of the destination's store are certain to survive a power cut only after a reboot.
     @Test(arguments: [true, false])
-    func `an older copy of a record without a recorded boot is deleted after a reboot`(_ isRemoved: Bool) async throws {
+    func `if a record does not contain the boot in which it was written, its older copy is deleted only after a reboot`(
+        _ isRemoved: Bool
+    ) async throws {
         let medium = MemoryMedium()
         func launch(boot: String) -> StorageRouter {
             var configuration = machine.configuration

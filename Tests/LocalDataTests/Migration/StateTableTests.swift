@@ -7,7 +7,8 @@ import Testing
 
 /// The state table of a migration in `Docs/Design.md`, row by row, on a machine in memory.
 ///
-/// Each test sets the contents of the destination and the legacy location, and checks the results of a read or a sweep.
+/// The destination is the slot of the key. The legacy location, also called source, is where an earlier version kept the value.
+/// Each test sets the contents of these slots, and checks the results of a read or a sweep.
 @Suite(.inTurn) struct StateTableTests {
     let machine = TestMachine()
     let source = textKey("old", .userDefaults(suite: "a"))
@@ -20,7 +21,7 @@ import Testing
         return try #require(report.rows.first)
     }
 
-    @Test func `a sweep moves a pending value, and a second sweep changes nothing`() async throws {
+    @Test func `a sweep moves the legacy value to the destination, and a second sweep changes nothing`() async throws {
         let router = machine.launch()
         try await router.set("v", for: source)
         #expect(try await sweep(router).state == .moved)
@@ -29,7 +30,7 @@ import Testing
         #expect(try await sweep(router).state == .unchanged)
     }
 
-    @Test func `a set leaves the legacy location unchanged, and a sweep purges the superseded copy`() async throws {
+    @Test func `a set leaves the older value in the legacy location, and a sweep purges the older value`() async throws {
         let router = machine.launch()
         try await router.set("old value", for: source)
         try await router.set("new value", for: key)
@@ -41,7 +42,7 @@ import Testing
         #expect(try await router.audit().quarantine.isEmpty)
     }
 
-    @Test func `a legacy value that equals the current value is purged`() async throws {
+    @Test func `a sweep purges a legacy value that equals the value of the key`() async throws {
         let router = machine.launch()
         try await router.set("v", for: source)
         _ = try await router.get(key)
@@ -50,7 +51,9 @@ import Testing
         #expect(try await router.audit().quarantine.isEmpty)
     }
 
-    @Test func `in a conflict the destination wins by default, and the legacy value is quarantined`() async throws {
+    @Test
+    func `by default, a sweep quarantines a legacy value that differs from the value of the key, and the key keeps its value`() async throws
+    {
         let router = machine.launch()
         try await router.set("v", for: source)
         _ = try await router.get(key)
@@ -69,7 +72,8 @@ import Testing
         #expect(try await router.audit().quarantine.isEmpty)
     }
 
-    @Test func `in a conflict with sourceWins, the legacy value wins, and the replaced value is quarantined`() async throws {
+    @Test
+    func `with sourceWins, a conflicting legacy value replaces the value of the key, and the replaced value is quarantined`() async throws {
         let router = machine.launch()
         let key = key.resolvingConflicts(.sourceWins)
         try await router.set("v", for: source)
@@ -81,7 +85,7 @@ import Testing
         #expect(try await router.audit().quarantine.count == 1)
     }
 
-    @Test func `in a conflict with merge, the closure decides`() async throws {
+    @Test func `with merge, the result of the closure replaces the value of the key and the conflicting legacy value`() async throws {
         let router = machine.launch()
         let key = key.resolvingConflicts(.merge { mine, theirs in "\(mine ?? "-")+\(theirs)" })
         try await router.set("a", for: source)
@@ -92,7 +96,7 @@ import Testing
         #expect(try await router.value(for: source) == nil)
     }
 
-    @Test func `a merge closure that throws changes nothing`() async throws {
+    @Test func `if the merge closure of a conflict throws, the sweep reports a failure and changes nothing`() async throws {
         let router = machine.launch()
         let key = key.resolvingConflicts(.merge { _, _ in throw CocoaError(.formatting) })
         try await router.set("a", for: source)
@@ -103,7 +107,7 @@ import Testing
         #expect(try await router.get(source) == "b")
     }
 
-    @Test func `a sweep purges the copy that a tombstone names, and the value stays removed`() async throws {
+    @Test func `a sweep purges the legacy copy that a removal could not delete, and the value stays removed`() async throws {
         let router = machine.launch()
         try await router.set("v", for: source)
         for backend in machine.backends(of: source.domain) { backend.inject(.unavailable, of: .apply, repeats: true) }
@@ -115,7 +119,8 @@ import Testing
         #expect(try await router.audit().quarantine.isEmpty)
     }
 
-    @Test func `after a removal, the same content written again is a conflict and not a copy`() async throws {
+    @Test
+    func `content that is written to the legacy location again after a removal is a conflict and not a superseded copy`() async throws {
         let router = machine.launch()
         try await router.set("v", for: source)
         try await router.remove(key)
@@ -127,7 +132,8 @@ import Testing
         #expect(try await router.audit().quarantine.count == 1)
     }
 
-    @Test func `after a removal, a new value of an old program is quarantined and does not return`() async throws {
+    @Test
+    func `after a removal, a value that an old program writes to the legacy location is quarantined and does not return`() async throws {
         let router = machine.launch()
         try await router.set("v", for: source)
         _ = try await router.get(key)
@@ -139,7 +145,7 @@ import Testing
         #expect(try await router.audit().quarantine.count == 1)
     }
 
-    @Test func `damaged bytes at the destination are quarantined before a value replaces them`() async throws {
+    @Test func `damaged bytes at the destination are quarantined before the legacy value replaces them`() async throws {
         let router = machine.launch()
         try await router.set("v", for: source)
         machine.corrupt(key.domain, name: "new", bytes: [1, 2, 3])
@@ -149,7 +155,7 @@ import Testing
         #expect(try await router.quarantine.data(of: try #require(kept.first)) == Data([1, 2, 3]))
     }
 
-    @Test func `an undecodable record at the destination is quarantined before a value replaces it`() async throws {
+    @Test func `an undecodable record at the destination is quarantined before the legacy value replaces it`() async throws {
         let router = machine.launch()
         try await router.set("v", for: source)
         machine.writeForeign(.integer(7), to: key.domain, name: "new")
@@ -157,7 +163,7 @@ import Testing
         #expect(try await router.audit().quarantine.count == 1)
     }
 
-    @Test func `without a legacy value, unreadable content at the destination stays and the read fails`() async throws {
+    @Test func `if there is no legacy value, unreadable content at the destination stays, and a read throws`() async throws {
         let router = machine.launch()
         machine.corrupt(key.domain, name: "new", bytes: [1, 2, 3])
         await expectRefusal(StorageError.corrupted) { _ = try await router.get(key) }
@@ -168,7 +174,7 @@ import Testing
         #expect(try await router.get(number) == 7)
     }
 
-    @Test func `a value of an older type is converted in its slot, and nothing is quarantined`() async throws {
+    @Test func `a value of an older type under the name of the key is converted in place, and nothing is quarantined`() async throws {
         let router = machine.launch()
         let before = testKey("size", .userDefaults(suite: "b"), of: Int.self)
         let after = testKey("size", .userDefaults(suite: "b"), of: [String: Int].self)
@@ -179,7 +185,7 @@ import Testing
         #expect(try await router.audit().quarantine.isEmpty)
     }
 
-    @Test func `with keepsReplacedBytes, a conversion quarantines the bytes that it replaces`() async throws {
+    @Test func `with keepsReplacedBytes, a conversion in place quarantines the bytes that it replaces`() async throws {
         let router = machine.launch()
         let before = testKey("size", .userDefaults(suite: "b"), of: Int.self)
         let after = textKey("size", .userDefaults(suite: "b"))
@@ -189,7 +195,7 @@ import Testing
         #expect(try await router.audit().quarantine.count == 1)
     }
 
-    @Test func `a read with a locked destination or legacy location throws and changes nothing`() async throws {
+    @Test func `a read throws and changes nothing while the destination or the legacy location is locked`() async throws {
         let router = machine.launch()
         try await router.set("v", for: source)
         machine.lock(key.domain)
@@ -202,7 +208,8 @@ import Testing
         #expect(try await router.get(key) == "v")
     }
 
-    @Test func `a locked legacy location is never skipped for one of lower preference`() async throws {
+    @Test
+    func `while the preferred legacy location is locked, a read throws and does not use the next legacy location instead`() async throws {
         let router = machine.launch()
         let lower = textKey("older", .userDefaults(suite: "c"))
         let key = key.moved(from: lower)
@@ -214,7 +221,7 @@ import Testing
         #expect(try await router.get(key) == "right")
     }
 
-    @Test func `an unavailable legacy location is skipped only with the option skip`() async throws {
+    @Test func `a read skips an unavailable legacy location only if the migration has the option skip`() async throws {
         let router = machine.launch()
         let lower = textKey("older", .userDefaults(suite: "c"))
         try await router.set("lower", for: lower)
@@ -225,7 +232,7 @@ import Testing
         #expect(try await router.get(skipping) == "lower")
     }
 
-    @Test func `a migration from a slot to itself deletes nothing`() async throws {
+    @Test func `a migration whose source and destination are the same slot deletes nothing`() async throws {
         let router = machine.launch()
         let same = textKey("new", .userDefaults(suite: "b"))
         let key = textKey("new", .userDefaults(suite: "b")).moved(from: same)
@@ -236,7 +243,7 @@ import Testing
         #expect(try await router.get(key) == "v")
     }
 
-    @Test func `a value moves through a chain of two migrations, and no copy is left`() async throws {
+    @Test func `a get moves a value through a chain of two migrations and leaves no copy in either source`() async throws {
         let router = machine.launch()
         let second = textKey("second", .userDefaults(suite: "c")).moved(from: source)
         let third = textKey("third", .keychain(service: "s")).moved(from: second)
@@ -248,7 +255,7 @@ import Testing
         #expect(try await sweep(router, third).state == .purged)
     }
 
-    @Test func `remove deletes the copies of the whole chain, and no key of the chain has a value`() async throws {
+    @Test func `remove deletes the copies in all legacy locations of a chain of migrations`() async throws {
         let router = machine.launch()
         let second = textKey("second", .userDefaults(suite: "c")).moved(from: source)
         let third = textKey("third", .keychain(service: "s")).moved(from: second)
@@ -259,7 +266,8 @@ import Testing
         #expect(try await router.value(for: third) == nil)
     }
 
-    @Test func `remove reports a copy that it could not delete, and a retry deletes it`() async throws {
+    @Test
+    func `remove throws residueRemains for a legacy copy that it could not delete, and a second remove deletes the copy`() async throws {
         let router = machine.launch()
         try await router.set("v", for: source)
         machine.lock(source.domain)
@@ -273,7 +281,7 @@ import Testing
         #expect(try await router.value(for: key) == nil)
     }
 
-    @Test func `a move to weaker protection is refused before anything is read, unless it is allowed`() async throws {
+    @Test func `a move to weaker protection is refused before anything is read, unless allowsWeakerProtection is set`() async throws {
         let router = machine.launch()
         let secret = textKey("secret", .keychain(service: "s"))
         let plain = textKey("plain", .userDefaults(suite: "b"))
@@ -283,12 +291,12 @@ import Testing
         machine.unlock(secret.domain)
         let allowed = plain.moved(from: secret, options: MigrationOptions(allowsWeakerProtection: true))
         #expect(try await router.get(allowed) == "hidden")
-        // The weaker destination stores no provenance, because that would be derived from the keyring's value.
+        // The destination does not record its source, because that record could contain a fingerprint of the keyring's value.
         try await router.registerCatalog(TestCatalog(.key(allowed)))
         #expect(try await router.audit().rows.map(\.provenance) == [[]])
     }
 
-    @Test func `a move to a store that keeps values for a shorter time is refused`() async throws {
+    @Test func `a move from a property list to memory, which keeps values for a shorter time, is refused`() async throws {
         let router = machine.launch()
         let transient = textKey("t", .memory()).moved(from: source)
         try await router.set("v", for: source)
@@ -296,7 +304,7 @@ import Testing
         #expect(try await router.get(source) == "v")
     }
 
-    @Test func `a legacy location that two keys share is deleted only after both have their values`() async throws {
+    @Test func `a legacy value from which two keys take their values is deleted only after each key has its value`() async throws {
         let router = machine.launch()
         let first = textKey("first", .userDefaults(suite: "b")).moved(
             from: source

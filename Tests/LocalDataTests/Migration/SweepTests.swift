@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Migrations on real property lists: sealing, sweeps, concurrent reads, and catalogs.
+/// Migrations on real property lists: sealing (encryption), sweeps, concurrent reads, and catalogs.
 @Suite(.inTurn) struct SweepTests {
     func legacy(_ name: String) -> StorageKey<String> {
         StorageKey(name: name, domain: .userDefaults(suite: "legacy"), security: .none, owner: "Tests", description: "An older place")
@@ -16,7 +16,7 @@ import Testing
         StorageKey(name: name, domain: .userDefaults(suite: "modern"), owner: "Tests", description: "A value").moved(from: legacy(source))
     }
 
-    @Test func `a value that a migration seals leaves its plaintext in no file`() async throws {
+    @Test func `after a migration that seals a value, no file contains the plaintext of the value`() async throws {
         let stage = try Stage()
         let router = stage.launch()
         let secret = "correct-horse-battery-staple"
@@ -28,7 +28,7 @@ import Testing
         #expect(try await stage.launch().get(sealed) == secret)
     }
 
-    @Test func `a migration seals a value again with another key`() async throws {
+    @Test func `a migration can seal a sealed value again with another encryption key`() async throws {
         let stage = try Stage()
         let router = stage.launch()
         let secret = "correct-horse-battery-staple"
@@ -49,7 +49,7 @@ import Testing
         #expect(try stage.traces(of: secret).isEmpty)
     }
 
-    @Test func `a migration can seal a value in its slot`() async throws {
+    @Test func `a migration can seal a plaintext value in place, under the same name`() async throws {
         let stage = try Stage()
         let router = stage.launch()
         let plain = textKey("token", .userDefaults, .none)
@@ -60,7 +60,8 @@ import Testing
         await expectRefusal(StorageError.undecodable) { _ = try await router.get(plain) }
     }
 
-    @Test func `migrateImmediately moves every value, registering alone moves none, and a second sweep changes nothing`() async throws {
+    @Test
+    func `registering a catalog moves no value, migrateImmediately moves every value, and a second sweep changes nothing`() async throws {
         let stage = try Stage()
         let router = stage.launch()
         for index in 0..<20 { try await router.set("v\(index)", for: legacy("old-\(index)")) }
@@ -81,7 +82,7 @@ import Testing
         #expect(try Data(contentsOf: URL(fileURLWithPath: stage.preferences + "/modern.plist")) == before)
     }
 
-    @Test func `a failing key is reported and does not stop other keys`() async throws {
+    @Test func `a sweep reports a key whose migration fails, and still moves the values of the other keys`() async throws {
         let stage = try Stage()
         let router = stage.launch()
         for name in ["a", "b", "c"] { try await router.set(name, for: legacy(name)) }
@@ -97,7 +98,7 @@ import Testing
         #expect(throws: StorageError.self) { try report.requireComplete() }
     }
 
-    @Test(.slow("10,000 keys")) func `a sweep of 10,000 keys loses none and reports progress`() async throws {
+    @Test(.slow("10,000 keys")) func `a sweep of 10,000 keys loses no value and reports progress`() async throws {
         var lines: [String] = []
         for count in [100, 1_000, 10_000] {
             let stage = try Stage()
@@ -137,7 +138,7 @@ import Testing
         #expect(runs.withLock(\.self) == 1)
     }
 
-    @Test func `cancelled callers return, and the migration continues for the others`() async throws {
+    @Test func `cancelled callers of a shared migration return, and the migration continues for the other callers`() async throws {
         let stage = try Stage()
         let router = stage.launch()
         try await router.set("v", for: legacy("old"))
@@ -154,7 +155,7 @@ import Testing
         #expect(try await !router.exists(legacy("old")))
     }
 
-    @Test func `catalogs accumulate, and an invalid catalog registers no key`() async throws {
+    @Test func `the keys of several catalogs are registered together, and an invalid catalog registers none of its keys`() async throws {
         let stage = try Stage()
         let router = stage.launch()
         try await router.registerCatalog(TestCatalog([.key(key("a", from: "a"))], id: "first"))

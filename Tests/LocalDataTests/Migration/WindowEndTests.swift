@@ -5,9 +5,10 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// The end of a release window, in which version 2 of a program writes its value to the legacy location for version 1.
+/// The end of a release window. During the window, version 2 of a program also writes its value to the legacy location.
+/// Version 1 uses the value there.
 ///
-/// At the end, the legacy location is emptied. A release that still keeps the window then stops writing to it.
+/// The end of the window empties the legacy location. A release that still declares the window then stops writing there.
 @Suite struct WindowEndTests {
     /// The slots left in the legacy store: values, tombstones and window marks.
     ///
@@ -24,7 +25,7 @@ import Testing
         return found.filter { !$0.contains("sealing") }
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `a call ends the window, also for a release that still keeps it`(
+    @Test(arguments: WindowWorld.Way.allCases) func `endReleaseWindow ends the window, also for a release that still declares the window`(
         _ way: WindowWorld.Way
     ) async throws {
         let world = WindowWorld(way)
@@ -42,7 +43,7 @@ import Testing
         #expect(try await world.quarantine(v2) == [])
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `ending the window moves the last value of the earlier release`(
+    @Test(arguments: WindowWorld.Way.allCases) func `the end of a window moves the last value of version 1 to the destination`(
         _ way: WindowWorld.Way
     ) async throws {
         let world = WindowWorld(way)
@@ -59,7 +60,8 @@ import Testing
         #expect(try await world.quarantine(v2) == ["three"])
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `a window ends with the version that it names`(_ way: WindowWorld.Way) async throws {
+    @Test(arguments: WindowWorld.Way.allCases)
+    func `a window that is declared until version 3 ends with the first sweep of version 3`(_ way: WindowWorld.Way) async throws {
         let world = WindowWorld(way, keeping: .until(version: "3.0"))
         let v2 = world.machine.launch(version: "2.9.1")
         try await v2.set("one", for: world.key)
@@ -75,7 +77,8 @@ import Testing
         #expect(try await world.settle(v3).state == .unchanged)
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `a release whose window is over starts with the latest value of the other releases`(
+    @Test(arguments: WindowWorld.Way.allCases)
+    func `version 3, for which the window is over, reads the latest value of versions 1 and 2 and then ends the window`(
         _ way: WindowWorld.Way
     ) async throws {
         let world = WindowWorld(way, keeping: .until(version: "3.0"))
@@ -92,7 +95,7 @@ import Testing
         #expect(try await left(world) == [])
         #expect(try await v2.get(world.key) == "three")
         #expect(try await world.settle(v2).state == .unchanged)
-        // The first new release on a machine may be one whose window is already over.
+        // A machine can also skip version 2. Then the window is over before a release has written to the legacy location.
         let fresh = WindowWorld(way, keeping: .until(version: "3.0"))
         try await fresh.machine.launch().set("one", for: fresh.old)
         #expect(try await fresh.machine.launch(version: "3.0").row(of: fresh.key).state == .moved)
@@ -100,7 +103,8 @@ import Testing
         #expect(try await fresh.machine.launch(version: "2.0").get(fresh.key) == "one")
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `damaged bytes in the legacy location are quarantined when the window ends`(
+    @Test(arguments: WindowWorld.Way.allCases)
+    func `damaged bytes in the legacy location are quarantined when the window ends, and the value stays`(
         _ way: WindowWorld.Way
     ) async throws {
         let world = WindowWorld(way)
@@ -113,7 +117,7 @@ import Testing
         #expect(try await world.quarantine(v2) == ["?!"])
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `a set that races with the end of the window in another release is kept`(
+    @Test(arguments: WindowWorld.Way.allCases) func `a set by version 2 while version 3 ends the window is not lost`(
         _ way: WindowWorld.Way
     ) async throws {
         let world = WindowWorld(way, .sourceWins, keeping: .until(version: "3.0"))
@@ -138,7 +142,8 @@ import Testing
         #expect(try await v3.get(world.key) == "two")
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `a sweep without a window does not mistake the mirror of a later value for an old copy`(
+    @Test(arguments: WindowWorld.Way.allCases)
+    func `a set of a key with a window is not lost if a key with the same name and no window is being swept`(
         _ way: WindowWorld.Way
     ) async throws {
         let world = WindowWorld(way, .sourceWins)
@@ -158,13 +163,13 @@ import Testing
         #expect(try await v3.get(world.key) == "two")
     }
 
-    /// Leaves a tombstone without window metadata at the destination, and a later legacy value of version 1.
+    /// Removes the value through a key without a window, which leaves a tombstone. Then sets a legacy value as version 1.
     private func removeUnseen(_ world: WindowWorld, _ router: StorageRouter) async throws {
         try await router.remove(textKey("modern token", world.way.new).moved(from: world.old))
         try await world.machine.launch().set("one", for: world.old)
     }
 
-    @Test func `a window with a number of days ends one day after a sweep finds it over`() async throws {
+    @Test func `a window of 30 days ends one day after a sweep finds that the 30 days are over`() async throws {
         let clock = TestClock()
         let world = WindowWorld(.listToList, .destinationWins, keeping: .for(days: 30), clock)
         let v2 = world.machine.launch()
@@ -196,7 +201,7 @@ import Testing
         try await v2.set("three", for: without)
         #expect(try await v2.row(of: without).state == .unchanged)
         #expect(try await v2.get(without) == "three")
-        // The sweep first moves the value that version 1 wrote last.
+        // If version 1 wrote the latest value, the sweep first moves that value to the destination.
         let again = WindowWorld(way)
         let (before, now) = (again.machine.launch(), again.machine.launch())
         try await now.set("one", for: again.key)
@@ -206,7 +211,7 @@ import Testing
         #expect(try await v1.value(for: world.old) == nil)
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `an interrupted end of a window is completed by the next call`(
+    @Test(arguments: WindowWorld.Way.allCases) func `if endReleaseWindow is interrupted, the next call ends the window completely`(
         _ way: WindowWorld.Way
     ) async throws {
         let faults: [StorageFault] = [.stop, .stopAfterwards, .loseAnswer]
@@ -226,7 +231,8 @@ import Testing
         }
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `after a removal, an interrupted end of a window is completed later`(
+    @Test(arguments: WindowWorld.Way.allCases)
+    func `if endReleaseWindow is interrupted for a removed value, later sweeps and the next call end the window completely`(
         _ way: WindowWorld.Way
     ) async throws {
         for number in 1...2 {
@@ -245,7 +251,8 @@ import Testing
         }
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `a window also ends for a value or removal that is older than the window`(
+    @Test(arguments: WindowWorld.Way.allCases)
+    func `a window also ends completely for a value that was set or removed before the window began`(
         _ way: WindowWorld.Way
     ) async throws {
         for isRemoved in [false, true] {
@@ -261,7 +268,7 @@ import Testing
         }
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `a value that was never moved is moved when the window ends`(
+    @Test(arguments: WindowWorld.Way.allCases) func `endReleaseWindow moves a legacy value that was not moved before`(
         _ way: WindowWorld.Way
     ) async throws {
         let world = WindowWorld(way)
@@ -274,13 +281,14 @@ import Testing
         #expect(try await left(world) == [])
     }
 
-    @Test func `a window that begins after a plain move restores the value in the legacy location`() async throws {
+    @Test func `a window that begins after a move without a window writes the value to the legacy location again`() async throws {
         let world = WindowWorld(.listToList)
         let v2 = world.machine.launch()
         try await world.machine.launch().set("one", for: world.old)
         let without = textKey("modern token", world.way.new).moved(from: world.old).resolvingConflicts(.sourceWins)
-        try await world.settle(v2)
+        #expect(try await v2.row(of: without).state == .moved)
         #expect(try await v2.get(without) == "one")
+        #expect(try await v2.value(for: world.old) == nil)
         let later = world.machine.launch()
         #expect(try await later.get(world.key) == "one")
         #expect(try await world.settle(later).state == .mirrored)

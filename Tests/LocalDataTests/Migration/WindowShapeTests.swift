@@ -5,6 +5,9 @@ import TestSupport
 import Testing
 
 /// Release windows between values of different types, and between different stores.
+///
+/// In a window, version 2 also writes a copy of its value to the legacy location, which version 1 uses.
+/// The closure `down` converts that copy to the older type. `merge` combines a value of version 1 with the current value.
 @Suite struct WindowShapeTests {
     private struct Account: Codable, Sendable, Equatable {
         var name: String
@@ -15,7 +18,7 @@ import Testing
     private let old = textKey("name", .userDefaults(suite: "old"))
     private let bare = testKey("account", .userDefaults(suite: "new"), of: Account.self)
 
-    @Test func `a merge keeps the fields that the older type does not have`() async throws {
+    @Test func `with a merge closure, a change by version 1 keeps the fields that the older type does not have`() async throws {
         let key = bare.moved(
             from: old, keeping: .untilReleased, { Account(name: $0) }, down: { $0.name },
             merge: { older, newer in Account(name: older.name, visits: newer.visits) })
@@ -30,7 +33,7 @@ import Testing
         #expect(try await machine.quarantine(v2) == [])
     }
 
-    @Test func `without a merge, a value that the older type cannot represent is refused`() async throws {
+    @Test func `without a merge closure, a set of a value that the older type cannot represent throws encodingFailed`() async throws {
         let key = bare.moved(from: old, keeping: .untilReleased, { Account(name: $0) }, down: { $0.name })
         let (v1, v2) = (machine.launch(), machine.launch())
         try await v2.set(Account(name: "Ada"), for: key)
@@ -44,7 +47,7 @@ import Testing
         #expect(try await v1.get(old) == "Ada")
     }
 
-    @Test func `a down closure that throws changes nothing`() async throws {
+    @Test func `if the down closure throws, a set fails with encodingFailed and changes nothing`() async throws {
         struct Failure: Error {}
         let key = bare.moved(
             from: old, keeping: .untilReleased, { Account(name: $0) },
@@ -58,7 +61,7 @@ import Testing
         #expect(try await v2.get(key) == Account(name: "Ada"))
     }
 
-    @Test func `an undecodable legacy value is an error for reads, and a set replaces it`() async throws {
+    @Test func `a read throws if the legacy value is undecodable, and a set replaces that value`() async throws {
         let count = testKey("name", .userDefaults(suite: "old"), of: Int.self)
         let key = testKey("count", .userDefaults(suite: "new"), of: Int.self).moved(from: count, keeping: .untilReleased)
         let v2 = machine.launch()
@@ -73,7 +76,10 @@ import Testing
 
     // MARK: What is asked for by name
 
-    @Test func `a weaker copy needs keepsWeakerCopy, and every report names it`() async throws {
+    @Test
+    func `a copy in a legacy location with weaker protection needs keepsWeakerCopy, and sweep, audit and plan report the copy`()
+        async throws
+    {
         let key = textKey("token", .keychain(service: "app"))
         let (v1, v2) = (machine.launch(), machine.launch(version: "2.0"))
         let unsaid = key.moved(from: old, keeping: .until(version: "3.0"))
@@ -97,7 +103,8 @@ import Testing
     }
 
     #if Keyring
-        @Test(.slow("goes through real files many times")) func `a window with a keyring of bare texts needs comparesByContent`()
+        @Test(.slow("goes through real files many times"))
+        func `a window whose legacy location is a keyring item without metadata needs the option comparesByContent`()
             async throws
         {
             let stage = try Stage(keyring: true)
@@ -126,7 +133,7 @@ import Testing
         }
     #endif
 
-    @Test func `the check of a catalog reports windows that cannot be kept or are over`() async throws {
+    @Test func `the check of a catalog reports windows that cannot be kept open, and windows that are over`() async throws {
         let v2 = machine.launch()
         func problems(_ keys: AnyStorageKey...) throws -> [CatalogProblem.Kind] { try v2.problems(of: TestCatalog(keys)).map(\.kind) }
         let key = textKey("new", .userDefaults(suite: "new"))
@@ -147,7 +154,9 @@ import Testing
     }
 
     @Test(arguments: [("2.9", true), ("2.10", true), ("3.0-beta", true), ("3", false), ("3.0.0", false), ("3.0.1", false), ("10", false)])
-    func `versions are compared number by number`(_ test: (version: String, isOpen: Bool)) async throws {
+    func `a window until version 3 is open for lower versions, compared number by number, and for pre-releases of version 3`(
+        _ test: (version: String, isOpen: Bool)
+    ) async throws {
         let key = textKey("new", .userDefaults(suite: "new")).moved(from: old, keeping: .until(version: "3.0"))
         let problems = try machine.launch(version: test.version).problems(of: TestCatalog(.key(key)))
         #expect(problems.isEmpty == test.isOpen)

@@ -47,7 +47,7 @@ struct WindowWorld: Sendable, CustomStringConvertible {
 
     var description: String { way.rawValue }
 
-    /// Sweeps three times, which completes every migration, and returns the last row.
+    /// Sweeps three times, which completes every migration, and returns the key's row in the last report.
     @discardableResult
     func settle(_ router: StorageRouter) async throws -> MigrationReport.Row {
         var row = try await router.row(of: key)

@@ -32,7 +32,7 @@ import Testing
         let second: Int
     }
 
-    /// The edits of one step: verbs for the plan under test, and functions for the model.
+    /// The edits of one step: verbs such as `AddAttribute` for the plan under test, and functions for the model.
     struct Step {
         var verbs: [SchemaPlan.AttributeChange] = []
         var model: [([String: Cell]) -> [String: Cell]] = []
@@ -204,7 +204,7 @@ import Testing
         try same(older, 0, "records that still have the older version")
     }
 
-    @Test func `verbs change documents as the model changes rows`() async {
+    @Test func `the schema changes of a plan, applied to documents, give the same result as the model`() async {
         await forAll(Self.cases(rows: 1...3), count: 300) { one in
             let chain = Chain(Self.begin, one.edits)
             for row in one.rows {
@@ -218,7 +218,7 @@ import Testing
         }
     }
 
-    @Test func `a plan changes a store as the model changes rows, from any version`() async {
+    @Test func `a migration plan over a store gives the same records as the model, from any start version`() async {
         await forAll(Self.cases(rows: 1...4), count: 60) { one in
             let chain = Chain(Self.begin, one.edits)
             let machine = TestMachine()
@@ -236,11 +236,11 @@ import Testing
         }
     }
 
-    @Test func `a plan that is killed at any change continues and reaches the same end state`() async {
+    @Test func `a killed migration plan is completed by the next program and gives the same records as the model`() async {
         await forAll(Self.cases(rows: 1...3), count: 20) { one in
             let chain = Chain(Self.begin, one.edits)
             let domain = StorageDomain.encryptedSQLite(database: "main")
-            // 40 rows are more than two pages.
+            // With 16 records in a page, 40 rows are more than two pages.
             let rows = (0..<40).map { one.rows[$0 % one.rows.count] }
             let machine = TestMachine { $0.pageSize = 16 }
             try await Self.fill(machine.launch(), documents("rows", domain), rows)

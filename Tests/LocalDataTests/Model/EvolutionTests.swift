@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Chains of schema versions, in every kind of store: conversion from any version, moves between stores, refusal of
-/// faulty chains, and backups that restore the older version.
+/// faulty chains, and backups that restore the older version. A sweep moves and converts all values of a catalog.
 @Suite(.inTurn) struct EvolutionTests {
     struct NoteV1: Codable, Equatable {
         var id: String
@@ -38,7 +38,8 @@ import Testing
 
     // MARK: Versions
 
-    @Test(arguments: Place.allCases) func `a value of any version is converted, also if its type is gone`(place: Place) async throws {
+    @Test(arguments: Place.allCases)
+    func `a value of any schema version is converted, even if the program no longer has its type`(place: Place) async throws {
         let stored: [(version: Int, document: StoredDocument)] = [
             (1, StoredDocument(["id": "a", "name": "two words"])), (2, StoredDocument(["id": "a", "title": "two words"])),
             (3, StoredDocument(["id": "a", "title": "two words", "words": 2])),
@@ -56,7 +57,8 @@ import Testing
         }
     }
 
-    @Test(arguments: Place.allCases) func `a later version and a version that no step leaves are refused, and the record stays`(
+    @Test(arguments: Place.allCases)
+    func `a record with a later version, or with a version from which no step leads, is refused and stays unchanged`(
         place: Place
     ) async throws {
         try await place.withLaunches { launch, domain in
@@ -79,7 +81,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Place.allCases) func `a step that fails and a result that does not decode leave the record unchanged`(
+    @Test(arguments: Place.allCases) func `a conversion step that fails, or whose result does not decode, leaves the record unchanged`(
         place: Place
     ) async throws {
         struct Refusal: Error {}
@@ -105,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `a faulty chain is refused before anything is read or written, and the error names the version`() async throws {
+    @Test func `a faulty chain of versions is refused before anything is read or written, and the error names the version`() async throws {
         func step(_ from: Int, _ to: Int) -> EvolutionStep { EvolutionStep(from: from, to: to) { _, _ in } }
         let faults: [(steps: [EvolutionStep], end: Int, says: String)] = [
             ([step(1, 2), step(1, 3), step(2, 3)], 3, "two steps leave version 1"), ([step(1, 2), step(2, 1)], 2, "from version 2"),
@@ -129,7 +131,8 @@ import Testing
         }
     }
 
-    @Test(arguments: Place.allCases) func `a shortcut replaces steps, and other versions follow the chain`(place: Place) async throws {
+    @Test(arguments: Place.allCases)
+    func `a shortcut replaces the steps between two versions, and values of other versions follow the chain`(place: Place) async throws {
         let taken = Shared(0)
         let chain = Evolution.from(version: 1).to { _ in taken.count() }.to { _ in taken.count() }.to { _ in taken.count() }
             .shortcut(from: 1, to: 4) { _ in taken.count(by: 100) }.decoding(NoteV1.self)
@@ -149,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func `a record has the same identity in every run and on every machine`() async throws {
+    @Test func `a conversion step gets the same identity of a record in every run and on every machine`() async throws {
         func identity(_ machine: TestMachine, _ name: String) async throws -> String? {
             let domain = StorageDomain.userDefaults(suite: "s")
             try await machine.launch().set(StoredDocument(), for: key(domain, StoredDocument.self, name: name))
@@ -165,7 +168,8 @@ import Testing
 
     // MARK: Backups
 
-    @Test(arguments: Place.allCases) func `an evolution keeps the old bytes, and one call restores them`(place: Place) async throws {
+    @Test(arguments: Place.allCases)
+    func `a conversion can keep the old value as a backup, and one call restores that value`(place: Place) async throws {
         for security in [SecurityPolicy.automatic, .encrypted] {
             try await place.withLaunches { launch, domain in
                 func key<Value>(_ type: Value.Type) -> StorageKey<Value> {
@@ -184,7 +188,8 @@ import Testing
         }
     }
 
-    @Test(arguments: Place.allCases) func `a removal deletes the backup, and backups can be purged`(place: Place) async throws {
+    @Test(arguments: Place.allCases)
+    func `removing a value deletes the backup of its older version, and backups can be purged`(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             let evolving = key(domain, Note.self).evolving(Self.chain.keepingBackup())
             try await launch().set(NoteV1(id: "a", name: "N"), for: key(domain, NoteV1.self))
@@ -218,7 +223,7 @@ import Testing
         }
     }
 
-    // MARK: Shape and place at once
+    // MARK: Schema and store at once
 
     @Test(arguments: Place.allCases) func `a list at version 1 in a property list becomes a collection at version 3`(
         place: Place
@@ -313,7 +318,7 @@ import Testing
         #expect(try await router.count(in: old) == 1)
     }
 
-    @Test func `a record is encoded only by the serializer of its collection`() async throws {
+    @Test func `a record that JSON cannot represent can be stored in a collection with the plist serializer`() async throws {
         struct Reading: Codable, Equatable, Identifiable {
             var id: String
             var degrees: Double
@@ -343,7 +348,7 @@ import Testing
         #expect(document.root == ["name": ["first": "text"], "list": ["b", ["x": 1]], "inner": [:], "first": "a"])
     }
 
-    @Test func `equal content-addressed records are stored once`() async throws {
+    @Test func `in a content-addressed collection, records with equal content are stored once`() async throws {
         let machine = TestMachine()
         let notes = StorageCollection<NoteV2>.contentAddressed(
             "notes", domain: .encryptedSQLite(database: "d"), owner: "Tests", description: "Notes")

@@ -4,7 +4,8 @@ import LocalDataModels
 import TestSupport
 import Testing
 
-/// Derives the attributes of a type by running its `init(from:)` with a decoder that has no data.
+/// The schema probe, which derives the attributes of a type by running its `init(from:)` with a decoder that has no
+/// data.
 @Suite(.inTurn) struct SchemaProbeTests {
     enum Color: String, Codable { case red, green }
     enum Size: Int, Codable { case small = 3, large = 5 }
@@ -73,7 +74,7 @@ import Testing
         static var attributes: [AttributeDescription] { [.init("name", .string), .init("parts", of: [Branch].self)] }
     }
 
-    @Test func `a recursive type refers to itself by name`() {
+    @Test func `the description of a recursive type refers to the type by its name`() {
         #expect(
             EntityDescription("n", of: Node.self).attributes
                 == [AttributeDescription("name", .string), AttributeDescription("children", .array(.named("Node")))])
@@ -152,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func `handwritten decoding is followed where possible, and other types are given by name only`() {
+    @Test func `the probe follows a handwritten init from a decoder where possible, and describes other types only by their name`() {
         #expect(AttributeType.of(Choosy.self) == .named("Choosy"))
         #expect(AttributeType.of(Either.self) == .named("Either"))
         #expect(AttributeType.of(Greedy.self) == .named("Greedy"))

@@ -5,7 +5,8 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// The recorded schema of a catalog: which changes are refused, and which ones only need to be recorded.
+/// Schema snapshots: a JSON file records the schema of a catalog, and a test compares the catalog with the file. Some
+/// changes are refused, and other changes only need to be recorded.
 @Suite(.inTurn) struct SchemaSnapshotTests {
     struct Keys: StorageKeyCatalog {
         let id = "AppKeys"
@@ -118,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func `a changed schema without a higher version names the property, and recording does not hide it`() throws {
+    @Test func `a schema that changed without a higher version is reported with its property, and is not recorded as a snapshot`() throws {
         try withSnapshot(of: Keys(.key(note(Note.self)))) { require, path in
             let text = try String(contentsOfFile: path, encoding: .utf8)
             func refused(_ keys: Keys, _ location: SourceLocation = #_sourceLocation) -> [String] {
@@ -152,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func `a property that loses its default needs a step, because older values may lack it`() throws {
+    @Test func `a property that loses its default needs a conversion step, because older values may not have the property`() throws {
         try withSnapshot(of: Keys(.key(note(StarredNote.self)))) { require, _ in
             #expect(
                 require(Keys(.key(note(RatedNote.self))), true)?.differences == [
@@ -162,7 +163,7 @@ import Testing
         }
     }
 
-    @Test func `a change that older values survive only needs to be recorded`() throws {
+    @Test func `a change that loses no older value is reported until it is recorded in the snapshot`() throws {
         let token = textKey("token", .keychain)
         let cases: [(Keys, [String])] = [
             (
@@ -198,7 +199,7 @@ import Testing
         }
     }
 
-    @Test func `a raised version needs steps from every version that was recorded`() throws {
+    @Test func `a key with a raised schema version needs conversion steps from every version in the snapshot`() throws {
         let first = Evolution.from(Note.self).to { NumberedNote(title: $0.title.count, phones: $0.phones) }
         let second = first.to { DatedNote(title: "\($0.title)", phones: $0.phones, date: Date(timeIntervalSinceReferenceDate: 0)) }
         let short = Evolution.from(NumberedNote.self, version: 2).to {
@@ -223,7 +224,7 @@ import Testing
         }
     }
 
-    @Test func `keys with one name in two domains have separate entries`() throws {
+    @Test func `two keys with the same name in different domains have separate entries in the snapshot`() throws {
         let two = Keys(.key(textKey("a", .keychain)), .key(textKey("a", .userDefaults)))
         try withSnapshot(of: two) { require, path in
             #expect(require(two, false) == nil)
@@ -240,7 +241,7 @@ import Testing
         }
     }
 
-    @Test func `a collection is recorded with the schema of its records and their type tag`() throws {
+    @Test func `the snapshot of a collection contains the schema of its records and their type tag`() throws {
         let people = Keys(.collection(Person.collection))
         let alien = StorageCollection<Person>("people", domain: .userDefaults, owner: "Tests", description: "People", typeTag: "Alien")
         #expect(
@@ -259,7 +260,7 @@ import Testing
         }
     }
 
-    @Test func `a key describes its entity`() {
+    @Test func `the entity of a key has the name and the version of the key, and the attributes of its type`() {
         let entity = AnyStorageKey.key(note(BareNote.self).version(4)).entity
         #expect(entity == EntityDescription("note", version: 4, [AttributeDescription("title", .string)]))
         #expect(AnyStorageKey.key(textKey("token", .keychain)).entity == EntityDescription("token"))

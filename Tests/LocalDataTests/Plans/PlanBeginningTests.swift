@@ -7,7 +7,7 @@ import Testing
 @testable import LocalData
 @testable import LocalDataPlans
 
-/// Plans that add or copy an entity to a name that already has records.
+/// Plans that add or copy an entity (a collection or key in a plan) to a name that already has records.
 ///
 /// Records of an earlier version are refused, because no step of the plan converts them.
 @Suite struct PlanBeginningTests {
@@ -28,7 +28,8 @@ import Testing
         ]
     }
 
-    @Test(arguments: [1, 2]) func `a new entity that has records of an earlier version is refused`(plans: Int) async throws {
+    @Test(arguments: [1, 2])
+    func `a plan that adds an entity is refused if the entity already has records of an earlier version`(plans: Int) async throws {
         let machine = TestMachine()
         try await machine.launch().set(record("1", ["text": "a"]), in: documents("notes", Self.domain))
         let before = try await machine.launch().slots(Self.domain, "notes")
@@ -45,7 +46,7 @@ import Testing
         #expect(try await router.all(documents("notes", Self.domain, version: 2)) == ["1": record("1", ["text": "a"])])
     }
 
-    @Test func `a copy to a name that has records of an earlier version is refused`() async throws {
+    @Test func `a plan that copies an entity to a name with records of an earlier version is refused`() async throws {
         let machine = TestMachine()
         try await machine.launch().set(record("1", ["text": "a"]), in: documents("notes", Self.domain))
         try await machine.launch().set(record("2", ["text": "b"]), in: documents("copies", Self.domain))
@@ -59,7 +60,7 @@ import Testing
         #expect(try await machine.launch().all(documents("notes", Self.domain)).count == 1)
     }
 
-    @Test func `an entity without records, or whose records the step removed, can be added`() async throws {
+    @Test func `a plan can add an entity that has no records, or whose records the same step removed`() async throws {
         let machine = TestMachine()
         try await machine.launch().set(record("1", ["text": "a"]), in: documents("notes", Self.domain))
         let plan = AdHocMigration("V1") {

@@ -7,7 +7,8 @@ import Testing
 @testable import LocalData
 @testable import LocalDataPlans
 
-/// Plans that copy, rename and remove entities for which the program no longer has types.
+/// Plans that copy, rename and remove entities for which the program no longer has types. An entity is a collection or
+/// a single key.
 @Suite(.inTurn) struct PlanEntityTests {
     private static let first = ModelMigration("V1") {
         AddEntity("old") {
@@ -17,7 +18,8 @@ import Testing
         AddEntity("useless") { AddAttribute("id", attributeType: .string) }
     }
 
-    @Test(arguments: Place.allCases) func `records are copied and renamed, and removed records have a backup`(place: Place) async throws {
+    @Test(arguments: Place.allCases)
+    func `a plan copies and renames entities with their records, and keeps a backup of removed records`(place: Place) async throws {
         let policy = MigrationPolicy.incremental(
             MigrationChain {
                 Self.first
@@ -57,7 +59,8 @@ import Testing
         var age: Int
     }
 
-    @Test(arguments: Place.allCases) func `a single key is an entity with one document`(place: Place) async throws {
+    @Test(arguments: Place.allCases)
+    func `a plan renames and changes a single key like an entity with one record`(place: Place) async throws {
         let policy = MigrationPolicy.incremental(
             MigrationChain {
                 ModelMigration("V1") {
@@ -91,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `a step fails if the program could not read a record afterwards`() async throws {
+    @Test func `a plan step fails and changes nothing if the program could not decode one of the changed records`() async throws {
         try await Place.memory.withLaunches { launch, domain in
             let collection = StorageCollection<Profile>(
                 "people", domain: domain, owner: "Plans", description: "People", typeTag: "Record", id: \.name)
@@ -111,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `a rename accepts the records of an earlier run and refuses different ones`() async throws {
+    @Test func `a rename to a name that already has a record succeeds if the two records are equal, and fails otherwise`() async throws {
         let chain = MigrationChain {
             Self.first
             ModelMigration("V2") {

@@ -12,7 +12,7 @@ import Testing
 extension PlanStoreTests {
     // MARK: Names that were used before
 
-    @Test(arguments: Pair.all) func `a removed entity leaves its name free for another entity`(pair: Pair) async throws {
+    @Test(arguments: Pair.all) func `a plan can give the name of a removed entity to another entity`(pair: Pair) async throws {
         let chain = MigrationChain {
             ModelMigration("V1") {
                 AddEntity("a", in: pair.first) { AddAttribute("id", attributeType: .string) }
@@ -44,7 +44,7 @@ extension PlanStoreTests {
     }
 
     @Test(.slow("one program is paused at each change while another one runs"), arguments: Pair.all)
-    func `a program that finishes a plan late leaves later records unchanged`(pair: Pair) async throws {
+    func `a program that finishes its plan after another program does not change records that were set since`(pair: Pair) async throws {
         func chain(_ second: SchemaPlan.EntityChange) -> MigrationChain {
             MigrationChain {
                 ModelMigration("V1") { AddEntity("a", in: pair.first) { AddAttribute("id", attributeType: .string) } }
@@ -54,7 +54,8 @@ extension PlanStoreTests {
         }
         let changes = [RemoveEntity("a", in: pair.first).change, RenameEntity("a", to: "b", in: pair.first).change]
         for change in changes {
-            // Stops at some of the changes, and at all of them in a long search.
+            // The test pauses the program at some of its changes. A long search (`LOCALDATA_LAWS`) pauses it at each
+            // change.
             let step = max(1, Int(3 / LawSettings().factor))
             var number = 1 - step
             while number < 100 {
@@ -86,7 +87,7 @@ extension PlanStoreTests {
         }
     }
 
-    // MARK: Another plan than the one that began
+    // MARK: A different plan after a partly applied plan
 
     static func begun(_ name: String, at domain: StorageDomain) async throws -> TestMachine {
         let machine = TestMachine()
@@ -109,7 +110,7 @@ extension PlanStoreTests {
         ])
     }
 
-    @Test func `a corrected plan in another order skips no change of a partly applied plan`() async throws {
+    @Test func `a corrected plan in another order, after a partly applied plan, makes every change or is refused`() async throws {
         let domain = StorageDomain.encryptedSQLite(database: "one")
         let machine = try await Self.begun("a", at: domain)
         let faulty = Self.models([
@@ -118,7 +119,7 @@ extension PlanStoreTests {
             UpdateEntity("c") { UpdateAttribute("text", attributeType: .integer) }.change,
         ])
         let catalog = TestCatalog([.collection(documents("b", domain, version: 2)), .collection(documents("c", domain, version: 2))])
-        // The backend fails from its fourth change on, so the step fails after its first part.
+        // The backend fails from its fourth change on, so the step fails after it has applied some of its changes.
         let failing = machine.launch()
         _ = try? await failing.value(for: textKey("any", domain))
         machine.backends(of: domain).last?.inject(.fail(BackendError(.init("test"), "out of order")), at: 4, of: .apply, repeats: true)
@@ -138,7 +139,7 @@ extension PlanStoreTests {
         }
     }
 
-    @Test func `a plan that continues another plan loses no records`() async throws {
+    @Test func `a plan that runs after a different, partly applied plan loses no records`() async throws {
         let domain = StorageDomain.encryptedSQLite(database: "one")
         let machine = try await Self.begun("a", at: domain)
         let wrong = Self.models([

@@ -24,7 +24,8 @@ extension PlanStoreTests {
         },
     ]
 
-    @Test(arguments: [0, 1, 2, 3]) func `an older program is refused, and a newer one does not repeat its steps`(way: Int) async throws {
+    @Test(arguments: [0, 1, 2, 3])
+    func `after a newer program migrated the store, an older one is refused, and the newer one repeats no step`(way: Int) async throws {
         let domain = StorageDomain.encryptedSQLite(database: "one")
         let machine = TestMachine()
         try await machine.launch().set(record("1"), in: documents("a", domain))
@@ -51,9 +52,9 @@ extension PlanStoreTests {
         #expect(try await machine.launch().all(documents("b", domain)) == ["1": record("1")])
     }
 
-    // MARK: Attributes that the plan does not know
+    // MARK: Attributes that the plan does not mention
 
-    @Test func `a renamed attribute never replaces an attribute that the plan does not know`() async throws {
+    @Test func `a renamed attribute never replaces an attribute that the plan does not mention`() async throws {
         let domain = StorageDomain.encryptedSQLite(database: "one")
         let chain = MigrationChain {
             ModelMigration("V1") {
@@ -79,9 +80,9 @@ extension PlanStoreTests {
         #expect(try await other.launch().all(documents("a", domain)) == ["1": record("1", ["title": "kept", "text": "moved"])])
     }
 
-    // MARK: Places
+    // MARK: Domains
 
-    @Test func `the domain that a plan names for an entity applies to later steps, and a contradiction is refused`() async throws {
+    @Test func `the domain in a plan step applies to later steps for the entity, and must equal the domain in the catalog`() async throws {
         let (first, second) = (StorageDomain.encryptedSQLite(database: "one"), StorageDomain.encryptedSQLite(database: "two"))
         let chain = MigrationChain {
             ModelMigration("V1") {
@@ -111,7 +112,7 @@ extension PlanStoreTests {
         #expect(try await other.launch().slots(first, "a") == before)
     }
 
-    @Test func `a copy to a domain with weaker protection is refused before the first write`() async throws {
+    @Test func `a plan that copies an entity to a domain with weaker protection is refused before the first write`() async throws {
         let (sealed, plain) = (StorageDomain.encryptedSQLite(database: "one"), StorageDomain.userDefaults(suite: "one"))
         let chain = MigrationChain {
             ModelMigration("V1") {
@@ -139,9 +140,10 @@ extension PlanStoreTests {
         }
     }
 
-    // MARK: What records carry
+    // MARK: Lifetimes and sealed values
 
-    @Test(arguments: Pair.all) func `a record keeps its remaining lifetime, and an expired record is not copied`(pair: Pair) async throws {
+    @Test(arguments: Pair.all)
+    func `a plan keeps the remaining lifetime of a record, and does not copy an expired record`(pair: Pair) async throws {
         let chain = MigrationChain {
             ModelMigration("V1") { AddEntity("a", in: pair.first) { AddAttribute("id", attributeType: .string) } }
             ModelMigration("V2") {
@@ -169,7 +171,7 @@ extension PlanStoreTests {
         }
     }
 
-    @Test func `a sealed value in a property list stays sealed when it is changed, renamed and copied`() async throws {
+    @Test func `a sealed value in a property list stays sealed when a plan changes, renames and copies it`() async throws {
         let stage = try Stage()
         let domain = StorageDomain.userDefaults(suite: "main")
         func key(_ name: String, _ version: Int) -> StorageKey<[String: String]> {

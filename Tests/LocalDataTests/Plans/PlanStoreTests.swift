@@ -8,7 +8,7 @@ import Testing
 @testable import LocalData
 @testable import LocalDataPlans
 
-/// Plans for catalogs whose entities are in two stores, for several pairs of stores.
+/// Plans for catalogs whose entities (collections and keys) are in two stores, for several pairs of stores.
 @Suite(.inTurn) struct PlanStoreTests {
     /// The two stores of a catalog.
     struct Pair: Sendable, CustomTestStringConvertible {
@@ -119,7 +119,8 @@ import Testing
         }
     }
 
-    @Test(arguments: Pair.all) func `a plan over two stores reaches its declared state`(pair: Pair) async throws {
+    @Test(arguments: Pair.all)
+    func `a plan over two stores copies, renames, changes and removes entities as declared`(pair: Pair) async throws {
         let machine = TestMachine()
         let program = Program(pair: pair, ids: 300)
         try await program.fill(machine.launch())
@@ -130,7 +131,8 @@ import Testing
     }
 
     #if SQLite
-        @Test(arguments: Pair.onDisk) func `a plan over two stores on disk reaches its declared state`(pair: Pair) async throws {
+        @Test(arguments: Pair.onDisk)
+        func `on disk, a plan over two stores copies, renames, changes and removes entities as declared`(pair: Pair) async throws {
             try await Place.sealedDatabase.withLaunches { launch, _ in
                 let program = Program(pair: pair)
                 try await program.fill(launch())
@@ -141,7 +143,8 @@ import Testing
     #endif
 
     #if SQLite && Keyring && os(Linux)
-        @Test(.slow("every change costs a write of the keyring")) func `a plan over a keyring and a database reaches its declared state`()
+        @Test(.slow("every change costs a write of the keyring"))
+        func `a plan over a keyring and a database copies, renames, changes and removes entities as declared`()
             async throws
         {
             let stage = try Stage(keyring: true)
@@ -170,14 +173,14 @@ import Testing
     // MARK: Killed
 
     @Test(.slow("a plan is killed at each of its changes"), arguments: Pair.all)
-    func `a plan over two stores that is killed at any change continues and reaches its declared state`(
+    func `a plan over two stores that is killed or fails at any change is completed by the next program`(
         pair: Pair
     ) async throws {
         let program = Program(pair: pair, ids: 2)
         for domain in Set([pair.first, pair.second]) {
             for (index, fault) in [StorageFault.stop, .stopAfterwards, .loseAnswer, .unavailable, .locked].enumerated() {
-                // Stops at some of the changes, and at fewer for the last three faults, which do not stop the program.
-                // A long search stops at all changes.
+                // The test injects a fault at some of the changes, and at fewer for the last three faults, which do not
+                // stop the program. A long search (`LOCALDATA_LAWS`) injects it at each change.
                 let step = max(1, Int(Double(index < 2 ? 5 : 20) / LawSettings().factor))
                 var number = -index % step
                 while true {
@@ -209,10 +212,11 @@ import Testing
     // MARK: Two programs
 
     @Test(.slow("one program is paused at each change while another one runs"), arguments: Pair.all)
-    func `two programs that run one plan at the same time both reach its declared state`(pair: Pair) async throws {
+    func `two programs that run the same plan at the same time both complete it`(pair: Pair) async throws {
         let program = Program(pair: pair, ids: 2)
         for domain in Set([pair.first, pair.second]) {
-            // Stops at some of the changes, and at all of them in a long search.
+            // The test pauses the program at some of its changes. A long search (`LOCALDATA_LAWS`) pauses it at each
+            // change.
             let step = max(1, Int(3 / LawSettings().factor))
             var number = 1 - step
             while number < 200 {

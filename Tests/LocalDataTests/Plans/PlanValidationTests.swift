@@ -7,6 +7,8 @@ import Testing
 @testable import LocalDataPlans
 
 /// Invalid plans: each is refused before the first write, and the error names the faulty step.
+///
+/// An entity is a collection or key in a plan. A configuration is a named set of entities.
 @Suite(.inTurn) struct PlanValidationTests {
     struct Faulty: Sendable, CustomTestStringConvertible {
         let name: String
@@ -167,7 +169,7 @@ import Testing
         }
     }
 
-    @Test func `an entity with a separate version chain, or with an ambiguous domain, is refused`() async throws {
+    @Test func `a plan is refused for an entity that has a chain of versions already, or that could be in several domains`() async throws {
         let (one, two) = (StorageDomain.memory("one"), StorageDomain.memory("two"))
         let chain = MigrationChain([Self.v1, Self.sound])
         let evolving = documents("notes", one).evolving(Evolution.from(version: 1).to { $0.remove("list") })
@@ -179,7 +181,7 @@ import Testing
         try await expectRefusal(twice, .incremental(chain), "several keys or collections")
     }
 
-    @Test func `an undeclared configuration, and a plan that changes entities outside of one, are refused`() async throws {
+    @Test func `a plan is refused for an undeclared configuration, or if it changes an entity outside of its configuration`() async throws {
         let domain = StorageDomain.memory("one")
         let keys: [AnyStorageKey] = [.collection(documents("notes", domain)), .collection(documents("copy", domain))]
         let entities = [EntityDescription("notes"), EntityDescription("copy")]

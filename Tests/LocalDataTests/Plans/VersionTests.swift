@@ -6,7 +6,8 @@ import LocalDataVocabulary
 import TestSupport
 import Testing
 
-/// Two versions of a program that use one store: version 1 still runs after version 2 has migrated it.
+/// Two versions of a program that use one store: version 1 still runs after version 2 has migrated the store. A sweep
+/// converts all values of a catalog.
 @Suite(.inTurn) struct VersionTests {
     // MARK: The two programs
 
@@ -76,7 +77,7 @@ import Testing
     // MARK: What the older program writes is found
 
     @Test(arguments: Place.allCases, Way.allCases)
-    func `a value that an older program sets after the migration is read converted, and the next sweep writes it back`(
+    func `a value that an older program sets after the migration is converted when it is read, and stored converted by a sweep`(
         place: Place, way: Way
     ) async throws {
         try await place.withLaunches { launch, domain in
@@ -104,7 +105,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases, Way.allCases)
-    func `a relaunch converts the values that an older program has set, although the plan is complete`(
+    func `the next launch of the newer program converts the values that an older program has set, although the plan is complete`(
         place: Place, way: Way
     ) async throws {
         try await place.withLaunches { launch, domain in
@@ -222,7 +223,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Place.allCases) func `a value of a later version that has expired, or was removed, is replaced`(
+    @Test(arguments: Place.allCases) func `an older program can replace a value of a later version that has expired or was removed`(
         place: Place
     ) async throws {
         let clock = TestClock()
@@ -243,14 +244,14 @@ import Testing
         }
     }
 
-    /// Expects that the older program has written only the value of the key, or else only the record.
+    /// Expects that the older program has written only the value of the key, or if `isOfKey` is false, only the record.
     private static func expectOld(_ isOfKey: Bool, _ name: String, _ router: StorageRouter, _ domain: StorageDomain) async throws {
         #expect(try await router.value(for: oldKey(domain))?.name == (isOfKey ? "old" : nil), "\(name)")
         #expect(try await router.value("1", in: oldNotes(domain))?.name == (isOfKey ? nil : "old"), "\(name)")
     }
 
     @Test(arguments: Place.allCases)
-    func `a write that explicitly replaces later versions succeeds, and a removal needs no option for it`(place: Place) async throws {
+    func `an older program can replace a later version with an explicit option, and can remove it without one`(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             let (key, notes, note) = (Self.oldKey(domain), Self.oldNotes(domain), OldNote(id: "1", name: "old"))
             let replacing: [Write] = [

@@ -4,11 +4,13 @@
     import TestSupport
     import Testing
 
-    /// A collection in a release window that an earlier build and this build use at the same time.
+    /// A collection that an earlier build and this build use at the same time, in a release window: this build keeps
+    /// the legacy collection up to date for the earlier one.
     extension OldBuildTests {
         private struct Person: Codable, Sendable, Identifiable { var id: String, name: String }
 
-        @Test(arguments: ["people"]) func `both builds read, change, add and remove the records of a collection`(
+        @Test(arguments: ["people"])
+        func `in a release window, an earlier and this build read, change, add and remove the records of one collection`(
             _ name: String
         ) async throws {
             let old = try OldProgram.start(stage)

@@ -6,11 +6,12 @@
 
     /// Version 1 of a program, linked against an earlier build of this library, and a program that uses Foundation.
     ///
-    /// Both write between upgrades to version 2, which uses this build.
+    /// Both write while version 2, which uses this build, is started and ended several times. In a release window,
+    /// version 2 keeps the legacy location up to date for the other programs.
     ///
-    /// The earlier build for property lists replaces values of later versions, and so does Foundation.
-    /// The tests show which values are overwritten then, and that no value is lost silently.
-    /// `Scripts/check-old-build` builds the programs and runs the suite.
+    /// The earlier build for property lists and Foundation replace values of later versions. The tests show which
+    /// values are overwritten then, and that no value is lost silently. `Scripts/check-old-build` builds the programs
+    /// and runs the suite.
     @Suite(
         .inTurn, .slow("starts programs"), .tags(.process),
         .enabled(if: OldProgram.isBuilt, "Scripts/check-old-build builds the older program and runs this suite"))
@@ -77,7 +78,7 @@
         }
 
         @Test(arguments: Winner.allCases)
-        func `a value that version 1 sets after an upgrade wins or is quarantined, even if it equals the moved value`(
+        func `a value that version 1 sets after the move is a conflict, even if it is equal, and the losing value is quarantined`(
             winner: Winner
         ) async throws {
             let old = try OldProgram.start(stage)
@@ -100,7 +101,7 @@
             #expect(try await old.run("get", "flag") == "absent")
         }
 
-        @Test func `a value that version 1 sets after version 2 removed it stays removed and is quarantined`() async throws {
+        @Test func `a value that version 1 sets after version 2 removed the key is quarantined, and the key stays removed`() async throws {
             let old = try OldProgram.start(stage)
             let key = feature(.destinationWins)
             #expect(try await old.run("set", "flag", "true") == "done")
@@ -113,14 +114,14 @@
             }
         }
 
-        @Test func `a value that a Foundation program writes between upgrades is quarantined`() async throws {
+        @Test func `a value that a Foundation program writes at the legacy location after the move is quarantined`() async throws {
             let key = textKey("town", database).moved(from: textKey("city", suite))
             try await setDefault("city", "Oslo")
             try await upgrade(.key(key)) { router, report in
                 #expect(report.rows.map(\.state) == [.moved])
                 try await router.set("Rome", for: key)
             }
-            // Foundation rewrites the whole file: first with the content that was moved, then with another one.
+            // Foundation rewrites the whole file: first with the value that was moved, then with another value.
             for (city, lost) in [("Oslo", ["Oslo"]), ("Graz", ["Graz", "Oslo"])] {
                 try await setDefault("city", city)
                 try await upgrade(.key(key)) { router, _ in
@@ -131,7 +132,7 @@
             }
         }
 
-        @Test func `version 1, Foundation and version 2 change the same property list in turn`() async throws {
+        @Test func `version 1, Foundation and version 2 change one property list in turn and read the latest values`() async throws {
             let old = try OldProgram.start(stage)
             let flag = testKey("flag", suite, of: Bool.self)
             #expect(try await old.run("set", "flag", "true") == "done")
@@ -153,7 +154,7 @@
 
         // MARK: A release window
 
-        @Test func `version 1 and version 2 share one value in a release window, and nothing is lost at its end`() async throws {
+        @Test func `version 1 and version 2 share one value in a release window, and no value is lost when the window ends`() async throws {
             let old = try OldProgram.start(stage, .databases)
             let key = textKey("modern token", .userDefaults(suite: "new"))
                 .moved(from: textKey("token", database), keeping: .untilReleased, options: MigrationOptions(allowsWeakerProtection: true))
@@ -185,7 +186,7 @@
             try await expect(key, "six")
         }
 
-        @Test func `an old Boolean value that version 1 writes again in a release window is the current value`() async throws {
+        @Test func `in a release window, a Boolean that version 1 sets back to its first value is the current value`() async throws {
             let old = try OldProgram.start(stage)
             let key = testKey("new flag", .userDefaults(suite: "new"), of: Bool.self)
                 .moved(from: testKey("flag", suite, of: Bool.self), keeping: .untilReleased)
@@ -198,7 +199,7 @@
             try await expect(key, false)
         }
 
-        @Test func `a value of a Foundation program is kept up to date and read in a release window`() async throws {
+        @Test func `in a release window, version 2 updates the value of a Foundation program and reads its later writes`() async throws {
             let key = textKey("town", .userDefaults(suite: "new")).moved(from: textKey("city", suite), keeping: .untilReleased)
             try await setDefault("city", "Oslo")
             try await upgrade(.key(key)) { router, _ in try await router.set("Rome", for: key) }
@@ -225,9 +226,9 @@
             try await expect(key, Data([4, 5, 6]))
         }
 
-        // MARK: A value that stays in its place
+        // MARK: A value that is not moved
 
-        @Test func `version 1 and version 2 change the same slot in turn, with a kill between`() async throws {
+        @Test func `version 1 and version 2 change one slot in turn and read the latest value, also after a kill`() async throws {
             let key = textKey("token", database)
             var old = try OldProgram.start(stage, .databases)
             #expect(try await old.run("set", "token", "\"one\"") == "done")
@@ -273,7 +274,7 @@
 
         // MARK: Data
 
-        @Test func `both builds read and write Data values`()
+        @Test func `an earlier build and this build read the Data values of each other`()
             async throws
         {
             let old = try OldProgram.start(stage, .databases)

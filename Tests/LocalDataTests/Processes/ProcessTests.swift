@@ -4,7 +4,8 @@ import LocalData
 import TestSupport
 import Testing
 
-/// Several processes that use the same two property lists, and processes that are killed.
+/// Several processes that use the same two property lists, and processes that are killed during a sweep, which moves
+/// all values of a catalog.
 @Suite(.inTurn, .serialized, .slow("kills processes at many places"), .tags(.process)) struct ProcessTests {
     func seed(_ stage: Stage, _ count: Int) throws {
         try stage.writePropertyList(Dictionary(uniqueKeysWithValues: (0..<count).map { ("old-\($0)", "value \($0)") }), suite: "legacy")
@@ -30,7 +31,7 @@ import Testing
         let count = 3_000
         try seed(stage, count)
         let workers = [try stage.worker(), try stage.worker()]
-        // Both processes are ready before either starts, and they start at opposite ends.
+        // Both processes are ready before either starts, and they start at opposite ends of the catalog.
         #expect(try await workers[0].run("register", "\(count)") == "done")
         #expect(try await workers[1].run("register", "\(count)", "reversed") == "done")
         async let first = workers[0].ask(untilAnswer: "sweep")
@@ -55,9 +56,9 @@ import Testing
             try seed(stage, count)
             let worker = try stage.worker()
             #expect(try await worker.run("register", "\(count)") == "done")
-            // The kill follows a number of progress lines that differs from round to round. Property lists are written
-            // in groups of a thousand keys, and the worker is at most 500 lines ahead. So it has not started with the
-            // last group.
+            // The kill follows a number of progress lines that differs from round to round. The worker may be up to 500
+            // lines ahead of the lines that were read, and it writes property lists in groups of a thousand keys. So
+            // when it is killed, it has not started with the last group.
             try await worker.kill(during: "sweep", after: 1 + (round * 97) % (count - 1_100))
             let (old, new) = try inventory(stage)
             #expect(old.union(new) == Set(0..<count), "round \(round): lost \(Set(0..<count).subtracting(old).subtracting(new).count)")

@@ -4,7 +4,8 @@
     import TestSupport
     import Testing
 
-    /// Processes that are killed while they convert or retag 300 records in an encrypted database.
+    /// Processes that are killed while they convert 300 records in an encrypted database, or give them another type
+    /// with `migrateAll`.
     @Suite(.inTurn, .serialized, .slow("kills processes at many places"), .tags(.process)) struct RecordProcessTests {
         private static let count = 300
 
@@ -12,7 +13,7 @@
 
         private var environment: [String: String] { ProcessInfo.processInfo.environment.filter { $0.key != "XDG_DATA_HOME" } }
 
-        /// Kills two processes in a command, one after the other, and expects that a third process completes it.
+        /// Kills two processes during a command, one after the other, and expects that a third process completes it.
         /// - Parameters:
         ///   - lines: The number of progress lines of a run that is not killed.
         ///   - rounds: The number of rounds. The first process is killed at another line in each round.
@@ -39,7 +40,7 @@
             print("\(command): killed \(interrupted) times at places all over the run, and each time a second one")
         }
 
-        @Test func `kill -9 during a chain of three steps over 300 records loses and duplicates no record`() async throws {
+        @Test func `kill -9 during the conversion of 300 records in three steps loses and duplicates no record`() async throws {
             try await kill(during: "records-evolve", lines: 3 * Self.count, rounds: 3, before: [], check: "records-check")
         }
 

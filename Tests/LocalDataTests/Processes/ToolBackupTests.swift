@@ -5,7 +5,8 @@
     import TestSupport
     import Testing
 
-    /// Backups and exports with the `localdata` tool.
+    /// Backups and exports with the `localdata` tool. A freshness anchor records the latest state of a database outside
+    /// its file.
     @Suite(.inTurn, .slow("starts programs"), .tags(.process)) struct ToolBackupTests: ToolUser {
         let folder: TemporaryDirectory
 
@@ -107,7 +108,7 @@
             #expect(try await run("other", "get", "sqlite:other", "b", "--reveal").stdout == "secret\n")
         }
 
-        @Test func `values are exported as lines, and an import keeps existing values unless it may replace them`() async throws {
+        @Test func `values are exported as lines, and an import keeps existing values unless --replace is given`() async throws {
             #expect(try await run("root", "set", "sqlite:main", "a", input: "secret").status == 0)
             #expect(try await run("root", "set", "sqlite:main", "b", "--from-json", input: "[1, 2.5, null]").status == 0)
             let lines = try await run("root", "export", "sqlite:main", "--as-plaintext-that-anyone-can-read")
@@ -121,7 +122,7 @@
             #expect(try await run("root", "export", "sqlite:main").status == 64)
         }
 
-        @Test func `a rotation keeps the older key of a source for values that are sealed one by one`() async throws {
+        @Test func `rotate-key keeps the older key of a source, because values that are sealed one by one may need it`() async throws {
             #expect(try await run("root", "set", "sqlite:main", "a", input: "secret").status == 0)
             let key = folder.file("root") + "/data/sealing-key"
             let before = String(decoding: try fileBytes(key), as: UTF8.self)

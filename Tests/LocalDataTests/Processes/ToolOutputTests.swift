@@ -25,7 +25,7 @@
             return try JSONSerialization.jsonObject(with: Data(result.stdout.utf8), options: .fragmentsAllowed) as? NSObject
         }
 
-        @Test func `a value is not accepted as an argument, and a stray argument changes nothing`() async throws {
+        @Test func `the set command refuses a value as an argument, and then stores nothing`() async throws {
             let refused = try await tool("set", "defaults:new", "a", "hunter2")
             #expect(refused.status == 64)
             #expect(!FileManager.default.fileExists(atPath: folder.file("root/preferences/new.plist")))
@@ -75,7 +75,7 @@
             #expect(!FileManager.default.fileExists(atPath: folder.file("root/preferences/new.plist")))
         }
 
-        @Test func `every command answers in JSON`() async throws {
+        @Test func `with --json, a command prints its answer as one line of JSON`() async throws {
             try write(["text": "one\u{9B}", "date": Date(timeIntervalSinceReferenceDate: 0), "data": Data([0xFF])])
             func answer(_ arguments: String..., input: String = "") async throws -> NSObject? {
                 try json(
@@ -121,14 +121,15 @@
             }
         }
 
-        @Test func `an error in JSON contains the code, the name and the exit status`() async throws {
+        @Test func `with --json, an error contains the code, the name of the value and the exit status`() async throws {
             let missing = try await tool("get", "defaults:old", "none", "--json")
             #expect(missing.status == 1 && missing.stdout.isEmpty)
             let error = try JSONSerialization.jsonObject(with: Data(missing.stderr.utf8)) as? NSDictionary
             #expect(error?["error"] as? String == "notFound" && error?["name"] as? String == "none" && error?["status"] as? Int == 1)
         }
 
-        @Test(.enabled(if: geteuid() == 0, "changes users")) func `a set-user-id program ignores environment variables`()
+        @Test(.enabled(if: geteuid() == 0, "changes users"))
+        func `the tool ignores environment variables when it runs as a set-user-id program`()
             async throws
         {
             // The effective user is root and the real user is not, as in a set-user-id program that another user

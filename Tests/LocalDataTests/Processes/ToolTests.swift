@@ -27,7 +27,7 @@
                     == "LocalData-key-1 be203ca189f0077f AQIDBAUGBwgBAgMEBQYHCAECAwQFBgcIAQIDBAUGBwg=")
         }
 
-        @Test func `values of a database are set, listed, read and removed with the key of a credential`() async throws {
+        @Test func `the tool sets, lists, reads and removes values of a database with the key of a systemd credential`() async throws {
             try await provideKey("vault")
             let set = try await tool("set", "sqlite:documents", "note", "--credential", "vault", input: "under the stone\n")
             #expect(set.status == 0, "\(set.stderr)")
@@ -52,7 +52,7 @@
             #expect(try await tool("rotate", "defaults:any", "--credential", "vault").status == 69)
         }
 
-        @Test func `a damaged row is reported, exported, set aside and removed by its handle`() async throws {
+        @Test func `a damaged row is listed with a handle, by which it can be exported, set aside and removed`() async throws {
             try await provideKey("vault")
             for name in ["one", "two", "three"] {
                 #expect(try await tool("set", "sqlite:documents", name, "--credential", "vault", input: "abc").status == 0)
@@ -82,7 +82,7 @@
             #expect(try await tool("damaged", "remove", "sqlite:documents", "none", "--credential", "vault").status == 64)
         }
 
-        @Test func `a database is verified, and a removed row changes the exit status`() async throws {
+        @Test func `verify reports a row that was removed from the database file, with exit status 65`() async throws {
             try await provideKey("vault")
             let none = try await tool("verify", "sqlite:documents", "--credential", "vault")
             #expect(none.status == 0 && none.stdout == "There is no database yet.\n", "\(none.stderr)")
@@ -105,6 +105,7 @@
 
         private struct Named: Codable, Sendable { var id: String }
 
+        /// In a release window, a program keeps the legacy location of a value up to date for its earlier release.
         @Test func `the tool requests the end of a release window, and the next sweep of the program ends it`() async throws {
             let router = StorageRouter(
                 configuration: StorageConfiguration(root: URL(fileURLWithPath: folder.file("root")), applicationID: "localdata"))
@@ -139,7 +140,7 @@
             #expect(unnamed.status == 64 && unnamed.stderr.contains("--root"), "\(unnamed.stderr)")
         }
 
-        @Test func `JSON is stored and shown with every digit, and described without its content`() async throws {
+        @Test func `the tool stores and reveals JSON with every digit, and otherwise describes it without its content`() async throws {
             try await provideKey("vault")
             let json = #"{"list":[1,18446744073709551615,0.12345678901234567891],"none":null,"yes":true}"#
             #expect(try await tool("set", "sqlite:documents", "mixed", "--from-json", "--credential", "vault", input: json).status == 0)
@@ -182,7 +183,7 @@
             #expect(try await tool("get", "defaults:old", "a", "--reveal").stdout == "new\n")
         }
 
-        @Test func `a wrong key, another source and a missing key are refused, and the value stays`() async throws {
+        @Test func `a database does not open with a wrong key, another key source or no key, and its value stays`() async throws {
             try await provideKey("vault")
             let key = try String(contentsOfFile: folder.file("credentials/vault"), encoding: .utf8)
             #expect(try await tool("set", "sqlite:documents", "note", "--credential", "vault", input: "abc").status == 0)
@@ -196,7 +197,7 @@
             #expect(try await tool("get", "sqlite:documents", "note", "--credential", "vault", "--reveal").stdout == "abc\n")
         }
 
-        @Test func `a key file is created, and a vault replaces the keyring`() async throws {
+        @Test func `with --vault, the tool stores keyring values in a vault and creates the key file of the vault`() async throws {
             let key = folder.file("elsewhere")
             #expect(try await tool("set", "keychain:example", "token", "--vault", "--key-file", key, input: "abc").status == 0)
             #expect(try SealingKey(text: String(contentsOfFile: key, encoding: .utf8)).id.count == 8)
@@ -314,7 +315,7 @@
             ["list", "sqlite:documents"], ["list", "keychain:example", "--vault", "--key-file", "/nonexistent/key"],
             ["list", "sqlite:documents", "--app-id", "org.example", "--key-file", "key", "--credential", "vault"], ["list", "sqlite:"],
         ])
-        func `an application id and exactly one key source must be named`(arguments: [String]) async throws {
+        func `the tool requires an application id and exactly one key source`(arguments: [String]) async throws {
             let result = try await run(try Program.built("localdata"), arguments, environment: environment)
             #expect(result.status == 64 && result.stdout.isEmpty, "\(result.stderr)")
         }

@@ -5,11 +5,13 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// Other types, lifetimes and legacy locations of collections, and calls that run at the same time.
+/// Collections with records of other types, with lifetimes, with legacy locations, and with concurrent calls.
+///
+/// A legacy list is one value that contains an array of records. A migration moves each record into a collection.
 extension CollectionAttackTests {
     // MARK: Types and lifetimes
 
-    @Test func `an expired record of an older type does not block its id`() async throws {
+    @Test func `an expired record of an older type does not prevent a set of a new record with the same id`() async throws {
         let router = machine.launch()
         try await router.set(Note(id: "a", text: "one"), in: notes(typeTag: "Old"), lifetime: .seconds(60))
         try await router.set(Note(id: "b", text: "two"), in: notes(typeTag: "Old"))
@@ -40,7 +42,7 @@ extension CollectionAttackTests {
         #expect(try await router.migrations().map(\.isSafeToDelete) == [true])
     }
 
-    @Test func `a removal or set leaves the record of another type in the legacy collection`() async throws {
+    @Test func `a removal or set leaves a record with the same id and another type in the legacy collection`() async throws {
         for way in ["remove", "set", "batch"] {
             let machine = TestMachine()
             let theirs = notes("shared", Self.older, typeTag: "Theirs")
@@ -58,9 +60,9 @@ extension CollectionAttackTests {
         }
     }
 
-    // MARK: Older places
+    // MARK: Legacy locations
 
-    @Test func `migrateAll also moves records from the legacy locations of the older collection`() async throws {
+    @Test func `migrateAll also moves records that are still in the legacy locations of its source collection`() async throws {
         let oldest = notes("oldest", Self.older)
         let list = key("list", [Note].self, Self.older)
         try await machine.launch().set(Note(id: "a", text: "one"), in: oldest)
@@ -98,7 +100,7 @@ extension CollectionAttackTests {
         }
     }
 
-    @Test func `a list with a duplicate record becomes a content-addressed collection`() async throws {
+    @Test func `a list that contains a record twice becomes a content-addressed collection with one record`() async throws {
         let list = key("list", [Note].self, Self.older)
         try await machine.launch().set([Note(id: "a", text: "one"), Note(id: "a", text: "one")], for: list)
         let notes = StorageCollection<Note>.contentAddressed("notes", domain: Self.place, owner: "Tests", description: "Notes")
@@ -106,7 +108,7 @@ extension CollectionAttackTests {
         #expect(try await machine.launch().count(in: notes) == 1)
     }
 
-    @Test func `a merge that returns nil removes the record, also for a list`() async throws {
+    @Test func `if a merge closure returns nil for a conflict with a legacy list, the record is removed`() async throws {
         let list = key("list", [Note].self, Self.older)
         let notes = notes().resolvingConflicts(.merge { _, _ in nil }).moved(from: list) { $0 }
         try await machine.launch().set([Note(id: "a", text: "one"), Note(id: "b", text: "one")], for: list)
@@ -133,7 +135,10 @@ extension CollectionAttackTests {
         var nested: [[StorageReference<Child>?]]
     }
 
-    @Test(arguments: Place.allCases) func `a reference is found in every container, serializer and store`(place: Place) async throws {
+    @Test(arguments: Place.allCases)
+    func `references in optionals, dictionaries, enums and arrays are found and their records stored, with every serializer and store`(
+        place: Place
+    ) async throws {
         try await place.withLaunches { launch, domain in
             try await Child.shelf.withValue(Self.children("children", domain)) {
                 for (index, key) in [
@@ -159,11 +164,12 @@ extension CollectionAttackTests {
         }
     }
 
-    @Test(arguments: Place.allCases) func `an id is stored byte by byte, or refused as an invalid name`(place: Place) async throws {
+    @Test(arguments: Place.allCases)
+    func `the id of a record is stored byte by byte, or refused with invalidName`(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             let notes = notes("notes", domain)
-            // A property list cannot distinguish the composed and the decomposed form.
-            // It refuses the decomposed one as an invalid name.
+            // A property list cannot distinguish the composed and the decomposed form of an accented letter.
+            // It refuses the decomposed form as an invalid name.
             let decomposed = place == .propertyList || place == .memory ? "cafe" : "cafe\u{301}"
             let good = [
                 "../x", "/", ".", "a/b", " ", "caf\u{E9}", decomposed, "\u{1F600}", "%00", "'; DROP TABLE slots; --", "\u{202E}x",
@@ -225,7 +231,8 @@ extension CollectionAttackTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `two callers can split two lists whose records refer to each other`() async throws {
+    @Test(.timeLimit(.minutes(5)))
+    func `two routers can concurrently move a list of parents and the list of their children into collections`() async throws {
         struct List: Codable { var parents: [OldParent] }
         for _ in 0..<20 {
             let machine = TestMachine()
@@ -253,7 +260,7 @@ extension CollectionAttackTests {
         }
     }
 
-    @Test func `a legacy value with two different states of one record is quarantined`() async throws {
+    @Test func `a legacy value that contains two different states of the same record is quarantined`() async throws {
         struct OldPair: Codable {
             var first: Child
             var second: Child

@@ -6,10 +6,12 @@ import TestSupport
 import Testing
 
 /// References between records, and lists whose records have references.
+///
+/// A reference contains the id of a record. A call that stores a new reference also stores the record.
 extension CollectionAttackTests {
     // MARK: References
 
-    @Test func `ids that look alike, and names with a slash, are separate records`() async throws {
+    @Test func `records whose ids look alike, or whose id or collection name contains a slash, stay separate`() async throws {
         try await Child.shelf.withValue(Self.children("a")) {
             let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
             let parent = Parent(
@@ -26,13 +28,13 @@ extension CollectionAttackTests {
         }
     }
 
-    @Test func `a list with ids that look alike is split into separate records`() async throws {
+    @Test func `a legacy list of records whose ids look alike becomes separate records of a collection`() async throws {
         let list = key("list", [Note].self, Self.older)
         try await machine.launch().set([Note(id: "caf\u{E9}", text: "one"), Note(id: "cafe\u{301}", text: "two")], for: list)
         #expect(try await machine.launch().count(in: notes().moved(from: list) { $0 }) == 2)
     }
 
-    @Test func `a circle of references through two stores ends, and the value passed to the call is stored`() async throws {
+    @Test func `a record with a circle of references through two stores is stored in the state that is passed to the call`() async throws {
         let router = machine.launch()
         let eve = Woman(id: "Eve", text: "new", husband: StorageReference(Man(id: "Adam", text: "as Eve knew him")))
         try await router.set(Man(id: "Adam", text: "old"), in: Man.collection)
@@ -42,7 +44,7 @@ extension CollectionAttackTests {
         }
         #expect(try await router.get("Adam", in: Man.collection).text == "new")
         #expect(try await router.resolve(try await router.get("Adam", in: Man.collection).wife)?.text == "new")
-        // If the other store is unavailable, nothing is changed.
+        // If the store of the referenced record is unavailable, nothing is changed.
         machine.makeUnavailable(Self.older)
         await #expect(throws: StorageError.self) {
             try await router.set(Man(id: "Adam", text: "newer", wife: StorageReference(eve)), in: Man.collection)
@@ -50,7 +52,7 @@ extension CollectionAttackTests {
         #expect(try await router.get("Adam", in: Man.collection).text == "new")
     }
 
-    @Test func `a legacy copy with another child inside is deleted only after the child is stored`() async throws {
+    @Test func `a legacy parent that contains a child is deleted only after the child is stored as a separate record`() async throws {
         try await Child.shelf.withValue(Self.children("children")) {
             for way in ["collection", "list"] {
                 let machine = TestMachine()
@@ -71,14 +73,14 @@ extension CollectionAttackTests {
                 }
                 try await write("first", "a")
                 #expect(try await machine.launch().get("p", in: moved).children.map(\.id) == ["a"])
-                // A program refers to a child that is not stored yet.
-                // An old program then writes the parent with the child inside.
+                // A new program stores a parent that refers to child b, which is not stored yet.
+                // An old program then writes the parent with child b inside.
                 try await machine.launch().set(Parent(id: "p", children: [StorageReference(id: "b")]), in: moved)
                 try await write("held by the older copy", "b")
                 let report = try await machine.launch().registerCatalog(TestCatalog(.collection(moved)), migrateImmediately: true)
                 #expect(report.isComplete)
                 #expect(try await machine.launch().value("b", in: Child.collection)?.text == "held by the older copy", "\(way)")
-                // If the child inside differs from the stored child, the parent that contains it is quarantined.
+                // If the child inside differs from the stored child, the legacy parent is quarantined.
                 try await write("another state", "b")
                 _ = try await machine.launch().registerCatalog(TestCatalog(.collection(moved)), migrateImmediately: true)
                 #expect(try await machine.launch().audit().quarantine.count == 1, "\(way)")
@@ -86,7 +88,7 @@ extension CollectionAttackTests {
         }
     }
 
-    @Test func `a migrated record cannot refer to the legacy record that the migration deletes`() async throws {
+    @Test func `a migration throws if its result refers to the legacy record that the migration would delete`() async throws {
         let old = Self.children("children", Self.older)
         try await Child.shelf.withValue(old) {
             try await machine.launch().set(Child(id: "a", text: "one"), in: old)
@@ -98,7 +100,8 @@ extension CollectionAttackTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `a list of 1,500 records with references is split within the time limit`() async throws {
+    @Test(.timeLimit(.minutes(5)))
+    func `a list of 1,500 records with references is moved into a collection within the time limit`() async throws {
         try await Child.shelf.withValue(Self.children("children", .memory())) {
             let machine = TestMachine()
             let list = key("list", [OldParent].self, .memory())

@@ -5,7 +5,7 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// Collections: every call that writes, moves or removes records must do all of the same work.
+/// Calls that write, move or remove records of a collection must all have the same side effects.
 ///
 /// For example, `batch` must quarantine damaged bytes as `set` does.
 @Suite(.inTurn) struct CollectionAttackTests {
@@ -88,7 +88,9 @@ import Testing
 
     // MARK: Registration
 
-    @Test func `every call for a registered collection works, and every call for another collection is refused`() async throws {
+    @Test
+    func `if registration is required, calls for a registered collection work, and calls for another collection are refused`() async throws
+    {
         let machine = TestMachine { $0.requiresRegistration = true }
         let router = machine.launch()
         try await router.registerCatalog(TestCatalog(.collection(notes())))
@@ -115,7 +117,7 @@ import Testing
 
     // MARK: Backups
 
-    @Test func `every way to remove a record removes its backups`() async throws {
+    @Test func `the removal of a record by any call, or by expiry, also removes the backups of the record`() async throws {
         for way in ["remove", "update", "batch", "expiry"] {
             let machine = TestMachine { [clock] in $0.use(clock) }
             try await machine.launch().set(
@@ -139,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func `a program that no longer keeps backups still deletes existing ones`() async throws {
+    @Test func `a program that no longer keeps backups can still delete the existing backups`() async throws {
         let old = key("note", Note.self)
         let chain = Evolution.from(version: 1).decoding(Note.self).to { Longer(id: $0.id, text: $0.text, words: 1) }
         let keeping = key("note", Longer.self).evolving(chain.keepingBackup())
@@ -153,7 +155,7 @@ import Testing
         }
     }
 
-    @Test func `restoring the records of one type leaves those of another type in the same collection`() async throws {
+    @Test func `restoring the backups of one record type leaves records of another type in the same collection unchanged`() async throws {
         try await machine.launch().set(Note(id: "a", text: "one"), in: notes(typeTag: "A"))
         try await machine.launch().set(Note(id: "b", text: "two"), in: notes(typeTag: "B"))
         let router = machine.launch()
@@ -187,7 +189,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `observers of a record receive a commit whose answer was lost`() async throws {
+    @Test(.timeLimit(.minutes(5))) func `observers of a record receive a change even if the answer of its commit was lost`() async throws {
         let router = machine.launch()
         try await router.set(Note(id: "a", text: "one"), in: notes())
         var values = router.values(for: notes().key("a")).makeAsyncIterator()

@@ -5,10 +5,12 @@ import Testing
 
 @testable import LocalData
 
-/// Collections without an index of their attributes.
+/// Collections with and without an index of the attributes of their records.
 @Suite(.inTurn) struct CollectionIndexTests {
     @Test(arguments: Place.allCases)
-    func `a collection gives the same answers with and without an index, and can switch in both directions`(_ place: Place) async throws {
+    func `queries by attribute have the same results with and without an index, also after a switch from one to the other`(
+        _ place: Place
+    ) async throws {
         try await place.withLaunches { launch, domain in
             let indexed = Note.collection(domain)
             let plain = indexed.withoutAttributeIndex()

@@ -6,9 +6,13 @@ import Testing
 @testable import LocalData
 
 /// Reads and sweeps of collections: reads resolve no conflict, and sweeps report every problem.
+///
+/// A conflict is a record that differs from the legacy record with the same id.
 @Suite(.inTurn) struct CollectionReadTests {
     @Test(arguments: Place.allCases, [0, 1, 2])
-    func `counting and enumerating move absent records and resolve no conflict`(_ place: Place, policy: Int) async throws {
+    func `counting and enumerating move the legacy records that the collection does not have, and resolve no conflict`(
+        _ place: Place, policy: Int
+    ) async throws {
         try await place.withLaunches { launch, domain in
             let policies: [ConflictPolicy<Note>] = [
                 .destinationWins, .sourceWins, .merge { mine, other in Note(id: other.id, text: "\(mine?.text ?? "") \(other.text)") },
@@ -17,7 +21,7 @@ import Testing
             let notes = Note.collection(domain).moved(from: old).resolvingConflicts(policies[policy])
             try await launch().set(Note(id: "a", text: "first"), in: old)
             #expect(try await launch().count(in: notes) == 1)
-            // An older program stores the record again, and also another record.
+            // An older program stores record a again with another text, and also stores record b.
             try await launch().set(Note(id: "a", text: "older"), in: old)
             try await launch().set(Note(id: "b", text: "new"), in: old)
             let router = launch()
@@ -35,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `counting does not restore a removed record`(_ place: Place) async throws {
+    func `counting does not restore a removed record that an older program stored again`(_ place: Place) async throws {
         try await place.withLaunches { launch, domain in
             let old = Note.collection("old", place.olderDomain)
             let notes = Note.collection(domain).moved(from: old).resolvingConflicts(.sourceWins)
@@ -49,7 +53,9 @@ import Testing
     }
 
     @Test(arguments: Place.allCases, [0, 1, 2])
-    func `the first read that splits a list resolves no conflict`(_ place: Place, policy: Int) async throws {
+    func `the first read, which moves the records of a legacy list into the collection, resolves no conflict`(
+        _ place: Place, policy: Int
+    ) async throws {
         try await place.withLaunches { launch, domain in
             let policies: [ConflictPolicy<Note>] = [
                 .destinationWins, .sourceWins, .merge { mine, other in Note(id: other.id, text: "\(mine?.text ?? "") \(other.text)") },
@@ -91,7 +97,7 @@ import Testing
             #expect(row.state == .failed && row.errorCode == .undecodable)
             #expect(row.message?.contains("bad") == true)
             await #expect(throws: StorageError.self) { try await router.sweep().requireComplete() }
-            // The sweep still settles the other records.
+            // The sweep still moves the other records.
             let old = Note.collection("old", place.olderDomain)
             try await launch().set(Note(id: "b", text: "two"), in: old)
             let moving = try #require(try await launch().row(of: notes.moved(from: old)))
@@ -121,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func `the progress of a sweep has a rate, and a total that is never below the finished records`() {
+    @Test func `the progress of a sweep has a rate, and a total that is never below the number of finished records`() {
         let clock = ManualClock()
         let meter = RecordMeter(2, clock)
         #expect(meter.next() == MigrationProgress.Records(finished: 1, total: 2, perSecond: nil))

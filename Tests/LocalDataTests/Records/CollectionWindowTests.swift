@@ -9,7 +9,7 @@ import Testing
 ///
 /// Version 2 also writes a copy of each record, the mirror, to the legacy collection.
 @Suite struct CollectionWindowTests {
-    /// A legacy collection, and a new collection with a window that writes mirrors to it.
+    /// A new collection with a release window, and the legacy collection that receives the mirrors.
     private struct World: Sendable {
         let way: WindowWorld.Way
         let machine: TestMachine
@@ -39,7 +39,7 @@ import Testing
             return found.sorted()
         }
 
-        /// Sweeps three times, which completes every migration, and returns the last row.
+        /// Sweeps three times, which completes every migration, and returns the collection's row in the last report.
         @discardableResult
         func settle(_ router: StorageRouter) async throws -> MigrationReport.Row {
             for _ in 0..<2 { _ = try await router.row(of: notes) }
@@ -92,7 +92,7 @@ import Testing
         #expect(try await v1.value("d", in: world.old)?.text == "five")
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `counts and pages include the last changes of an earlier release`(
+    @Test(arguments: WindowWorld.Way.allCases) func `a count or enumeration by version 2 includes the latest changes by version 1`(
         _ way: WindowWorld.Way
     ) async throws {
         let world = World(way)
@@ -106,7 +106,8 @@ import Testing
         #expect(try await v2.row(of: world.notes)?.state == .mirrored)
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `a sweep resolves a conflict of two releases`(
+    @Test(arguments: WindowWorld.Way.allCases)
+    func `a sweep resolves a conflict between the records of two releases by the conflict policy`(
         _ way: WindowWorld.Way
     ) async throws {
         for (policy, winner) in [(ConflictPolicy<Note>.destinationWins, "two"), (.sourceWins, "three")] {
@@ -129,7 +130,8 @@ import Testing
         }
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `a record is pending while its mirror cannot be written, and a later sweep writes it`(
+    @Test(arguments: WindowWorld.Way.allCases)
+    func `a sweep reports pending while the mirror of a record cannot be written, and a later sweep writes the mirror`(
         _ way: WindowWorld.Way
     ) async throws {
         let world = World(way)
@@ -148,7 +150,7 @@ import Testing
         #expect(try await world.texts(world.old, v1) == ["a: two"])
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `attributes, sync status and creation date are in both collections`(
+    @Test(arguments: WindowWorld.Way.allCases) func `a mirror has the attributes, the sync status and the creation date of its record`(
         _ way: WindowWorld.Way
     ) async throws {
         let world = World(way)
@@ -171,7 +173,7 @@ import Testing
     private enum End: CaseIterable { case call, request, version, dropped }
 
     @Test(arguments: WindowWorld.Way.allCases, End.allCases)
-    private func `the end of the window empties the legacy collection, and new records have no window`(
+    private func `the end of the window empties the legacy collection, and later changes are not mirrored`(
         _ way: WindowWorld.Way, _ end: End
     ) async throws {
         let world = World(way, keeping: end == .version ? .until(version: "3.0") : .untilReleased)
@@ -195,7 +197,7 @@ import Testing
         #expect(try await world.left() == [])
         #expect(try await world.texts(world.notes, v3) == ["n0: text 0", "n2: of version 1"])
         if end == .dropped { return }
-        // A program that still keeps the window starts it again for no record.
+        // A program that still declares the window writes no mirror of a changed or new record.
         try await v2.set(Self.note("n0", "changed"), in: world.notes)
         try await v2.set(Self.note("new", "record"), in: world.notes)
         _ = try await v2.row(of: world.notes)
@@ -204,7 +206,7 @@ import Testing
         #expect(try await world.machine.quarantine(v2) == [])
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `a window of days ends for all records at once, counted from the first record`(
+    @Test(arguments: WindowWorld.Way.allCases) func `a window of 30 days ends for all records together, counted from the first record`(
         _ way: WindowWorld.Way
     ) async throws {
         let clock = TestClock()
@@ -224,7 +226,7 @@ import Testing
     }
 
     @Test(.slow("goes through real files many times"), arguments: WindowWorld.Way.allCases)
-    func `an interrupted end of a window is completed by the next call`(
+    func `if endReleaseWindow is interrupted, the next call ends the window completely`(
         _ way: WindowWorld.Way
     ) async throws {
         for place in [way.new, way.old] {
@@ -248,7 +250,7 @@ import Testing
 
     // MARK: Removed records
 
-    @Test func `tombstones stay during the window and are dropped after it`() async throws {
+    @Test func `tombstones, the records of removals, stay during the window and are dropped after its end`() async throws {
         for way in [WindowWorld.Way.listToList, .listToDatabase] {
             let world = World(way)
             let v2 = world.machine.launch()
@@ -262,7 +264,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [true, false]) func `a delayed mirror does not restore a record whose tombstone was dropped`(
+    @Test(arguments: [true, false]) func `a delayed write of a mirror does not restore a removed record, even if the tombstone was dropped`(
         _ ends: Bool
     ) async throws {
         let world = World(.listToList)
@@ -293,7 +295,7 @@ import Testing
         var stars: Int
     }
 
-    @Test func `a merge keeps the fields that the type of the earlier release does not have`() async throws {
+    @Test func `with a merge closure, a change by version 1 keeps the fields that the older type does not have`() async throws {
         let machine = TestMachine()
         let old = Note.collection("old", .userDefaults(suite: "old"))
         let titled = StorageCollection<Titled>("titled", domain: .encryptedSQLite(database: "new"), owner: "Tests", description: "Notes")
@@ -312,7 +314,7 @@ import Testing
         #expect(try await v2.value("a", in: titled)?.title == "changed")
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `a plan predicts the sweep and names the copy that is kept`(
+    @Test(arguments: WindowWorld.Way.allCases) func `a plan predicts the sweep and reports the mirrors that the window keeps`(
         _ way: WindowWorld.Way
     ) async throws {
         let world = World(way)
@@ -321,7 +323,7 @@ import Testing
         try await v2.set(Self.note("b", "two"), in: world.notes)
         try await v2.registerCatalog(TestCatalog(.collection(world.notes)))
         for state in [MigrationReport.State.moved, .mirrored] {
-            let planned = try #require(try await v2.planSweep().rows.first)
+            let planned = try #require(await v2.planSweep().rows.first)
             let swept = await v2.sweep()
             let row = try #require(swept.rows.first)
             #expect(planned.state == state)
@@ -336,7 +338,10 @@ import Testing
         #expect(try await v2.audit().rows.first?.keeps != nil)
     }
 
-    @Test func `registering a catalog refuses a window that cannot be kept`() async throws {
+    @Test
+    func `registering a catalog throws for a window that lacks keepsWeakerCopy for a less protected copy or that would never end`()
+        async throws
+    {
         let router = TestMachine().launch()
         let old = Note.collection("old", .userDefaults(suite: "old"))
         let weaker = Note.collection(.encryptedSQLite(database: "new")).moved(from: old, keeping: .untilReleased)
@@ -369,7 +374,7 @@ import Testing
         #expect(try await world.texts(others, v1) == ["a: another"])
     }
 
-    @Test func `a record that was set during the end of the window leaves the legacy collection with the next sweep`() async throws {
+    @Test func `the next sweep removes the mirror of a record that was set while the window ended`() async throws {
         let world = World(.listToList)
         let (slow, fast) = (world.machine.launch(), world.machine.launch())
         try await fast.set(Self.note("a", "one"), in: world.notes)
@@ -387,7 +392,8 @@ import Testing
         #expect(try await world.texts(world.notes, slow) == ["a: one", "b: two"])
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `a damaged legacy record does not hide others, and a locked store is an error`(
+    @Test(arguments: WindowWorld.Way.allCases)
+    func `a damaged legacy record does not hide other records, and a count throws while the legacy store is locked`(
         _ way: WindowWorld.Way
     ) async throws {
         let world = World(way)

@@ -6,9 +6,12 @@ import TestSupport
 import Testing
 
 /// Damaged records: one damaged record does not block its collection.
+///
+/// A list reports the damaged record with a handle, a text that identifies the record. With the handle, the record can be
+/// exported, set aside (moved to the quarantine) or removed.
 @Suite(.inTurn) struct DamagedRecordTests {
     @Test(arguments: Place.allCases)
-    func `one undecodable record of 100 is reported as a separate entry`(_ place: Place) async throws {
+    func `one undecodable record of 100 is reported separately, and the other 99 are read`(_ place: Place) async throws {
         try await place.withLaunches { launch, domain in
             let notes = Note.collection(domain)
             for note in Note.many(100) where note.id != "n54" { try await launch().set(note, in: notes) }
@@ -34,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `a damaged record that was replaced since it was listed stays unchanged`(_ place: Place) async throws {
+    func `a record that was repaired after it was listed as damaged is neither set aside nor removed`(_ place: Place) async throws {
         try await place.withRouter { router, domain in
             let notes = Note.collection(domain)
             try await router.set(NoNote(broken: 1), in: NoNote.collection(domain, id: "a"))
@@ -48,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `bytes that are not a record are listed, exported and removed by their handle`() async throws {
+    @Test func `bytes that are not a valid record are listed as damaged, and can be exported and removed`() async throws {
         let machine = TestMachine()
         let domain = StorageDomain.userDefaults(suite: "a")
         let router = machine.launch()
@@ -67,7 +70,7 @@ import Testing
         #expect(try await router.audit().quarantine.isEmpty)
     }
 
-    @Test func `a handle restores its damaged record, and other texts are no handles`() async throws {
+    @Test func `a DamagedRecord can be recreated from its handle, and other texts are rejected`() async throws {
         let machine = TestMachine()
         let domain = StorageDomain.userDefaults(suite: "a")
         machine.corrupt(domain, name: "caf\u{E9}", bytes: [1])
@@ -79,7 +82,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `an unreadable record in a legacy collection does not block the new one`(_ place: Place) async throws {
+    func `an unreadable record in a legacy collection does not block reads of the new collection`(_ place: Place) async throws {
         try await place.withLaunches { launch, domain in
             let old = Note.collection("old", place.olderDomain)
             try await launch().set(Note(id: "a", text: "one"), in: old)
@@ -102,7 +105,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `a record of a later version is reported as a separate entry`(_ place: Place) async throws {
+    func `a record of a later schema version is reported as damaged, and the other records are read`(_ place: Place) async throws {
         try await place.withLaunches { launch, domain in
             let notes = Note.collection(domain)
             try await launch().set(Note(id: "a", text: "one"), in: notes)
@@ -113,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func `an unavailable store is an error and not damage`() async throws {
+    @Test func `a read throws if the legacy store is unavailable, and reports no damaged records`() async throws {
         let machine = TestMachine()
         let (older, domain) = (StorageDomain.userDefaults(suite: "older"), StorageDomain.userDefaults(suite: "a"))
         let notes = Note.collection(domain).moved(from: Note.collection("old", older))
@@ -126,7 +129,9 @@ import Testing
 
     #if SQLite
         @Test(arguments: ["sealed", "slot"])
-        func `an overwritten row can be listed, read and set aside, and other rows stay`(_ column: String) async throws {
+        func `a database row with overwritten bytes is listed as damaged, can be exported and set aside, and other rows stay`(
+            _ column: String
+        ) async throws {
             let stage = try Stage()
             let domain = StorageDomain.encryptedSQLite(database: "main")
             let notes = Note.collection(domain)
@@ -151,7 +156,7 @@ import Testing
             #expect(try await next.names(of: domain) == values)
             #expect(try await next.everything(in: notes).damaged.isEmpty)
             #expect(try await next.count(in: notes) == found.records.count)
-            // The slot can be used again.
+            // The id of the damaged record can be used again.
             try await next.set(Note.many(100), in: notes)
             #expect(try await next.everything(in: notes).records.count == 100)
             try await next.shutdown()

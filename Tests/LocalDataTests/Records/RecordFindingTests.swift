@@ -5,7 +5,10 @@ import Testing
 
 @testable import LocalData
 
-/// Errors that the simulation of versions, collections and lifetimes found, each as a short program.
+/// Errors that random simulations of versions, collections and lifetimes found, each as a short program.
+///
+/// A legacy list is one value that contains an array of records. A read or sweep splits it: it moves each record into a
+/// collection, and then stores a mark that the list was split.
 @Suite(.inTurn) struct RecordFindingTests {
     struct Note: Codable, Sendable, Identifiable, Equatable {
         var id: String
@@ -57,18 +60,18 @@ import Testing
         #expect(try await router.count(in: notes) == 0)
     }
 
-    @Test func `the records of a list are durable before the mark that the list was split`() async throws {
+    @Test func `the records of a legacy list are durable before the mark that the list was split is written`() async throws {
         let list = StorageKey<[Note]>(name: "list", domain: Self.older, owner: "Tests", description: "Notes")
         let ring = StorageDomain.keychain(service: "notes")
         let notes = StorageCollection<Note>("notes", domain: ring, owner: "Tests", description: "Notes").moved(from: list) { $0 }
         try await machine.launch().set([Note(id: "a", text: "one"), Note(id: "b", text: "two")], for: list)
         #expect(try await machine.launch().count(in: notes) == 2)
         let changes = try #require(machine.backends(of: ring).last).log.map(\.kind).filter { [.apply, .synchronize].contains($0) }
-        // The commits of the two records, the flush, and the commit of the mark, which says that the list was split.
+        // The expected changes are the commits of the two records, the flush, and the commit of the mark.
         #expect(changes.prefix(4) == [.apply, .apply, .synchronize, .apply])
     }
 
-    @Test func `purging an expired value quarantines a later value of an old program`() async throws {
+    @Test func `the purge of an expired value quarantines a later value that an old program wrote to the legacy location`() async throws {
         try await machine.launch().set("first", for: old)
         #expect(try await machine.launch().get(new) == "first")
         clock.advance(by: .seconds(61))
@@ -83,7 +86,7 @@ import Testing
         for entry in kept { #expect(String(decoding: try await router.quarantine.data(of: entry), as: UTF8.self) == "second") }
     }
 
-    @Test func `a record that was moved, set and removed does not return from a remaining copy`() async throws {
+    @Test func `a record that was moved, set and removed does not return from a legacy copy that the move could not delete`() async throws {
         let oldNotes = StorageCollection<Note>("old", domain: Self.older, owner: "Tests", description: "Notes")
         try await machine.launch().set([Note(id: "a", text: "one"), Note(id: "b", text: "one")], in: oldNotes)
         let (router, notes) = (machine.launch(), notes())
@@ -102,7 +105,10 @@ import Testing
         #expect(try await router.count(in: oldNotes) == 0)
     }
 
-    @Test func `a list whose mark cannot be written is blocked, also if all of its records exist`() async throws {
+    @Test
+    func `a sweep reports blocked if the mark of a split list cannot be written, even if the collection has all of its records`()
+        async throws
+    {
         let list = testKey("list", Self.older, of: [Note].self)
         try await machine.launch().set([Note(id: "a", text: "one")], for: list)
         let notes = notes().moved(from: list) { $0 }

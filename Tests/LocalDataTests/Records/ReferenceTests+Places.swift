@@ -6,7 +6,7 @@ import Testing
 
 /// References to records that are stored in another domain than the values that refer to them.
 extension ReferenceTests {
-    @Test func `a record inside a value is not moved to a domain with weaker protection`() async throws {
+    @Test func `a record inside a keyring value is not moved to a collection in a property list, which protects less`() async throws {
         let machine = TestMachine()
         let source = testKey("sam", .keychain, of: OldPerson.self)
         try await Person.place.withValue(.userDefaults(suite: "people")) {
@@ -18,7 +18,7 @@ extension ReferenceTests {
         }
     }
 
-    @Test func `after a crash at any commit, the record exists if the value that refers to it does`() async throws {
+    @Test func `after a crash at any commit, a converted value never refers to a record that is missing`() async throws {
         let domain = StorageDomain.userDefaults(suite: "notes")
         let old = testKey("sam", domain, of: OldPerson.self)
         let stored = testKey("sam", domain, of: StoredDocument.self).version(2)

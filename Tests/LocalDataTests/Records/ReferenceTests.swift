@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `a reference that is created during encoding stores the current record`() async throws {
+    @Test func `a reference that is created while its value is encoded also stores the current state of the record`() async throws {
         /// A value that has the record itself as a property, but encodes a reference to it.
         struct Team: Codable, Identifiable {
             var id: String
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func `a chain of 2,000 records that refer to each other is stored`() async throws {
+    @Test func `one set stores a chain of 2,000 records, each with a reference to the next`() async throws {
         try await Person.place.withValue(.userDefaults(suite: "people")) {
             var first = Person(id: "0", name: "0")
             for number in 1..<2_000 { first = Person(id: "\(number)", name: "\(number)", brother: first) }
@@ -149,7 +149,8 @@ import Testing
         }
     }
 
-    @Test func `a record in another store is stored first, and if that fails, nothing is written`() async throws {
+    @Test
+    func `a referenced record in another store is stored before the value, and if that fails, the value is not written`() async throws {
         let machine = TestMachine()
         let (domain, other) = (StorageDomain.userDefaults(suite: "notes"), StorageDomain.keychain)
         try await Person.place.withValue(other) {
@@ -165,7 +166,8 @@ import Testing
         }
     }
 
-    @Test func `an error names the records that are stored although the value is not`() async throws {
+    @Test
+    func `if the value cannot be written, the error contains the ids of the referenced records that are already stored`() async throws {
         let machine = TestMachine()
         let (domain, other) = (StorageDomain.userDefaults(suite: "notes"), StorageDomain.keychain)
         try await Person.place.withValue(other) {
@@ -182,7 +184,7 @@ import Testing
         }
     }
 
-    @Test func `an update that creates a reference retries after a conflict`() async throws {
+    @Test func `an update that creates a reference retries if another update changed the value first`() async throws {
         let machine = TestMachine()
         try await Person.place.withValue(.userDefaults(suite: "people")) {
             let (one, other) = (machine.launch(), machine.launch())
@@ -208,7 +210,7 @@ import Testing
 
     // MARK: What a step or a migration makes
 
-    @Test(arguments: Place.allCases) func `a migration step that creates a reference stores its record, in a read and in a sweep`(
+    @Test(arguments: Place.allCases) func `a read or sweep whose migration step creates a reference also stores the referenced record`(
         place: Place
     ) async throws {
         for sweeps in [false, true] {
@@ -225,7 +227,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `a record inside an old value can be resolved and does not overwrite a newer record`(
+    func `a record inside an old value can be resolved by its reference, and does not overwrite a newer state of the record`(
         place: Place
     ) async throws {
         for isKnown in [false, true] {
@@ -245,7 +247,8 @@ import Testing
         }
     }
 
-    @Test(arguments: Place.allCases) func `a reference from one migration step survives later steps on documents`(
+    @Test(arguments: Place.allCases)
+    func `a reference that one migration step creates stays valid if later steps change the value as a document`(
         place: Place
     ) async throws {
         struct Renamed: Codable, Equatable, Identifiable {
@@ -301,7 +304,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `a record that exists or is still to be moved is not overwritten by its state inside another record`(
+    func `the state of a record inside another record does not overwrite the record itself, even if the record is not moved yet`(
         place: Place
     ) async throws {
         try await withPeople(place, Self.chain) { launch, domain in
@@ -345,11 +348,12 @@ import Testing
                 #expect(try await launch().get("\(number)", in: Person.collection).brother?.id == "\((number + 1) % 10)")
             }
             // The brother inside each legacy record has no brother, so he differs from his record in the collection.
+            // Each legacy record is therefore quarantined.
             #expect(try await Set(launch().audit().quarantine.map(\.key)) == Set(kin.map(\.id)))
         }
     }
 
-    @Test func `a value whose referenced record cannot be stored stays unchanged`() async throws {
+    @Test func `an old value stays unchanged while the record that its converted value refers to cannot be stored`() async throws {
         let machine = TestMachine()
         let (domain, other) = (StorageDomain.userDefaults(suite: "notes"), StorageDomain.keychain)
         struct OldNote: Codable, Identifiable {

@@ -4,7 +4,7 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// Sweeps check many keys with one read for each store, and visit only the keys that need work.
+/// Sweeps check many keys with one read for each store, and then migrate only the keys that need work.
 @Suite struct SettledEntriesTests {
     private static let (database, list) = (StorageDomain.encryptedSQLite(database: "modern"), StorageDomain.userDefaults(suite: "legacy"))
 
@@ -14,7 +14,7 @@ import Testing
 
     private func calls(_ machine: TestMachine, _ domain: StorageDomain) -> [LoggedOperation] { machine.backends(of: domain).flatMap(\.log) }
 
-    @Test func `a sweep with nothing to do reads each store once for many keys, and changes nothing`() async throws {
+    @Test func `a sweep of 100 keys that need no work reads each store once and changes nothing`() async throws {
         let machine = TestMachine()
         let names = (0..<100).map { "key-\($0)" }
         let router = machine.launch()
@@ -30,7 +30,7 @@ import Testing
         #expect(calls(machine, Self.list).dropFirst(before.1).map(\.kind) == [.read])
     }
 
-    @Test func `a sweep reports settled and unsettled keys in the order of the catalog`() async throws {
+    @Test func `a sweep reports all keys in the order of the catalog, whether or not they need work`() async throws {
         let machine = TestMachine()
         let router = machine.launch()
         let names = ["settled", "conflict", "absent", "removed", "waiting", "undecodable", "expired", "last"]
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `a custom migration runs at every sweep`() async throws {
+    @Test func `a custom migration whose shouldMigrate returns true runs at every sweep, even if the key has a value`() async throws {
         let machine = TestMachine()
         let router = machine.launch()
         let runs = Shared(0)

@@ -8,11 +8,14 @@ import TestSupport
 import Testing
 
 /// Tombstones of collections are dropped once no removed record can return, and not before.
+///
+/// A tombstone is the record of a removal. It prevents that a migration moves an older copy of the record again.
+/// The legacy location is another collection, or a list: one value that contains an array of records.
 @Suite(.slow("goes through real files many times"), .inTurn) struct TombstoneTests {
     private static let older = StorageDomain.userDefaults(suite: "older")
     private static let domain = StorageDomain.userDefaults(suite: "place")
 
-    /// Routers over the same stores in memory, whose writes can be stopped at a gate.
+    /// Creates routers over the same stores in memory. Writes of a router can be stopped at a gate.
     private final class World: Sendable {
         let media = Mutex<[String: MemoryMedium]>([:])
 
@@ -49,7 +52,9 @@ import Testing
     private static let ways = ["get", "count", "sweep"]
 
     @Test(arguments: ways)
-    func `a migration that was stopped before its put does not restore a removed record`(_ way: String) async throws {
+    func `a migration that waits before it writes a record does not restore the record if it was removed while the migration waited`(
+        _ way: String
+    ) async throws {
         let world = World()
         let old = Note.collection("old", Self.older)
         let notes = Note.collection(Self.domain).moved(from: old)
@@ -76,7 +81,9 @@ import Testing
     }
 
     @Test(arguments: ways)
-    func `a migration between two legacy collections does not restore a removed record`(_ way: String) async throws {
+    func `a waiting migration between two legacy collections does not restore a record that was removed from the new collection`(
+        _ way: String
+    ) async throws {
         let world = World()
         let oldest = Note.collection("oldest", .userDefaults(suite: "oldest"))
         let old = Note.collection("old", Self.older).moved(from: oldest)
@@ -102,7 +109,7 @@ import Testing
         #expect(try await world.launch().count(in: notes) == 0)
     }
 
-    @Test func `a tombstone stays while the legacy location is damaged or is a list`() async throws {
+    @Test func `a tombstone stays while the legacy collection has a damaged record, or if the legacy location is a list`() async throws {
         let world = World()
         let old = Note.collection("old", Self.older)
         let notes = Note.collection(Self.domain).moved(from: old)
@@ -122,7 +129,7 @@ import Testing
         #expect(try await world.slots("place", "listed").count == 1)
     }
 
-    @Test func `a store without atomic batches keeps its tombstones`() async throws {
+    @Test func `in a store without atomic batches, a sweep keeps the tombstones`() async throws {
         var configuration = StorageConfiguration.inMemory()
         let medium = MemoryMedium()
         configuration.useBackend(for: .userDefaults) { _ in
@@ -137,7 +144,8 @@ import Testing
         #expect(try await InMemoryStore(medium: medium).addresses(in: StorageNamespace("collection:notes")).count == 1)
     }
 
-    @Test(arguments: [true, false]) func `a remaining tombstone is dropped once the source is retired and empty`(
+    @Test(arguments: [true, false])
+    func `a tombstone of a collection without a migration is dropped once the legacy list is declared as retired and is empty`(
         _ isAtomic: Bool
     ) async throws {
         var configuration = StorageConfiguration.inMemory()
@@ -165,7 +173,7 @@ import Testing
         }
         try await sweep()
         #expect(try await slots() == 1)
-        // An older program writes the list again. It could still move the record, so the tombstone stays.
+        // An older program writes the list again. A program with the migration could still move the record, so the tombstone stays.
         try await router.set([Note(id: "a", text: "one")], for: list)
         try await sweep(retired: .key(list))
         #expect(try await slots() == 1)
@@ -174,7 +182,7 @@ import Testing
         #expect(try await slots() == 0)
     }
 
-    @Test func `a record that was removed and set again by an older program is moved again`() async throws {
+    @Test func `after the tombstone is dropped, a record that an older program sets again is moved like a new record`() async throws {
         let world = World()
         let old = Note.collection("old", Self.older)
         let notes = Note.collection(Self.domain).moved(from: old)
@@ -186,11 +194,11 @@ import Testing
     }
 
     #if SQLite
-        /// The total number of sessions; a million in the longest search.
+        /// The total number of session records that the test creates; a million in the longest search.
         private static let sessions = max(400, Int(400 * LawSettings().factor))
 
         @Test(.timeLimit(.minutes(60)))
-        func `a database whose sessions expire or are removed keeps no rows of them`() async throws {
+        func `a database keeps no rows of session records that expired or were removed`() async throws {
             let stage = try Stage()
             let clock = TestClock()
             let domain = StorageDomain.encryptedSQLite(database: "sessions")
@@ -220,7 +228,7 @@ import Testing
                 await router.sweep()
                 counts.append(try rows())
             }
-            // Only the mark of the collection is left, because all records have expired or were removed.
+            // The one row that is left is the mark of the collection, which changes whenever tombstones are dropped.
             #expect(counts.allSatisfy { $0 == 1 }, "\(counts)")
             try await router.shutdown()
         }

@@ -45,7 +45,7 @@
             }
         }
 
-        @Test(.timeLimit(.minutes(10))) func `work that succeeds prints no secret`() async throws {
+        @Test(.timeLimit(.minutes(10))) func `operations that succeed print no secret`() async throws {
             let (stage, printed) = (try Stage(), Printed())
             let router = launch(stage, printed)
             let old = textKey("old", .userDefaults(suite: "legacy"), .none)
@@ -75,7 +75,7 @@
             try await expectNoTrace(stage, printed)
         }
 
-        @Test(.timeLimit(.minutes(10))) func `work that fails prints no secret`() async throws {
+        @Test(.timeLimit(.minutes(10))) func `operations that fail print no secret`() async throws {
             let (stage, printed) = (try Stage(), Printed())
             let first = launch(stage, printed)
             for key in [key, token, paper] { try await first.set(secret, for: key) }
@@ -108,7 +108,8 @@
             printed.note(await damaged.sweep(TestCatalog(.key(key))))
             try await damaged.shutdown()
 
-            // The passphrase is wrong, and later the key file contains a passphrase. No error may repeat either.
+            // First the passphrase is wrong, and later the key file contains a passphrase. No error may repeat a
+            // passphrase.
             await note(StorageError.encryptionKeyMismatch, in: printed) {
                 _ = try await launch(stage, printed, passphrase: "\(passphrase), twice").get(paper)
             }
@@ -130,7 +131,7 @@
         private func expectNoTrace(_ stage: Stage, _ printed: Printed, _ keys: [String]? = nil) async throws {
             var needles = [Data(secret.utf8), Data(passphrase.utf8)]
             for text in try keys ?? keyTexts(stage) {
-                // Search for the key itself. Its name may be printed.
+                // Search for the bytes of the key. The id in the key file may be printed.
                 let last = try #require(text.split(whereSeparator: \.isWhitespace).last)
                 needles.append(try #require(Data(base64Encoded: String(last))))
             }

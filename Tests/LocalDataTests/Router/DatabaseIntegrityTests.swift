@@ -8,6 +8,9 @@
     import Testing
 
     /// Integrity checks of whole databases, and the refusal of older files, through the router.
+    ///
+    /// A freshness anchor records the latest state of a database outside its file. A vault is an encrypted database
+    /// that replaces the keyring.
     @Suite(.inTurn) struct DatabaseIntegrityTests {
         private let stage: Stage
         private let main = StorageDomain.encryptedSQLite(database: "main")

@@ -42,7 +42,7 @@
             #expect(FileManager.default.fileExists(atPath: stage.path(ofDatabase: "safe")))
         }
 
-        @Test(arguments: [false, true]) func `a plaintext value that moves into an encrypted database is in no file afterwards`(
+        @Test(arguments: [false, true]) func `no file contains a plaintext value after the value moved into an encrypted database`(
             bySweep: Bool
         ) async throws {
             let stage = try Stage()
@@ -72,7 +72,7 @@
             try await expectNoTrace(stage, router, of: secret)
         }
 
-        @Test func `a value that was encrypted with another key is sealed in the database and no longer needs that key`()
+        @Test func `a value that was sealed with another key moves into the database and no longer needs that key`()
             async throws
         {
             let stage = try Stage()
@@ -90,7 +90,7 @@
             #expect(try await stage.launch().get(key) == secret)
         }
 
-        @Test func `a value that moves from a database with another key is in no file and no longer needs that key`() async throws {
+        @Test func `a value that moves from a database with another key leaves no plaintext and no longer needs that key`() async throws {
             let stage = try Stage()
             let change: (inout StorageConfiguration) -> Void = { $0.databaseKeySources["safe"] = .keyFile("safe-key") }
             let router = stage.launch(change)
@@ -103,7 +103,7 @@
             #expect(try await stage.launch(change).get(textKey("token", .encryptedSQLite(database: "safe"))) == secret)
         }
 
-        @Test func `replaced, removed and conflicting values are in no file`() async throws {
+        @Test func `no file contains the plaintext of replaced, removed and conflicting values`() async throws {
             let stage = try Stage()
             let router = stage.launch()
             let source = textKey("token", .userDefaults(suite: "legacy"), .none)

@@ -111,7 +111,7 @@
             #expect(!FileManager.default.fileExists(atPath: stage.path(ofDatabase: "main")))
         }
 
-        @Test func `a batch migrates no value, and older copies of the values that it sets or removes are removed`() async throws {
+        @Test func `a batch migrates no value, and a sweep removes the legacy copies of the values that the batch changed`() async throws {
             let stage = try Stage()
             let router = stage.launch()
             let sources = ["a", "b"].map { textKey($0, .userDefaults(suite: "legacy")) }
@@ -160,7 +160,7 @@
             #expect(try await router.get(key("other")) == "x")
         }
 
-        @Test func `the metadata of records is stored and visible to another program`() async throws {
+        @Test func `the metadata of records is stored, and the audit of another router shows it`() async throws {
             let stage = try Stage()
             let router = stage.launch()
             let source = textKey("old", .userDefaults(suite: "legacy"))
@@ -186,7 +186,7 @@
             #expect(try await next.get(other) == ["a": 1])
         }
 
-        @Test func `hostile value names are refused or kept exactly, and no file contains them`() async throws {
+        @Test func `hostile value names are refused or stored exactly, and no file contains them`() async throws {
             let stage = try Stage()
             let router = stage.launch()
             let secret = "correct-horse-battery-staple"

@@ -68,7 +68,7 @@ import Testing
 
     // MARK: Coding
 
-    @Test func `a value of another type is refused with its path, the type and the remedy`() async throws {
+    @Test func `reading a value as another type throws an error with the path in the value, the type and the remedy`() async throws {
         let router = StorageRouter(configuration: .inMemory())
         let document = StoredDocument(.object(["authors": .array([.object(["name": .string(secret)]), .object(["name": .integer(7)])])]))
         for domain in [StorageDomain.userDefaults, .encryptedSQLite(database: "main")] {
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `a value that another program wrote with another type is refused with the type and the remedy`() async {
+    @Test func `reading a value that another program wrote with another type throws an error with the type and the remedy`() async {
         let machine = TestMachine()
         machine.seedUserDefaults(["count": .string(secret), "note": .dictionary(["authors": .array([])]), "list": .integer(1)])
         let router = machine.launch()
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `a value that cannot be encoded is refused with its path and the remedy`(place: Place) async throws {
+    func `setting a value that cannot be encoded throws an error with the path in the value and the remedy`(place: Place) async throws {
         try await place.withRouter { router, domain in
             let key = testKey("note", domain, of: Note.self)
             await expectRefusal(.encodingFailed, of: "note", saying: "json", ".ratio", "finite", ".plist", hiding: [secret]) {
@@ -106,7 +106,7 @@ import Testing
 
     // MARK: Keys and sizes
 
-    @Test func `two keys of one slot are reported with their owners and catalogs`() async throws {
+    @Test func `a catalog with a second key for the same slot is refused with the owners and catalogs of the two keys`() async throws {
         let router = StorageRouter(configuration: .inMemory())
         func key(_ owner: String, _ suite: String? = nil) -> AnyStorageKey {
             .key(StorageKey<String>(name: "token", domain: .userDefaults(suite: suite), owner: owner, description: "A token"))
@@ -132,7 +132,7 @@ import Testing
 
     // MARK: Damage
 
-    @Test func `the error of a damaged property list names the call that sets it aside, and the call works`() async throws {
+    @Test func `the error of a damaged property list names the call that sets the list aside, and the call works`() async throws {
         let stage = try Stage()
         try stage.writePropertyList(["token": "abc"])
         try Data("<plist><dict><key>".utf8).write(to: URL(fileURLWithPath: "\(stage.preferences)/standard.plist"))

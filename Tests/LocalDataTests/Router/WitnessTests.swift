@@ -34,7 +34,7 @@ import Testing
         #expect(error?.code == StorageError.vanished, what)
     }
 
-    @Test func `a value that disappears without a removal has vanished, and no default replaces it`() async throws {
+    @Test func `a value that disappears without a removal is reported as vanished, and no default replaces it`() async throws {
         try await launch().set("secret", for: key)
         try await reset()
         let router = launch()
@@ -47,7 +47,7 @@ import Testing
         #expect(error?.message.contains("acknowledgeLoss") == true)
     }
 
-    @Test func `a new value, a removal and an acknowledgement end the loss`() async throws {
+    @Test func `after a loss, a new value, a removal or an acknowledgement ends the reports of the loss`() async throws {
         let router = launch()
         try await router.set("secret", for: key)
         try await reset()
@@ -64,7 +64,7 @@ import Testing
         #expect(try await launch().get(key) == "default")
     }
 
-    @Test func `acknowledging a loss keeps an existing value, which can vanish again`() async throws {
+    @Test func `acknowledging a loss keeps a value that exists, and a later loss of the value is reported`() async throws {
         let router = launch()
         try await router.set("secret", for: key)
         try await router.acknowledgeLoss(for: key)
@@ -73,7 +73,7 @@ import Testing
         await expectVanished("the read has noted the value") { _ = try await router.get(key) }
     }
 
-    @Test func `a value without a note is noted when it is read`() async throws {
+    @Test func `a value without a note gets one when it is read`() async throws {
         // The note is missing after a set that was killed before the note, and for values from before the key had a
         // witness.
         try await launch().set("secret", for: plain)
@@ -82,10 +82,11 @@ import Testing
         await expectVanished("get") { _ = try await launch().get(key) }
     }
 
-    @Test func `a removal that was killed before it deleted the note does not make the value vanish`() async throws {
+    @Test func `after a removal that was killed before it deleted the note, the value is not reported as vanished`() async throws {
         let moving = key.moved(from: old)
         try await launch().set("secret", for: moving)
-        // A key without a witness writes the tombstone and leaves the note, like a removal that was killed in between.
+        // A removal with a key without a witness writes the tombstone, the record of the removal, and leaves the note.
+        // A removal that is killed in between has this result, too.
         try await launch().remove(plain.moved(from: old))
         #expect(try await launch().get(moving) == "default")
         // The read deleted the note, so a keyring that has lost the tombstone counts as an empty one.
@@ -114,7 +115,7 @@ import Testing
         #expect(try await next.get(moving) == "older")
     }
 
-    @Test func `a batch ends a loss and notes the values that it sets`() async throws {
+    @Test func `a batch that sets a vanished value ends the loss, and notes the values that it sets`() async throws {
         let stage = try Stage()
         let key = StorageKey<String>(name: "a", domain: .userDefaults, owner: "Tests", description: "A value").witnessed()
         let router = stage.launch()
@@ -165,7 +166,7 @@ import Testing
         func synchronize() async throws(BackendError) -> StorageDurability { try await inner.synchronize() }
     }
 
-    @Test func `a value that another program sets after the read of its empty slot has not vanished`() async throws {
+    @Test func `a value that another program sets during a read of its empty slot is not reported as vanished`() async throws {
         let interrupted = Interrupted(keyring)
         let router = stage.launch { $0.useBackend(for: .keychain) { _ in interrupted } }
         let (other, key) = (launch(), key)
@@ -199,7 +200,7 @@ import Testing
     }
 
     #if SQLite
-        @Test func `a value with a witness has vanished if the database file is missing`() async throws {
+        @Test func `a value with a witness is reported as vanished if the database file is missing`() async throws {
             let stage = try Stage()
             let key = StorageKey<String>(
                 name: "a", domain: .encryptedSQLite(database: "main"), owner: "Tests", description: "A value"
@@ -213,7 +214,7 @@ import Testing
     #endif
 
     #if Keyring
-        @Test(.tags(.keyring)) func `an item that another program deletes from the keyring has vanished`() async throws {
+        @Test(.tags(.keyring)) func `an item that another program deletes from the keyring is reported as vanished`() async throws {
             let stage = try Stage(keyring: true)
             let key = StorageKey<String>(
                 name: "token", domain: .keychain(service: stage.service), owner: "Tests", description: "The token"

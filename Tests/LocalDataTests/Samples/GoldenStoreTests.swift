@@ -4,7 +4,8 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// Stores that earlier releases wrote, read by this release.
+/// Golden stores: `record` keeps the files that a release wrote, and `replay` reads them with the keys of later
+/// releases.
 @Suite(.inTurn) struct GoldenStoreTests {
     struct Keys: StorageKeyCatalog {
         var allKeys: [AnyStorageKey]
@@ -23,7 +24,7 @@ import Testing
         StorageKey(name: name, domain: domain, security: security, owner: "Tests", description: "A value")
     }
 
-    // MARK: What this library's own releases wrote
+    // MARK: Releases of this library
 
     #if SQLite
         let database = StorageDomain.encryptedSQLite(database: "main")
@@ -43,12 +44,12 @@ import Testing
         var listed: StorageKey<[String]> {
             StorageKey(name: "tags", domain: .userDefaults(suite: "other"), serializer: .plist, owner: "Tests", description: "Tags")
         }
-        /// A key whose value that release had already moved from a legacy location.
+        /// A key whose value the first release had already moved from a legacy location.
         var moved: StorageKey<String> { key("moved", database).moved(from: key("old moved")) }
         var evolved: StorageKey<Heading> {
             key("evolved", database).evolving(Evolution.from(Note.self).to { Heading(heading: $0.title) })
         }
-        /// A key with a legacy location whose value that release removed. The older copy must not return.
+        /// A key with a legacy location whose value the first release removed. The older copy must not return.
         var removed: StorageKey<String> { key("removed", database).moved(from: key("old removed")) }
 
         struct Person: Codable, Identifiable {
@@ -76,7 +77,7 @@ import Testing
             try await storage.set(Note(title: "of version 1"), for: key("evolved", database))
         }
 
-        @Test func `stores of earlier releases of this library are read`() async throws {
+        @Test func `this release reads the stores that earlier releases of this library wrote`() async throws {
             if FixtureMismatch.isRecording, !FileManager.default.fileExists(atPath: fixture("0.1/release.json")) {
                 try await GoldenStore.record("0.1", of: keys, in: "../Fixtures/Releases", fill)
             }
@@ -106,7 +107,7 @@ import Testing
         }
     #endif
 
-    // MARK: What a replay notices
+    // MARK: What a replay reports
 
     private func contents(of folder: String) throws -> [String: Data] {
         var contents: [String: Data] = [:]
@@ -126,7 +127,7 @@ import Testing
         return folder
     }
 
-    @Test func `a release is recorded once, and a failed recording is not kept`() async throws {
+    @Test func `recording a release a second time is an error, and a failed recording leaves no files`() async throws {
         let folder = try await recorded()
         let keys = Keys(.key(key("note", .userDefaults, Note.self)))
         await #expect(throws: FixtureMismatch.self) { try await GoldenStore.record("1.0", of: keys, in: folder.path) { _ in } }
@@ -135,7 +136,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["1.0"])
     }
 
-    @Test func `a value that is read differently, or not at all, is reported by name`() async throws {
+    @Test func `a replay names each value that is absent, unreadable or different from the recording`() async throws {
         let folder = try await recorded()
         func differences(_ keys: Keys) async -> [String] {
             do { try await GoldenStore.replay(keys, in: folder.path, isRecording: false) } catch let error as FixtureMismatch {
@@ -156,7 +157,7 @@ import Testing
         #expect(await differences(Keys(.key(key("note", .userDefaults, Note.self)))).count == 1)
     }
 
-    // MARK: What a fixture keeps to itself
+    // MARK: Secrets in golden stores
 
     /// Keys whose values are protected by the keyring, or sealed with a key in the keyring.
     private var protected: Keys {
@@ -182,7 +183,7 @@ import Testing
     }
 
     #if Keyring
-        @Test(.tags(.keyring)) func `the session keyring is neither written nor read`() async throws {
+        @Test(.tags(.keyring)) func `recording a golden store neither writes nor reads the session keyring`() async throws {
             let stage = try Stage(keyring: true)
             let real = stage.launch()
             _ = try await recordedSecrets()
@@ -200,7 +201,7 @@ import Testing
         }
     #endif
 
-    @Test func `neither a fixture nor a mismatch reveals a protected value`() async throws {
+    @Test func `neither the files of a golden store nor the error of a mismatch reveal a protected value`() async throws {
         let folder = try await recordedSecrets()
         let secrets = ["in the keyring", "in a seal"].flatMap { [Data($0.utf8), Data(Data($0.utf8).base64EncodedString().utf8)] }
         func requireSecrecy() throws {
@@ -232,7 +233,7 @@ import Testing
         #expect(try contents(of: folder.path) == before)
     }
 
-    @Test func `a folder without releases is an error`() async throws {
+    @Test func `a replay of a folder without releases throws an error`() async throws {
         let folder = try TemporaryDirectory()
         await #expect(throws: FixtureMismatch.self) { try await GoldenStore.replay(Keys(), in: folder.path) }
     }

@@ -16,7 +16,7 @@ private struct AppKeys: StorageKeyCatalog {
 }
 
 @Suite(.inTurn) struct GuideFixtureTests {
-    @Test func `a snapshot is written once, and then compared`() throws {
+    @Test func `the first run writes a schema snapshot, and later runs compare the schema with it`() throws {
         let directory = try TemporaryDirectory()
         let snapshot = directory.file("Fixtures/AppKeys.schema.json")
         func compare() throws {
@@ -34,7 +34,7 @@ private struct AppKeys: StorageKeyCatalog {
         }
     }
 
-    @Test func `a release is recorded once and read by every later release`() async throws {
+    @Test func `the store of a release is recorded once, and every later release reads it`() async throws {
         let directory = try TemporaryDirectory()
         let releases = directory.file("Fixtures/Releases")
         // snippet.show

@@ -27,7 +27,7 @@ import Testing
         #expect(try await storage.get(Samples.modernToken) == "abc")
     }
 
-    @Test func `the custom migration of the guide does not run while the destination is absent`() async throws {
+    @Test func `the custom migration of the guide does not run while its key has no value`() async throws {
         await expectRefusal(StorageError.notFound) { _ = try await storage.get(CustomSamples.modernToken) }
         #expect(try await storage.value(for: CustomSamples.modernToken) == nil)
         let forced = try await storage.forceMigration(for: CustomSamples.modernToken)
@@ -35,7 +35,7 @@ import Testing
         await expectRefusal(StorageError.notFound) { _ = try await storage.get(CustomSamples.modernToken) }
     }
 
-    @Test func `the custom migration of the guide runs when it is forced and the destination has a value`() async throws {
+    @Test func `the custom migration of the guide runs when it is forced and its key has a value`() async throws {
         try await storage.set("abc", for: CustomSamples.modernToken)
         let forced = try await storage.forceMigration(for: CustomSamples.modernToken)
         #expect(forced.isSuccess)
@@ -70,7 +70,7 @@ import Testing
             migration: { AnyStorageMigration(Counting(destinationKey: $0, count: count, wantsToRun: wantsToRun)) })
     }
 
-    @Test func `migrate is not called while the destination is absent, and is called once when forced`() async throws {
+    @Test func `a custom migration does not run for a key without a value, and runs once when it is forced`() async throws {
         let count: Counting.Count = (Shared(0), Shared(0))
         let key = key(count) { try await $0.exists($1) }
         await expectRefusal(StorageError.notFound) { _ = try await storage.get(key) }

@@ -68,7 +68,7 @@ import Testing
         #expect(try await release2.get(account) == Account(name: "Grace", visits: 7))
     }
 
-    @Test func `a weaker copy needs an explicit option, and every report names it`() async throws {
+    @Test func `a copy with weaker protection needs an explicit option, and every report lists the copy`() async throws {
         // Release 1 stored the token as plaintext. Release 2 keeps that copy up to date while release 1 may run again.
         let token: StorageKey<String> = StorageKeyGroup(owner: "Guide", domain: .keychain).key("token", "Opens the service")
             .moved(

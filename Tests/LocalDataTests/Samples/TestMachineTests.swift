@@ -21,7 +21,7 @@ import Testing
         #expect(try await machine.launch().get(key) == "abc")
     }
 
-    @Test func `a launch that has loaded the key continues to read, and a launch that has not is locked`() async throws {
+    @Test func `a router that has loaded the key continues to read, and a router that has not is locked`() async throws {
         let machine = TestMachine()
         let key = textKey("note", database)
         let (user, stranger) = (machine.launch(), machine.launch())
@@ -32,7 +32,7 @@ import Testing
         await expectRefusal(.locked) { _ = try await stranger.get(key) }
     }
 
-    @Test func `locks of another keyring service, of a key file and of a database are independent`() async throws {
+    @Test func `a locked keyring locks no database with a key elsewhere, and a database can be locked separately`() async throws {
         let machine = TestMachine { configuration in
             configuration.databaseKeySources = ["file": .keyFile("key"), "other": .keychain(service: "other")]
         }

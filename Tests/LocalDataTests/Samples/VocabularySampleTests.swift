@@ -4,7 +4,7 @@ import LocalDataPlans
 import TestSupport
 import Testing
 
-/// Runs the samples of the document about plans over real data.
+/// Runs the samples of the Crush documentation about migration plans on real data.
 @Suite(.inTurn) struct VocabularySampleTests {
     private typealias Samples = VocabularySamples
 
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `a custom policy is called, and its refusal is thrown`() async throws {
+    @Test func `the registration of a catalog throws if a custom policy refuses the store`() async throws {
         try await Place.memory.withLaunches { launch, domain in
             try await launch().set(records, in: Samples.old(domain))
             let new = Samples.Catalog("V2", .collection(Samples.new(domain, version: 2)), ["newProperty"])

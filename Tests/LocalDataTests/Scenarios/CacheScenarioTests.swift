@@ -38,7 +38,8 @@ import Testing
         }
     }
 
-    @Test(arguments: Place.allCases) func `a value of an older type does not decode, stays, and is replaced by hand`(
+    @Test(arguments: Place.allCases)
+    func `a value of an older type does not decode and stays unchanged until the program converts and replaces it`(
         place: Place
     ) async throws {
         try await place.withLaunches { launch, domain in
@@ -97,7 +98,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Place.allCases) func `an enumerating step runs once for each record below the version`(
+    @Test(arguments: Place.allCases) func `a conversion step that enumerates records runs once for each record with an older version`(
         place: Place
     ) async throws {
         let seen = Shared(0)
@@ -139,7 +140,8 @@ import Testing
             })
     }
 
-    @Test(arguments: Place.allCases) func `an expired value is absent, stale on request, and purged later`(place: Place) async throws {
+    @Test(arguments: Place.allCases)
+    func `an expired value is absent for get, is still returned by storedValue, and is purged by a later sweep`(place: Place) async throws {
         let clock = TestClock()
         try await place.withLaunches(clock: clock) { launch, domain in
             let key = key(domain, Person.self)
@@ -163,7 +165,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Place.allCases) func `a migration keeps the remaining lifetime, in the same slot and in another`(
+    @Test(arguments: Place.allCases) func `a migration keeps the remaining lifetime of a value, in the same slot and in another slot`(
         place: Place
     ) async throws {
         let clock = TestClock()

@@ -8,6 +8,9 @@ import Testing
 @testable import LocalDataPlans
 
 /// The scenarios of programs that move here from Crush, in every kind of store: schema versions, policies and plans.
+///
+/// An entity is a collection in a plan, and a configuration is a named set of entities. A hook is a function that runs
+/// before or after a stage.
 @Suite(.inTurn, .tags(.scenario)) struct CrushScenarioTests {
     private static let v1 = ModelMigration("V1") {
         AddEntity("notes") {
@@ -44,7 +47,7 @@ import Testing
         #expect(found == Dictionary(uniqueKeysWithValues: ["1", "2", "3"].map { ($0, record($0, ["newProperty": "new"])) }))
     }
 
-    @Test("an ad-hoc plan migrates from its version to the current one and leaves everything else unchanged", arguments: Place.allCases)
+    @Test("an ad-hoc plan migrates only its entities, and refuses a store with another version than it names", arguments: Place.allCases)
     func cr2(place: Place) async throws {
         let migrations = [AdHocMigration("OLD_SCHEMA") { UpdateEntity("notes") { RemoveAttribute("anotherProperty") } }]
         try await place.withLaunches { launch, domain in
@@ -68,7 +71,7 @@ import Testing
         }
     }
 
-    @Test("a chain runs one step from V1 to V2 and none at V2, and an unknown version is refused", arguments: Place.allCases)
+    @Test("a chain runs one step from V1 to V2 and none at V2, and refuses a stored version that it lacks", arguments: Place.allCases)
     func cr3(place: Place) async throws {
         let policy = MigrationPolicy.incremental(MigrationChain([Self.v1, Self.v2]))
         try await place.withLaunches { launch, domain in
@@ -116,7 +119,7 @@ import Testing
         }
     }
 
-    @Test("an ad-hoc plan for the stored version replaces the chain, and otherwise the chain runs", arguments: Place.allCases)
+    @Test("an ad-hoc plan for the stored version replaces the chain, and without such a plan the chain runs", arguments: Place.allCases)
     func cr4(place: Place) async throws {
         let third = ModelMigration("V3") { UpdateEntity("notes") { AddAttribute("stars", attributeType: .integer, default: 0) } }
         let short = AdHocMigration("V1") {
@@ -162,7 +165,7 @@ import Testing
         }
     }
 
-    @Test("a failing plan throws, or with a fallback runs an inferred migration and reports the error", arguments: Place.allCases)
+    @Test("a failing plan throws, or with a fallback, an inferred migration runs and the error is reported", arguments: Place.allCases)
     func cr6(place: Place) async throws {
         let second = ModelMigration("V2") {
             UpdateEntity("notes") { UpdateAttribute("anotherProperty", to: "number", attributeType: .integer, optional: true) }
@@ -191,7 +194,7 @@ import Testing
         }
     }
 
-    @Test("a configuration is migrated separately, and an entity that two of them share only once", arguments: Place.allCases)
+    @Test("each configuration is migrated separately, and an entity in two configurations is migrated only once", arguments: Place.allCases)
     func cr7(place: Place) async throws {
         func catalog(_ version: String, _ domain: StorageDomain, _ number: Int) -> TestCatalog {
             TestCatalog(
@@ -246,7 +249,7 @@ import Testing
         }
     }
 
-    @Test("a custom policy is called in order and decides", arguments: Place.allCases)
+    @Test("the functions of a custom policy are called in order, and the policy that it chooses is run", arguments: Place.allCases)
     func cr8(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             try await begin(launch(), domain)
@@ -268,7 +271,7 @@ import Testing
         }
     }
 
-    @Test("a lightweight stage and a stage with hooks run in order and once each", arguments: Place.allCases)
+    @Test("a lightweight stage and a stage with hooks run in order, and a completed hook does not run again", arguments: Place.allCases)
     func mm7(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             try await begin(launch(), domain)
@@ -304,7 +307,7 @@ import Testing
             }
             let (will, did) = ("will, 3 records of version 2", "did, 3 records of version 3")
             #expect(calls.all == [will, did])
-            // A hook that has completed is not called again. The hook that failed is.
+            // A hook that has completed is not called again. The hook that failed is called again.
             let report = try await launch().registerCatalog(last, migrationPolicy: .incremental(chain(failing: false)))
             #expect(report.plan.steps.map(\.to) == ["V3"])
             try await launch().registerCatalog(last, migrationPolicy: .incremental(chain(failing: false)))

@@ -90,7 +90,8 @@ import Testing
         }
     }
 
-    @Test(arguments: Place.allCases) func `children with an id are stored once and found by id, and others are stored inline`(
+    @Test(arguments: Place.allCases)
+    func `child records with an id are stored once and found by id, and other children are stored inside their parent`(
         place: Place
     ) async throws {
         try await place.withLaunches { launch, domain in
@@ -135,7 +136,8 @@ import Testing
         @Migratable var grave: Address?
     }
 
-    @Test(arguments: Place.allCases) func `a Migratable property reads a legacy text, null and a missing value`(place: Place) async throws {
+    @Test(arguments: Place.allCases)
+    func `a Migratable property reads JSON in a legacy text, null and a missing value`(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             let old = StorageCollection<StoredDocument>(
                 "people", domain: domain, owner: "Tests", description: "People", typeTag: "Migrated", id: { $0["id"]?.string ?? "" })

@@ -5,7 +5,8 @@
     import TestSupport
     import Testing
 
-    /// Migrations, observation and locking with real stores: a property list and a keyring.
+    /// Migrations, observation and locking with real stores: a property list and a keyring. A sweep migrates all values
+    /// of a catalog.
     @Suite(.inTurn, .slow("starts programs"), .tags(.scenario, .keyring)) struct KeyringScenarioTests {
         func legacy(_ name: String = "old_key_name") -> StorageKey<String> {
             StorageKey(name: name, domain: .userDefaults(suite: nil), security: .none, owner: "Tests", description: "The old token")
@@ -58,7 +59,7 @@
             #expect(try await router.exists(modern(stage)))
         }
 
-        @Test func `with both values present, get returns the modern value and leaves the legacy value`() async throws {
+        @Test func `if the keyring and the legacy location have a value, get returns the keyring value and keeps the other`() async throws {
             let stage = try Stage(keyring: true)
             let router = stage.launch()
             try await router.set("modern", for: modern(stage))
@@ -103,7 +104,7 @@
             #expect(try stage.propertyList()["old_key_name"] == nil)
         }
 
-        @Test func `a launch with a locked keyring is blocked, and the next sweep after unlocking completes`() async throws {
+        @Test func `a sweep is blocked while the keyring is locked, and the next sweep after unlocking completes`() async throws {
             let stage = try Stage()
             let keyring = try PrivateKeyring(.unlocked)
             let worker = try stage.worker(keyring.environment)

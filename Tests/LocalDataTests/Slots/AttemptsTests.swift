@@ -22,7 +22,8 @@ struct AttemptsTests {
         ("batch", { router, key in try await router.batch { $0.set(1, for: key.moved(from: older)) } }),
     ]
 
-    @Test(arguments: verbs.indices) func `a writer in step with the reads of a call does not starve the call, because retries wait`(
+    @Test(arguments: verbs.indices)
+    func `a call succeeds although another process writes after each immediate retry, because later retries wait`(
         _ index: Int
     ) async throws {
         let verb = Self.verbs[index]
@@ -33,7 +34,8 @@ struct AttemptsTests {
         #expect(clock.waits >= 1, "\(verb.name)")
     }
 
-    @Test(arguments: verbs.indices) func `a call that loses every attempt throws conflict`(_ index: Int) async throws {
+    @Test(arguments: verbs.indices)
+    func `a call throws conflict if another process writes the slot during every attempt`(_ index: Int) async throws {
         let verb = Self.verbs[index]
         let clock = PassingClock()
         let store = InStepStore(clock) { _, _ in true }
@@ -79,7 +81,7 @@ private final class InStepStore: WrappingBackend {
 
     /// Creates an empty store.
     /// - Parameter intrudes: Returns whether the other process writes after a read.
-    ///   It gets the number of waits until this read, and the number of waits until the previous read.
+    ///   The closure gets the number of waits until this read, and the number of waits until the previous read.
     init(_ clock: PassingClock, intrudes: @escaping @Sendable (_ waits: Int, _ waited: Int) -> Bool) {
         self.clock = clock
         self.intrudes = intrudes

@@ -34,7 +34,7 @@ import Testing
             for seed in sample(0..<UInt64(1_000), 12) {
                 let stage = try Stage()
                 calls += try await race(JitterMachine(seed: seed, base: stage.configuration), domain, seed)
-                // Keep the stage alive, because its folder is deleted with it.
+                // Keep `stage` alive, because its folder is deleted when it is freed.
                 _ = stage.root
             }
             print("linearizable on a database: \(calls) calls")
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func `the checker detects a lost write, a stale read and a removed value that returns`() {
+    @Test func `the checker for linearizability detects a lost write, a stale read and a removed value that returns`() {
         func isLinearizable(_ calls: [(RegisterHistory.Action, Int, Int)]) -> Bool {
             var history = RegisterHistory()
             for call in calls { history.add(call.0, call.1, call.2) }
@@ -175,7 +175,7 @@ import Testing
         #expect(try await [first, second] == ["nothing false!!", "nothing false!!"])
     }
 
-    /// A migration that reads its value from another key, whose migration reads its value from this one.
+    /// A migration that reads its value from another key. The migration of that key reads its value from this key.
     private struct Circular: StorageMigration {
         let destinationKey: StorageKey<String>
         func shouldMigrate(using router: StorageRouter, context: MigrationContext) async throws -> Bool { true }
@@ -191,7 +191,8 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(10))) func `reads of two keys whose custom migrations read each other end with a value or a typed error`()
+    @Test(.timeLimit(.minutes(10)))
+    func `if the custom migrations of two keys each read the other key, concurrent reads return or throw migrationFailed`()
         async throws
     {
         for seed in 0..<UInt64(100) {
@@ -213,7 +214,8 @@ import Testing
             })
     }
 
-    @Test(.timeLimit(.minutes(10))) func `reads of two keys that name each other as sources end, and both keys return the value`()
+    @Test(.timeLimit(.minutes(10)))
+    func `concurrent reads do not hang if two keys are each the source of the other, and later reads of each key return the value`()
         async throws
     {
         for seed in 0..<UInt64(100) {
@@ -271,7 +273,7 @@ import Testing
         #expect(try await StorageRouter.shared.get(secret) == number)
     }
 
-    @Test func `in a test without the trait isolatedStorage, the shared router throws an error that names it`() async throws {
+    @Test func `in a test without the trait isolatedStorage, the shared router throws an error that mentions the trait`() async throws {
         let key = testKey("number", .userDefaults, of: Int.self)
         let error = try await #require(throws: StorageError.self) { try await StorageRouter.shared.set(1, for: key) }
         #expect(error.code == StorageError.unavailable)

@@ -2,7 +2,7 @@ import LocalData
 import LocalDataTesting
 import Testing
 
-/// The memory of a launch after `TestMachine.cut()`.
+/// The memory of a launch, one run of a program, after the simulated power cut `TestMachine.cut()`.
 @Suite struct CutTests {
     private struct WeakRouter: Sendable { weak let router: StorageRouter? }
 
@@ -23,7 +23,7 @@ import Testing
         return WeakRouter(router: launch)
     }
 
-    @Test func `a launch is freed after a cut, although an operation waited at a closed gate`() async throws {
+    @Test func `a launch is freed after a power cut, although one of its operations waited at a closed gate`() async throws {
         let launch = try await cutLaunch(at: FaultGate())
         for _ in 0..<1_000 where launch.router != nil { await Task.yield() }
         #expect(launch.router == nil)

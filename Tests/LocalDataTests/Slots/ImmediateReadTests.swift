@@ -49,7 +49,7 @@ import Testing
     }
 
     #if SQLite
-        @Test func `a row whose pages are in memory is read without leaving the main actor`() async throws {
+        @Test func `a database row whose pages are in memory is read without leaving the main actor`() async throws {
             let router = try Stage().launch()
             let row = textKey("row", .encryptedSQLite(database: "main"))
             try await router.set("v", for: row)
@@ -75,7 +75,7 @@ import Testing
         #expect(try await isSuspended(reading: own, from: router, expecting: "own"))
     }
 
-    @Test func `a locked store, an expired value and a cancelled reader have their usual results`() async throws {
+    @Test func `a read returns nil for an expired value, and throws in a cancelled task or while the store is locked`() async throws {
         let clock = TestClock()
         var configuration = StorageConfiguration.inMemory()
         configuration.use(clock)

@@ -16,7 +16,7 @@ import Testing
         try await router.set("v", for: key)
         #expect(lane.count > 0)
         // The first reads go to the disk.
-        // The store reads from memory once the file's time stamp is older than its granularity.
+        // The store reads from memory once the file's time stamp is old enough to show any later change.
         var quiet = 0
         var looks = 0
         while quiet < 1_000 {

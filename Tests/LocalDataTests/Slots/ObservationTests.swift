@@ -12,7 +12,7 @@ import Testing
 @Suite(.inTurn) struct ObservationTests {
     let machine = TestMachine()
 
-    @Test(.timeLimit(.minutes(10))) func `two sets and a removal are three events in that order`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `observers receive two sets and a removal as three events in that order`() async throws {
         let router = machine.launch()
         var values = router.values(for: Places.key).makeAsyncIterator()
         #expect(try await values.next() == .some(nil))
@@ -24,7 +24,7 @@ import Testing
         #expect(try await values.next() == .some(nil))
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a migration is one event`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `observers receive a migrated value once`() async throws {
         let router = machine.launch()
         var values = router.values(for: Places.key).makeAsyncIterator()
         #expect(try await values.next() == .some(nil))
@@ -53,7 +53,8 @@ import Testing
         #expect(seen.count <= 64)
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a failed read ends the observation with its error`() async throws {
+    @Test(.timeLimit(.minutes(10)))
+    func `if the value cannot be read after a change, the observation ends with the error of that read`() async throws {
         let router = machine.launch()
         var values = router.values(for: Places.bare).makeAsyncIterator()
         _ = try await values.next()
@@ -66,7 +67,8 @@ import Testing
         #expect(try await values.next() == nil)
     }
 
-    @Test(.timeLimit(.minutes(10))) func `changes by another router never deliver an older value after a newer one`() async throws {
+    @Test(.timeLimit(.minutes(10)))
+    func `an observer never receives an older value after a newer one, also if another router changes the value`() async throws {
         let (router, other) = (machine.launch(), machine.launch())
         var values = router.values(for: Places.bare).makeAsyncIterator()
         _ = try await values.next()
@@ -84,7 +86,8 @@ import Testing
         #expect(Set(seen).count == seen.count, "\(seen)")
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a change with an unknown outcome is re-read and delivered`() async throws {
+    @Test(.timeLimit(.minutes(10)))
+    func `after a change with an unknown outcome, the value is re-read and delivered to observers`() async throws {
         let router = machine.launch()
         var values = router.values(for: Places.bare).makeAsyncIterator()
         _ = try await values.next()
@@ -106,7 +109,8 @@ import Testing
         #expect(try await values.next() == .some(nil))
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a store whose watch ended is watched again, and missed changes are delivered`()
+    @Test(.timeLimit(.minutes(10)))
+    func `if a store stops reporting changes of other processes, it is watched again, and missed changes are delivered`()
         async throws
     {
         let clock = ManualClock()
@@ -123,12 +127,12 @@ import Testing
             await clock.untilScheduled(scheduled + 1)
             try await store.writeElsewhere("\(round)")
             #expect(store.watches == watches)
-            // Each pause is twice the previous one, because no watch reported a change in between.
+            // The pause before each new watch is twice the previous pause, because no watch reported a change in between.
             clock.advance(by: .seconds(1 << (round - 1)))
             #expect(try await values.next() == "\(round)")
             #expect(store.watches == watches + 1)
         }
-        // After a watch that reported a change, the next pause is the shortest one again.
+        // After a watch that reported a change, the next pause is one second again.
         try await store.writeElsewhere("told")
         #expect(try await values.next() == "told")
         let scheduled = clock.scheduled

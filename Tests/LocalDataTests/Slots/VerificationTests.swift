@@ -29,14 +29,15 @@ import Testing
         }
     }
 
-    /// Creates a store with a fault that claims to be durable.
+    /// Creates a store that has a fault and claims to be durable.
     private static func store(_ fault: FaultyStore.Fault, _ medium: MemoryMedium = MemoryMedium()) -> FaultyStore {
         var capabilities = InMemoryStore.ownCapabilities
         capabilities.durability = .durable
         return FaultyStore(store: InMemoryStore(medium: medium, capabilities: capabilities), fault: fault)
     }
 
-    @Test(arguments: Lie.allCases) func `a store that does not keep an acknowledged value causes no loss`(
+    @Test(arguments: Lie.allCases)
+    func `if the destination does not keep a value that it acknowledged, the migration throws, and the legacy value stays`(
         lie: Lie
     ) async throws {
         let machine = TestMachine()
@@ -79,14 +80,16 @@ import Testing
         #expect(waiting.rows.first?.residue.count == 1)
         #expect(try await first.get(source) == "precious")
 
-        // After a reboot, the value is still there.
+        // After a reboot, the value still exists, so it is durable, and a sweep deletes the legacy copy.
         let second = launch(boot: "second")
         try await second.registerCatalog(TestCatalog([.key(key)]), migrateImmediately: true).requireComplete()
         #expect(try await second.get(key) == "precious")
         #expect(try await !second.exists(source))
     }
 
-    @Test func `a sweep that is cancelled between the steps of a key finishes that key`() async throws {
+    @Test
+    func `a sweep that is cancelled between the write of a value and the deletion of its legacy copy still deletes the copy`() async throws
+    {
         let machine = TestMachine()
         let router = machine.launch()
         let source = testKey("old", .userDefaults(suite: "a"), of: Int.self)

@@ -47,7 +47,7 @@ final class JitterMachine: Sendable {
         }
     }
 
-    /// Starts another process: a router that shares only the stores with the others.
+    /// Simulates another process: a router that shares only the stores with the other routers.
     func launch() -> StorageRouter {
         var configuration = base
         for kind in [StorageDomain.Kind.userDefaults, .keychain] {

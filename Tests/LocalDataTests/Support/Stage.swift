@@ -30,8 +30,8 @@ final class Stage: Sendable {
     var configuration: StorageConfiguration {
         var configuration = StorageConfiguration(root: root, applicationID: service)
         configuration.userDefaultsName = "standard"
-        // Long deadlines: the suites share few threads and the lock of one keyring, and the time to wait for them
-        // counts.
+        // Deadlines are long, because they include the time that a test waits for a thread and for the lock of the
+        // keyring, which the suites share.
         configuration.deadlines.files = .seconds(120)
         configuration.deadlines.keychain = .seconds(120)
         #if Keyring

@@ -6,6 +6,9 @@
     import Testing
 
     /// Databases and vaults with the same key file, whose files an attacker with write access to the folder swaps.
+    ///
+    /// A vault is an encrypted database that replaces the keyring. The sealing context is a name that seals include, by
+    /// default the application id.
     @Suite(.inTurn) struct ContextSwapTests {
         private let directory: TemporaryDirectory
 
@@ -86,7 +89,7 @@
             #expect(try await router("c", application: "com.four", context: "family").get(textKey("a", domain)) == "in \(domain)")
         }
 
-        @Test func `a database changes its name and application only by adoption`() async throws {
+        @Test func `a database file with another name and application opens only after adopt was called with the old ones`() async throws {
             let (bank, chat) = (StorageDomain.encryptedSQLite(database: "bank"), StorageDomain.encryptedSQLite(database: "chat"))
             try await put(bank, router("one", application: "com.one"))
             try FileManager.default.createDirectory(atPath: file("two", "databases"), withIntermediateDirectories: true)

@@ -8,7 +8,7 @@
     import TestSupport
     import Testing
 
-    /// Custom key sources.
+    /// Key sources that a program implements with the protocol `CustomKeySource`.
     @Suite(.inTurn) struct CustomKeySourceTests {
         /// A key source whose key and errors the test controls.
         private final class Shelf: CustomKeySource {
@@ -54,7 +54,7 @@
             } catch { return (error as? StorageError)?.code }
         }
 
-        @Test func `a custom key source opens databases and sealed values`() async throws {
+        @Test func `databases and sealed values open with the key of a custom key source`() async throws {
             let shelf = Shelf()
             let router = launch(["shelf": shelf])
             try await router.set("row", for: row)
@@ -70,7 +70,7 @@
             #expect(audit.quarantine.isEmpty)
         }
 
-        @Test func `errors of a source are reported without its text, and no key is created beside sealed data`() async throws {
+        @Test func `an error of a key source is thrown without its content, and no new key is created beside sealed data`() async throws {
             struct Refusal: Error { let words = "hunter2" }
             let shelf = Shelf()
             let first = launch(["shelf": shelf])
@@ -144,7 +144,7 @@
             server.serve_forever()
             """
 
-        @Test func `a key in a service over HTTP opens a database, and not without the service or the token`() async throws {
+        @Test func `a database opens with a key from an HTTP service, and does not open without the service or its token`() async throws {
             let token = "token-\(UInt64.random(in: 1 ... .max))"
             let service = try RunningProgram("/usr/bin/python3", ["-c", Self.server, token])
             let port = try #require(Int(try await service.line()))

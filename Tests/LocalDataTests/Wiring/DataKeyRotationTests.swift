@@ -7,7 +7,7 @@
     import TestSupport
     import Testing
 
-    /// Rotations of the data key of a database that programs use.
+    /// Rotations of the data key of a database (the key that encrypts its rows) while programs use the database.
     @Suite(.inTurn) struct DataKeyRotationTests {
         private let stage: Stage
 
@@ -16,7 +16,7 @@
         private func launch() -> StorageRouter { stage.launch { $0.keychain = .sealedVault(.configured) } }
 
         @Test(arguments: [StorageDomain.encryptedSQLite(database: "main"), .keychain])
-        func `a database and a vault continue with a new data key, in this program and in others`(_ domain: StorageDomain) async throws {
+        func `after a rotation, all programs continue with the new data key of a database or vault`(_ domain: StorageDomain) async throws {
             let router = launch()
             let keys = (0..<5).map { textKey("key \($0)", domain) }
             for key in keys { try await router.set("value of \(key.name)", for: key) }
@@ -39,7 +39,7 @@
             #expect(try await recovered.get(keys[1]) == "new")
         }
 
-        @Test func `a copy is still recognized after a rotation and causes no conflict`() async throws {
+        @Test func `after a rotation, the copy at a legacy location is still recognized and causes no conflict`() async throws {
             let old = textKey("old", .encryptedSQLite(database: "main"))
             let router = launch()
             try await router.set("first", for: old)

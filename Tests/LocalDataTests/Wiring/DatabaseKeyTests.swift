@@ -52,7 +52,7 @@
                 #expect(refusal == nil)
                 #expect(try await next.get(draft) == "second")
             } else {
-                // The ledger still records that the lost key has sealed data.
+                // The ledger, which records the key of each key source, still has the lost key.
                 #expect(refusal?.code == .encryptionKeyMissing)
                 #expect(!FileManager.default.fileExists(atPath: stage.root.path + "/data/databases/documents.sqlite"))
                 await #expect(throws: StorageError.self) { try await next.set("third", for: draft) }
@@ -60,7 +60,7 @@
             try await next.shutdown()
         }
 
-        @Test func `a key that was deleted from its file seals no new value and still opens the old ones`() async throws {
+        @Test func `after its key file is deleted, a running program seals no new value and still reads old values`() async throws {
             let stage = try Stage()
             let token = textKey("token", .userDefaults, .encrypted)
             let clock = ManualClock()

@@ -221,7 +221,7 @@
             #expect(try await router.get(key) == "neighbour")
         }
 
-        @Test func `database names that differ in case are different databases, and the longest name works`() async throws {
+        @Test func `database names that differ in case are different databases, and a name of the greatest length works`() async throws {
             let stage = try Stage()
             let router = stage.launch()
             let names = ["Main", "main", "main.sqlite", "m", "0", "a-b_c.d", String(repeating: "x", count: 200)]

@@ -29,14 +29,14 @@ import Testing
                     locks: "/s/LocalData/locks"))
     }
 
-    @Test func `a service stores everything in its state directory, in the layout of one root folder`() throws {
+    @Test func `a systemd service stores everything in one root folder below its state directory`() throws {
         let given = ["STATE_DIRECTORY": "/var/lib/app:/var/lib/other", "CONFIGURATION_DIRECTORY": "/etc/app"]
         let found = try #require(try directories(.service(applicationID: "app"), home: nil, given))
         #expect(found == StorageDirectories(root: URL(fileURLWithPath: "/var/lib/app/LocalData")))
         #expect(found.preferences == "/var/lib/app/LocalData/preferences" && found.data == "/var/lib/app/LocalData/data")
     }
 
-    @Test func `without a home directory the first call says what to set, and creating a router does not fail`() async throws {
+    @Test func `without a home directory, a router can be created, and the error of its first call says what to set`() async throws {
         var configuration = StorageConfiguration.xdg(applicationID: "app")
         configuration.runtime.host.environment = [:]
         configuration.runtime.host.homeDirectory = nil
@@ -47,7 +47,7 @@ import Testing
         #expect(error.message.contains("HOME"))
     }
 
-    @Test func `without a state directory and a home directory the error of a service says what to set`() async throws {
+    @Test func `without a state directory and a home directory, the error of a systemd service says what to set`() async throws {
         var configuration = StorageConfiguration.service(applicationID: "app")
         configuration.runtime.host.environment = [:]
         configuration.runtime.host.homeDirectory = nil

@@ -10,11 +10,13 @@
 
     @testable import Sealing
 
-    /// A key is identified by a commitment that is computed from its bytes. Another key with the same id is refused.
+    /// A key is identified by a commitment, a hash of its bytes. Another key with the same short id is refused.
+    ///
+    /// The ledger records the id and the commitment of the key of each key source.
     @Suite(.inTurn) struct KeyIdentityTests {
         private let list = textKey("a", .userDefaults(suite: "sealed"), .encrypted)
 
-        @Test func `another key with the id of the recorded key seals no new value and no new database`() async throws {
+        @Test func `a forged key with the id of the recorded key seals no new value and no new database`() async throws {
             let stage = try Stage()
             try await stage.launch().set("v", for: list)
             let keyFile = stage.root.path + "/data/sealing-key"
@@ -65,7 +67,7 @@
             return nil
         }
 
-        @Test func `an unreadable key record in the ledger is damage and not a first start`() async throws {
+        @Test func `a damaged record of the key in the ledger is an error, and not taken for a first start`() async throws {
             let stage = try Stage()
             try await stage.launch().set("v", for: list)
             let ledger = stage.root.path + "/state/ledger.plist"

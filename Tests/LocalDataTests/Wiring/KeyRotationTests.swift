@@ -8,6 +8,9 @@
     import Testing
 
     /// Rotations of the key of a source, which seal everything again that the old key has sealed.
+    ///
+    /// The old key is kept until `deleteOlderKeys` finds that no data needs it. The quarantine keeps values that lost a
+    /// conflict.
     @Suite(.slow("goes through real files many times"), .inTurn) struct KeyRotationTests {
         private struct Note: Codable, Identifiable, Equatable, Sendable {
             var id: String
@@ -22,7 +25,8 @@
         private let secret = textKey("secret", .keychain)
         private let notes = StorageCollection<Note>(
             "notes", domain: .userDefaults(suite: "notes"), security: .encrypted, owner: "Tests", description: "Notes")
-        /// The legacy location of `copy`, which another key still uses. The migration copies its value and leaves it.
+        /// The legacy location of `copy`, which another key still uses. The migration copies the value and leaves the
+        /// original.
         private let source = textKey("source", .userDefaults(suite: "source"), .encrypted)
         private let copy: StorageKey<String>
 
@@ -75,7 +79,7 @@
             return false
         }
 
-        @Test func `a rotation seals everything with the new key, and the old key is deleted when nothing needs it`() async throws {
+        @Test func `after rotateKey, no data needs the old key, and deleteOlderKeys deletes that key`() async throws {
             let router = try await launch()
             try await fill(router)
             let before = try lines()
@@ -103,7 +107,7 @@
             try await check(try await launch())
         }
 
-        @Test func `a program that was started before a rotation reads on and seals with the old key`() async throws {
+        @Test func `a program that started before a rotation still seals with the old key, which then cannot be deleted`() async throws {
             let (router, other) = (try await launch(), try await launch())
             try await fill(router)
             try await other.set("value of list", for: list)
@@ -129,7 +133,7 @@
             for router in [router, other, try await launch()] { try await check(router) }
         }
 
-        @Test func `a value that an ended program sealed with the old key is found and keeps the old key`() async throws {
+        @Test func `a value that an ended program sealed with the old key is found, and the old key is not deleted`() async throws {
             let router = try await launch()
             try await fill(router)
             do {
@@ -148,7 +152,7 @@
             #expect(try await launch().get(late) == "late")
         }
 
-        @Test func `copies are still recognized as copies after a rotation`() async throws {
+        @Test func `after a rotation, copies at legacy locations are still recognized and cause no conflict`() async throws {
             let router = try await launch()
             try await fill(router)
             let old = textKey("old", .userDefaults(suite: "old"), .encrypted)
@@ -226,7 +230,7 @@
             try await check(try await launch())
         }
 
-        @Test func `a damaged quarantine entry keeps the old key until it is purged`() async throws {
+        @Test func `a damaged quarantine entry may need the old key, which is kept until the entry is purged`() async throws {
             let (router, catalog, entry) = try await quarantined()
             try await router.shutdown()
             try damage(stage.root.appendingPathComponent("data/quarantine/quarantine.plist"), entry.id)
@@ -245,7 +249,7 @@
             try await next.deleteOlderKeys()
         }
 
-        @Test func `many values of a store are sealed again in few commits`() async throws {
+        @Test func `a rotation seals many values of a store again in few commits`() async throws {
             let files = HookedFiles()
             let router = try await launch("root", files)
             let many = (0..<70).map { textKey("many \($0)", .userDefaults(suite: "many"), .encrypted) }
@@ -258,7 +262,7 @@
             for key in many { #expect(try await launch().get(key) == key.name) }
         }
 
-        @Test func `an older copy that was sealed again is not a new value, even if the source wins conflicts`() async throws {
+        @Test func `a rotation does not turn a legacy copy into a new value, even if legacy values win conflicts`() async throws {
             let old = textKey("old", .userDefaults(suite: "old"), .encrypted)
             let new = textKey("new", .userDefaults(suite: "list"), .encrypted).moved(from: old).resolvingConflicts(.sourceWins)
             let router = try await launch()
@@ -333,7 +337,7 @@
             #expect(before > 0 && between > 3)
         }
 
-        @Test func `no key is deleted without a catalog or by a locked router, and rotateKey needs a key`() async throws {
+        @Test func `deleteOlderKeys is refused without a catalog and by a locked router, and rotateKey without a key`() async throws {
             let router = try await launch()
             let none = try await #require(throws: StorageError.self) { try await router.rotateKey() }
             #expect(none.code == StorageError.encryptionKeyMissing)
@@ -348,7 +352,7 @@
             #expect(locked.code == StorageError.locked)
         }
 
-        @Test func `a backup during a rotation contains every key that it needs`() async throws {
+        @Test func `a backup during an incomplete rotation contains every key that its values need`() async throws {
             let router = try await launch()
             try await fill(router)
             let other = try await launch()
@@ -376,7 +380,7 @@
             #expect(try await last.get(late) == "late")
         }
 
-        @Test func `values of older schema versions and their backups are sealed again`() async throws {
+        @Test func `a rotation also seals the backups that a conversion kept of older schema versions`() async throws {
             struct Settings: Codable, Equatable, Sendable { var text: String }
             func key<Value>(_ type: Value.Type) -> StorageKey<Value> {
                 testKey("settings", .userDefaults(suite: "shapes"), .encrypted, of: type)

@@ -18,7 +18,7 @@
 
         init() throws { stage = try Stage() }
 
-        @Test func `a credential is rotated by adding and reordering its lines`() async throws {
+        @Test func `a credential, a file with one key in each line, is rotated by adding and reordering lines`() async throws {
             let folder = try stage.directory.folder("credentials")
             let (old, new) = (SealingKey.random(Runtime.live.randomBytes).text, SealingKey.random(Runtime.live.randomBytes).text)
             func launch() async throws -> StorageRouter {
@@ -79,7 +79,7 @@
             }
         }
 
-        @Test func `a custom source that can replace its key and a passphrase file are rotated`() async throws {
+        @Test func `rotateKey works with a passphrase file, and with a custom source that can replace its key`() async throws {
             let versions = Versions()
             let cost = ScryptCost.tooCheapForAnythingButTests(logN: 1, blockSize: 1, parallelism: 1)
             for source in [KeySourceReference.custom("versions"), .passphrase("main")] {
@@ -108,7 +108,7 @@
         }
 
         #if Keyring
-            @Test(.tags(.keyring)) func `a key in the keyring is rotated in the keyring`() async throws {
+            @Test(.tags(.keyring)) func `rotateKey replaces a key in the keyring`() async throws {
                 let stage = try Stage(keyring: true)
                 func launch() async throws -> StorageRouter {
                     let router = stage.launch { $0.keySource = .keychain }

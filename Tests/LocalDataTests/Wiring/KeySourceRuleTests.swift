@@ -10,7 +10,7 @@
 
     /// A missing key is never replaced by a new key while data that it has sealed exists.
     ///
-    /// This holds for every kind of store, with and without the ledger.
+    /// This holds for every kind of store, with and without the ledger, which records the key of each key source.
     @Suite(.inTurn) struct KeySourceRuleTests {
         enum Sealed: CaseIterable, CustomTestStringConvertible {
             case database, vault, list, quarantine
@@ -121,7 +121,7 @@
             func create(_ keys: SourceKeys) async throws(BackendError) -> SourceKeys { throw BackendError(.failed, "There is a key.") }
         }
 
-        @Test func `a key that another process creates and records between two loads is used`() async throws {
+        @Test func `a key that another process creates between two loads of the key source is used`() async throws {
             let source = LateSource()
             let key = source.key.identity
             let pins = SealingKeys.Pins(
@@ -145,7 +145,7 @@
             }
         }
 
-        @Test func `concurrent writers check for sealed data once, and again after a refusal`() async throws {
+        @Test func `concurrent first writers search for sealed data once, and a refusal is not remembered`() async throws {
             let source = EmptySource()
             let pins = SealingKeys.Pins(
                 recorded: { (_) throws(BackendError) in nil }, record: { (_, _) throws(BackendError) in },
@@ -171,7 +171,7 @@
             #expect(source.timesAsked.withLock(\.self) == 1)
         }
 
-        @Test func `a key file that does not answer in time changes nothing`() async throws {
+        @Test func `a call whose key file does not answer in time throws timedOut and changes nothing`() async throws {
             let stage = try Stage()
             try await stage.launch().set("v", for: list)
             let router = stage.launch {
@@ -183,7 +183,7 @@
             #expect(try await stage.launch().get(list) == "v")
         }
 
-        @Test func `data that another source has sealed does not prevent a first key, even without the ledger`() async throws {
+        @Test func `data that another source sealed does not prevent a first key of this source, even without the ledger`() async throws {
             let stage = try Stage()
             func launch() -> StorageRouter { stage.launch { $0.databaseKeySources["other"] = .keyFile("other-key") } }
             let other = textKey("a", .encryptedSQLite(database: "other"))

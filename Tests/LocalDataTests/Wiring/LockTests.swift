@@ -107,7 +107,7 @@
             return (launch { $0.runtime.files = files }, isArmed, gate)
         }
 
-        @Test func `a running change is completed and durable before the lock, and new changes are refused`() async throws {
+        @Test func `lock waits until a running change is durable, and refuses new changes`() async throws {
             let (router, isArmed, gate) = pausing()
             try await router.set("before", for: row)
             isArmed.arm()
@@ -131,7 +131,7 @@
             #expect(try await router.get(row) == "finished")
         }
 
-        @Test func `a change that exceeds the limit of the lock is stopped and changes nothing`() async throws {
+        @Test func `a change that runs longer than lock waits is stopped and changes nothing`() async throws {
             let (router, isArmed, gate) = pausing()
             try await router.set("before", for: row)
             isArmed.arm()
@@ -216,8 +216,8 @@
             func unlock() async throws(BackendError) { isLocked.withLock { $0 = false } }
         }
 
-        @Test(arguments: [true, false]) func `a router locks with the keyring only if a configuration says so`(_ follows: Bool) async throws
-        {
+        @Test(arguments: [true, false])
+        func `a router locks together with the keyring only if its configuration says so`(_ follows: Bool) async throws {
             let keyring = Keyring(
                 InMemoryStore(
                     identity: BackendIdentity(kind: "keyring", store: "test"),

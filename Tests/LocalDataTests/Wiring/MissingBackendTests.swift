@@ -4,7 +4,8 @@ import LocalData
 import TestSupport
 import Testing
 
-/// Domains without a backend in this build.
+/// Domains for which this build has no backend (the code that reads and writes the store). A sweep migrates all values
+/// of a catalog.
 @Suite(.inTurn) struct MissingBackendTests {
     /// Encrypted SQLite in a build without it, or else a custom domain for which no backend is configured.
     #if SQLite
@@ -26,7 +27,7 @@ import Testing
         if case .unavailable = await router.status(of: missing.domain) {} else { Issue.record("the status is not unavailable") }
     }
 
-    @Test func `a catalog with a key of a missing backend registers, and a sweep blocks that key only`() async throws {
+    @Test func `a catalog with a key of a missing backend can be registered, and a sweep of it blocks only that key`() async throws {
         let stage = try Stage()
         let router = stage.launch()
         try await router.set("v", for: old)

@@ -55,7 +55,7 @@
         }
 
         @Test(arguments: ["forget", "app org.example.two"])
-        func `another secret at the second start is a wrong key and never a new key`(change: String) async throws {
+        func `a changed portal secret at the second start is a wrong key, and no new key is created`(change: String) async throws {
             try await fill()
             try await portal.tell(change)
             let router = launch()
@@ -74,7 +74,7 @@
             #expect(try await again.get(sealed) == "sealed")
         }
 
-        @Test func `without a ledger, sealed data still shows that the secret is another one`() async throws {
+        @Test func `without the ledger, a changed secret is still recognized by the data that the first secret sealed`() async throws {
             try await fill()
             try await portal.tell("forget")
             try FileManager.default.removeItem(atPath: stage.root.path + "/state/ledger.plist")
@@ -83,7 +83,7 @@
             #expect(await code { _ = try await router.get(row) } == StorageError.encryptionKeyMismatch)
         }
 
-        @Test func `another secret name is another key, and the database can be rewrapped for it`() async throws {
+        @Test func `a secret with another name is another key, and the data key of a database can be wrapped for it`() async throws {
             try await fill()
             let router = launch("second")
             #expect(await code { _ = try await router.get(row) } == StorageError.encryptionKeyMismatch)
@@ -92,7 +92,7 @@
             #expect(await code { _ = try await router.rotateKey(of: .secretPortal("second")) } == StorageError.unsupported)
         }
 
-        @Test func `without the portal values are unavailable, and nothing is created`() async throws {
+        @Test func `without the portal, values are unavailable, and nothing is created`() async throws {
             try await fill()
             await portal.kill()
             let router = launch()

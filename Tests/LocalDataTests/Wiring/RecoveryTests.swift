@@ -8,7 +8,8 @@
     import TestSupport
     import Testing
 
-    /// Recovery keys, and changes of the key source of a database: which keys can open it afterwards.
+    /// Recovery keys, and changes of the key source of a database: which keys can open the database afterwards. These
+    /// keys are its recipients.
     @Suite(.slow("goes through real files many times"), .inTurn) struct RecoveryTests {
         enum Place: CaseIterable, CustomTestStringConvertible {
             case database, vault
@@ -51,7 +52,7 @@
             return key
         }
 
-        @Test(arguments: Place.allCases) func `a recovery key opens the data of a lost key, and the source then has a new key`(
+        @Test(arguments: Place.allCases) func `a recovery key opens a database whose key was lost, and the key source then has a new key`(
             _ place: Place
         ) async throws {
             let key = try await prepare(place)
@@ -138,7 +139,7 @@
             #expect(try await older.get(value(.database)) == secret)
         }
 
-        @Test func `another key source replaces the first, and the first key opens nothing any more`() async throws {
+        @Test func `after a change of the key source, the key of the first source no longer opens the database`() async throws {
             let key = try await prepare(.database)
             let folder = try stage.directory.folder("keys")
             let other = KeySourceReference.keyFile(folder + "/other")

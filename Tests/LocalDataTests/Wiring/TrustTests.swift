@@ -40,7 +40,7 @@ import Testing
         for mode in [0o702, 0o707] { try await expectUntrusted(of: key(), stage.root.path + folder, mode: mode, on: stage) }
     }
 
-    @Test func `a ledger that others can write is refused`() async throws {
+    @Test func `a sealed value is not read or changed while other users can write the ledger of sealing keys`() async throws {
         let stage = try Stage()
         try await stage.launch().set(secret, for: key())
         try await expectUntrusted(of: key(), stage.root.path + "/state/ledger.plist", mode: 0o602, on: stage)
@@ -70,7 +70,8 @@ import Testing
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
         }
 
-        @Test(.enabled(if: geteuid() == 0, "changes owners")) func `a program trusts root and itself, and no third user`() async throws {
+        @Test(.enabled(if: geteuid() == 0, "changes owners"))
+        func `a program trusts files of root and of its user, and no files of a third user`() async throws {
             let stage = try Stage()
             let root = stage.root.path
             let first = stage.launch()

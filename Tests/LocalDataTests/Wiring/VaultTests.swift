@@ -5,8 +5,8 @@
     import TestSupport
     import Testing
 
-    /// Programs without a login session: everything but the keyring works, and a sealed vault replaces the keyring if
-    /// the configuration says so.
+    /// Programs without a login session: everything but the keyring works, and if the configuration says so, a sealed
+    /// vault (an encrypted database) replaces the keyring.
     @Suite(.inTurn, .slow("passphrases are stretched without optimisation"), .tags(.process)) struct VaultTests {
         let secret = "correct-horse-battery-staple"
 
@@ -24,7 +24,7 @@
             return environment
         }
 
-        @Test func `without a session everything but the keyring works at once`() async throws {
+        @Test func `without a login session, property lists, databases and a vault work at once`() async throws {
             let stage = try Stage()
             let credentials = try stage.directory.folder("credentials")
             try await stage.launch().set("x", for: textKey("a", .encryptedSQLite(database: "main")))
@@ -51,7 +51,7 @@
         }
 
         @Test(arguments: ["vault-key", "credential", "passphrase"])
-        func `without a session a vault replaces the keyring, and a vault without its key refuses every call`(
+        func `without a login session, a vault replaces the keyring, and a vault without its key refuses every call`(
             source: String
         ) async throws {
             let stage = try Stage()
@@ -89,7 +89,7 @@
         }
 
         #if Keyring
-            @Test func `without a session and a vault the keyring is unavailable at once, and nothing replaces it`() async throws {
+            @Test func `if there is no session and no vault, the keyring is unavailable at once, and nothing replaces it`() async throws {
                 let stage = try Stage()
                 let worker = try stage.worker(withoutSession { $0["WORKER_PASSPHRASE"] = "open sesame" })
                 try await stage.launch().set("x", for: textKey("a", .encryptedSQLite(database: "main")))
@@ -106,7 +106,7 @@
             }
         #endif
 
-        @Test func `a database without its credential or passphrase is refused with what to do, and nothing is created`() async throws {
+        @Test func `a database without its credential or passphrase is refused with a remedy, and nothing is created`() async throws {
             let stage = try Stage()
             let worker = try stage.worker(withoutSession())
             let credential = try await worker.run("put", "database:credential", "a", secret)
@@ -142,7 +142,7 @@
             #expect(try await launch(stage).row(of: key).state == .unchanged)
         }
 
-        @Test func `a vault has the protection of its key source, and a required keyring refuses a key on the disk`()
+        @Test func `a vault has the protection of its key source, and a catalog that requires a keyring refuses a key on the disk`()
             async throws
         {
             let stage = try Stage()
@@ -182,7 +182,7 @@
         }
 
         @Test(arguments: [KeySourceReference.keychain, .keychain(service: "other", name: "key"), .configured])
-        func `a vault whose key is in the keyring is refused, and nothing is created`(source: KeySourceReference) async throws {
+        func `a vault with its key in the replaced keyring is refused, and nothing is created`(source: KeySourceReference) async throws {
             let stage = try Stage()
             let router = stage.launch {
                 $0.keySource = .keychain
@@ -196,7 +196,7 @@
             #expect(!FileManager.default.fileExists(atPath: stage.root.path + "/data"))
         }
 
-        @Test func `keys of the keyring are stored in the vault that replaces the keyring`() async throws {
+        @Test func `sealing keys that belong into the keyring are stored in the vault that replaces the keyring`() async throws {
             let stage = try Stage()
             func launch() -> StorageRouter {
                 stage.launch {
@@ -213,7 +213,7 @@
             #expect(try await router.audit().rows.map(\.protection) == [.sealed, .sealed, .sealed])
         }
 
-        @Test func `services with any names have separate vaults in one folder`() async throws {
+        @Test func `keyring services with any names have separate vaults in one folder`() async throws {
             let stage = try Stage()
             let router = launch(stage)
             let services = [

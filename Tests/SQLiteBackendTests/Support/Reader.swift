@@ -155,7 +155,7 @@
         }
     }
 
-    /// A key file with a chosen pin: the name of the source in a database that was made elsewhere.
+    /// A key file with a chosen pin. The pin is the name by which a database identifies its key source.
     struct PinnedKeyFile: KeySource {
         let file: KeyFileSource
         let pin: String

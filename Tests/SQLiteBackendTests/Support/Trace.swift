@@ -7,7 +7,8 @@
     struct Trace {
         struct Call: CustomStringConvertible {
             let name: String
-            /// The file of the first argument, or of a mark; empty if the call has neither.
+            /// The file of the first argument, or the name of a mark; empty if the call has neither.
+            /// A mark is a check for a file that does not exist, by which the worker separates phases.
             let file: String
             let succeeded: Bool
             let description: String

@@ -90,7 +90,7 @@ package final class HookedFiles: FileSystem {
         return status
     }
 
-    // MARK: What only looks: neither counted nor broken
+    // MARK: Operations that change nothing: neither counted nor broken
 
     package func status(_ path: String) throws(FileError) -> FileStatus? {
         before("status", path)
@@ -118,7 +118,7 @@ package final class HookedFiles: FileSystem {
         try real.lockContent(of: path, giveUp: giveUp)
     }
 
-    // MARK: What changes something
+    // MARK: Operations that change something
 
     package func create(_ path: String, _ bytes: [UInt8]) throws(FileError) {
         try change("create", path) { () throws(FileError) in

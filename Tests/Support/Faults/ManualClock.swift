@@ -3,7 +3,7 @@ import Synchronization
 
 /// A clock that a test advances. Due actions run inside ``advance(to:)``.
 ///
-/// Its dates begin in 1970. ``LocalDataTesting/TestClock`` changes only the date.
+/// Its dates begin in 1970. Unlike this clock, ``LocalDataTesting/TestClock`` changes only the date.
 package final class ManualClock: RuntimeClock {
     /// When scheduled actions run.
     package enum Timers: Sendable {

@@ -1,7 +1,7 @@
 package import BackendContract
 package import MemoryBackend
 
-/// Makes a store in memory answer like a store that seals names, if its capabilities claim that.
+/// Makes a store in memory answer like a store that seals names, if its capabilities claim that it seals names.
 /// In such a store a damaged slot has no name.
 extension InMemoryStore {
     /// The namespaces that the laws of such stores use.

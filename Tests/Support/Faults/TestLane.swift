@@ -1,7 +1,8 @@
 package import BackendRuntime
 import Synchronization
 
-/// Lanes that a test counts, holds and steps. Work that is not held runs in order, on a separate queue for each lane.
+/// Lanes, which are serial queues for work that may block. A test can count the work, hold it, and run it step by step.
+/// Work that is not held runs in order, on a separate queue for each lane.
 package final class TestLane: Lane {
     private struct State {
         var count = 0

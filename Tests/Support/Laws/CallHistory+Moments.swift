@@ -12,9 +12,9 @@ extension CallHistory where Model.Action: Hashable {
     ///
     /// The result agrees with ``isLinearizable(from:)``, but the number of calls is not limited.
     /// The search goes from moment to moment, and keeps every way in which the calls can have taken effect so far.
-    /// Source: Lowe, Testing for linearizability.
-    /// Calls take effect as late as possible.
+    /// In the search, calls take effect as late as possible.
     /// When a call ends, it takes effect together with any open calls that are ordered before it.
+    /// Source: Lowe, Testing for linearizability.
     package func firstUnexplained(from start: Model) -> Call? {
         var moments: [(time: Int, isEnd: Bool, call: Int)] = []
         for (index, call) in calls.enumerated() {
@@ -41,7 +41,7 @@ extension CallHistory where Model.Action: Hashable {
         return way
     }
 
-    /// Returns the ways in which a call has taken effect, or never does if it is optional.
+    /// Returns the ways in which a call has taken effect. An optional call may also never take effect.
     private func after(_ call: Int, _ ways: Set<Way>) -> Set<Way> {
         var results: Set<Way> = []
         var seen = ways

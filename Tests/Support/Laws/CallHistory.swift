@@ -2,7 +2,7 @@
 package protocol SequentialModel: Hashable, Sendable {
     associatedtype Action: Sendable
 
-    /// Returns the possible states after an action. There is none if the result that the caller saw is impossible.
+    /// Returns the possible states after an action. The list is empty if the result that the caller saw is impossible.
     func after(_ action: Action) -> [Self]
 }
 
@@ -16,7 +16,7 @@ package struct CallHistory<Model: SequentialModel>: Sendable {
     package struct Call: Sendable {
         package let action: Action
         package let begin: Int
-        /// `Int.max` for a call that may take effect at any later time, or never.
+        /// The moment at which the call returned; `Int.max` for a call that may take effect at any later time, or never.
         package let end: Int
         /// Whether the call may have had no effect.
         package let isOptional: Bool

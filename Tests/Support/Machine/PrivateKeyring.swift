@@ -32,7 +32,7 @@
         package init(_ beginning: Beginning = .unlocked, isActivated: Bool = false) throws {
             home = try TemporaryDirectory()
             if isActivated {
-                // Without pdeathsig, because the starter is a short-lived process of the bus.
+                // The daemon gets no parent-death signal, because its parent is a short-lived process of the bus.
                 // The daemon ends when its bus ends.
                 let program = try Program.path("gnome-keyring-daemon")
                 try "[D-BUS Service]\nName=org.freedesktop.secrets\nExec=\(program) --start --foreground --components=secrets\n"
@@ -56,7 +56,7 @@
             }
         }
 
-        // MARK: What a program needs
+        // MARK: The environment of a program
 
         /// The address of the bus.
         package var address: String { "unix:path=\(home.file("bus"))" }
@@ -78,7 +78,7 @@
         /// Returns a path for a file next to the keyring.
         package func file(_ name: String) -> String { home.file(name) }
 
-        // MARK: The one of this process
+        // MARK: The keyring of this process
 
         /// The keyring that this test process uses.
         /// It starts on first use, and its address is set in the environment of the process.

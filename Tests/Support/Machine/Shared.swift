@@ -11,7 +11,7 @@ extension Shared<Int> {
     /// The number.
     package var number: Int { value.withLock(\.self) }
 
-    /// Adds to the number.
+    /// Adds a number to this number.
     /// - Returns: The new number.
     @discardableResult
     package func count(by step: Int = 1) -> Int {

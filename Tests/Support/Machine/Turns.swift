@@ -7,7 +7,7 @@ package import Testing
 /// longer than any deadline, and no measured time is meaningful.
 package struct TurnTrait: SuiteTrait, TestScoping {
     package let isRecursive = false
-    /// The number of places that the suite takes.
+    /// The number of places that the suite takes while it runs.
     let places: Int
 
     @concurrent
@@ -29,7 +29,7 @@ extension Trait where Self == TurnTrait {
     package static var alone: TurnTrait { TurnTrait(places: Turns.count) }
 }
 
-/// A limited number of places, which are given in the order of the requests.
+/// A limited number of places for running suites. Suites get them in the order of their requests.
 private final class Turns: Sendable {
     static let count = 3
     static let all = Turns()

@@ -103,7 +103,7 @@
                 case "portal-reason":
                     do throws(BackendError) { return try await Self.portalSecret(["portal", "10000"]) } catch { return error.reason }
                 case "portal-leave":
-                    // Leaves after this number of milliseconds.
+                    // Cancels the request after this number of milliseconds.
                     let task = Task {
                         await Self.outcome { () throws(BackendError) in _ = try await Self.portalSecret(["portal", "20000"]) }
                     }

@@ -27,7 +27,7 @@ struct MigrationSession {
             "credential": .credential("store-key"), "passphrase": .passphrase(), "ringed": .keychain,
         ]
         configuration.passphrase = { _ in environment["WORKER_PASSPHRASE"] }
-        // A derivation takes seconds in a build without optimization.
+        // Deriving a key from a passphrase takes seconds in a build without optimization.
         configuration.deadlines.files = .milliseconds(environment["WORKER_FILES_DEADLINE"].flatMap(Int.init) ?? 120_000)
         // A sealed vault replaces the keyring only if the environment selects one.
         switch environment["WORKER_VAULT"] {

@@ -14,7 +14,7 @@ struct RecordWork {
         var identity: UUID
     }
 
-    /// The note under another type name.
+    /// A note with the same content, as a type with another name.
     struct Memo: Codable, Identifiable {
         var id: String
         var title: String

@@ -1,6 +1,7 @@
 import LocalData
 
-/// Commands of two releases of one program, on a value in a release window.
+/// Commands of two releases of one program on a value in a release window.
+/// In a release window, release 2 keeps the location that release 1 reads up to date.
 struct ReleaseWork: Sendable {
     let router: StorageRouter
 

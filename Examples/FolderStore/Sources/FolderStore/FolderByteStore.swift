@@ -38,7 +38,7 @@ public struct FolderByteStore: ByteStore {
         } catch { throw failure(error, outcome: .unknown) }
     }
 
-    /// Removes a file.
+    /// Removes the file of a name. If the file does not exist, this does nothing.
     public func delete(_ name: String) async throws(BackendError) {
         let file = try file(name)
         do { try FileManager.default.removeItem(at: file) } catch CocoaError.fileNoSuchFile { return } catch {

@@ -5,11 +5,11 @@ import Foundation
 import LocalData
 import Testing
 
-/// A folder that no other test uses.
+/// Returns the path of a new folder for one store.
 func emptyFolder() -> URL { FileManager.default.temporaryDirectory.appending(path: "folder-store-\(UUID().uuidString)") }
 
-/// The setup for the conformance tests, which are called laws. It creates stores in empty folders, and opens further
-/// stores on the same folder.
+/// The setup for the conformance tests, which are called laws. `makeStore` creates a store in an empty folder, and
+/// `reopen` creates a second store for the folder of an existing one.
 let bench = LawBench(
     name: "folder", capabilities: ByteStoreBackend(FolderByteStore(emptyFolder())).capabilities, scale: 0.5,
     makeStore: { ByteStoreBackend(FolderByteStore(emptyFolder())) },

@@ -7,7 +7,8 @@ extension StorageNamespace {
     /// The namespace of a collection's records.
     static func collection(_ name: String) -> StorageNamespace { StorageNamespace(collectionPrefix + name) }
 
-    /// The namespace with one slot for each collection as a whole.
+    /// The namespace with one slot for each collection. The slot represents the collection as a whole and contains no
+    /// value.
     static let collections = StorageNamespace("collections")
 
     /// The name of the collection whose records are in this namespace; nil for other namespaces.

@@ -9,7 +9,8 @@
 /// ``StorageRouter/damagedData(_:)`` exports a damaged record, ``StorageRouter/setAside(_:)`` moves it into the quarantine, and
 /// ``StorageRouter/removeDamaged(_:)`` removes it.
 public enum DamagePolicy: Sendable {
-    /// Ends the list with the error of the first damaged record, which names the record.
+    /// Ends the list with the error of the first damaged record. The error contains the record's name, unless the name
+    /// is lost.
     case `throw`
     /// Leaves damaged records out, and writes a notice about each of them to the log.
     case skip

@@ -22,10 +22,10 @@ public struct SyncStatus: RawRepresentable, Hashable, Sendable, Codable {
 
 /// A condition on the metadata of records. A filter with several conditions selects the records that meet all of them.
 ///
-/// In encrypted SQLite, a query by status or attribute finds the records by keyed hashes in an index. Its time depends
-/// on the number of records found. ``StorageCollection/withoutAttributeIndex()`` turns this index off. A query by
-/// ``modified(since:)`` alone reads every record that was stored on the day of the date or later. Other stores read all
-/// records.
+/// In encrypted SQLite, a query by status or attribute finds the records by keyed hashes in an index. The time of the
+/// query depends on the number of records found. ``StorageCollection/withoutAttributeIndex()`` turns this index off. A
+/// query by ``modified(since:)`` alone reads every record that was stored on the day of the date or later. Stores of
+/// all other kinds read every record of the collection for any filter.
 public struct RecordFilter: Sendable, Hashable {
     let conditions: [StorageQuery.Condition]
 

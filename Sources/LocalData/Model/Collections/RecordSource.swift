@@ -1,4 +1,5 @@
-/// A legacy location from which a collection takes its records.
+/// A legacy location, where earlier versions of the program kept the records of a collection. The collection takes its
+/// records from there.
 protocol RecordSource<Record>: Sendable {
     associatedtype Record: Codable & Sendable
     /// The release window during which the legacy location is kept up to date; nil if it is emptied at once.
@@ -24,7 +25,7 @@ struct ListSource<Source: Codable & Sendable, Record: Codable & Sendable>: Recor
     var window: ReleaseWindow? { nil }
 }
 
-/// A legacy location of a collection, and the key that represents it in lists.
+/// A legacy location of a collection, and the key that represents the location in lists of legacy locations.
 struct LegacyLocation: Sendable {
     let key: AnyStorageKey
     let source: any RecordSource

@@ -11,8 +11,8 @@ final class ReferenceCollector: Sendable {
         let address: StorageAddress
     }
 
-    /// A record that is not encoded yet. A list holds these records instead of recursion, because a long chain of
-    /// references would overflow the stack.
+    /// A record that is not encoded yet. Such records are kept in a list and encoded one after the other. Encoding them
+    /// recursively would overflow the stack on a long chain of references.
     private struct Met: Sendable {
         let name: Name
         let encode: @Sendable () throws -> [UInt8]
@@ -31,7 +31,8 @@ final class ReferenceCollector: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Whether a chain of versions is running. References that its steps create contain parts of an older value.
+    /// Whether the steps of a schema evolution run now. They convert a value of an earlier schema version, so the
+    /// references that they create contain parts of that older value.
     let isOfChain: Bool
 
     init(isOfChain: Bool = false) { self.isOfChain = isOfChain }
@@ -47,8 +48,8 @@ final class ReferenceCollector: Sendable {
     }
 
     /// Adds a record. ``encodeMet()`` encodes it later, together with the records that it refers to.
-    /// - Parameter isPending: Whether the record is part of an older value. Such a record never replaces a stored
-    ///   record.
+    /// - Parameter isPending: Whether a conversion took the record from a value of an earlier schema version that is
+    ///   not rewritten yet. Such a record never replaces a stored record.
     func collect<Target: StoredEntity>(_ target: Target, _ id: String, isPending: Bool) {
         let collection = Target.collection
         let key = collection.key(id)
@@ -58,7 +59,7 @@ final class ReferenceCollector: Sendable {
         state.withLock { $0.met.append(met) }
     }
 
-    /// Encodes a value with its serializer, and collects the records that it refers to.
+    /// Encodes a value with its serializer, and collects the records to which the value refers.
     func encoding<Value>(_ value: Value, _ serializer: Serializer<Value>) throws -> [UInt8] {
         let bytes = try Self.$current.withValue(self) { Array(try serializer.encode(value)) }
         try encodeMet()
@@ -101,7 +102,7 @@ final class ReferenceCollector: Sendable {
         }
     }
 
-    /// Returns a record that was collected before; nil if there is none.
+    /// Returns the collected record with an id; nil if no record with this id was collected.
     func target<Target: StoredEntity>(_ type: Target.Type, _ id: String) throws -> Target? {
         if isEmpty { return nil }
         try encodeMet()
@@ -125,6 +126,7 @@ struct Referred<Target: StoredEntity>: ReferredRecord {
     let key: StorageKey<Target>
     /// The output of the serializer for the record.
     let bytes: [UInt8]
-    /// Whether the record is part of an older value. Such a record is only written to an empty slot.
+    /// Whether a conversion took the record from a value of an earlier schema version that is not rewritten yet. Such a
+    /// record is only written to an empty slot.
     let isPending: Bool
 }

@@ -1,6 +1,6 @@
 extension StorageCollection {
-    /// Returns this collection with an older collection as a legacy location, which a release window keeps up to date
-    /// for programs of an earlier release.
+    /// Returns this collection with an older collection as a legacy location, where earlier releases of the program
+    /// keep the records. A release window keeps the older collection up to date for these releases.
     ///
     /// Each record is stored in both collections until the window ends. The window ends for all records at once. While
     /// the window is open, a read of all records first compares both copies of each record. For the details of a window
@@ -19,8 +19,8 @@ extension StorageCollection {
                 kept: MirroredSource(window: window, down: { $0 }, changesShape: false, merge: nil)))
     }
 
-    /// Returns this collection with an older collection of another record type as a legacy location, which a release
-    /// window keeps up to date.
+    /// Returns this collection with an older collection of another record type as a legacy location. A release window
+    /// keeps the older collection up to date for programs of an earlier release.
     ///
     /// See ``moved(from:keeping:options:)``. The ids of the records do not change. If the older type cannot represent
     /// every field of the newer one, pass `merge`. Without `merge`, the router refuses a record for which

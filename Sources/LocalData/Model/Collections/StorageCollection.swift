@@ -33,12 +33,12 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
 
     /// The key from which the keys of all records are derived.
     private(set) var template: StorageKey<Record>
-    /// The key that represents the whole collection in lists. Its slot contains no value.
+    /// The key that represents the whole collection in catalogs and reports. Its slot contains no value.
     var placeholder: StorageKey<Record>
     /// Returns the id of a record.
     let identify: @Sendable (Record) throws -> String
-    /// The legacy locations of the records, in the order of preference. Each one is a collection, or a key with a list
-    /// of records.
+    /// The legacy locations, where earlier versions of the program kept the records, in the order of preference. Each
+    /// one is a collection, or a key with a list of records.
     private(set) var legacyLocations: [LegacyLocation] = []
 
     /// Creates a collection.
@@ -95,12 +95,12 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
     // MARK: Shapes and places
 
     /// Returns this collection with a chain of versions that converts records of earlier versions. A record is
-    /// converted when it is read. A sweep converts all records.
+    /// converted when it is read. ``StorageRouter/sweep(_:progress:)`` converts all records.
     /// - Parameter evolution: The chain. It ends in the type of the records.
     public func evolving(_ evolution: TypedEvolution<Record>) -> Self { evolving(evolution.chain) }
 
-    /// Returns this collection with a chain of versions that ends in a document. The document must decode as the type
-    /// of the records.
+    /// Returns this collection with a chain of versions whose last step produces a document: the stored properties by
+    /// name, without a Swift type. The document must decode as the type of the records.
     public func evolving(_ evolution: DocumentEvolution) -> Self { evolving(evolution.chain) }
 
     func evolving(_ chain: EvolutionChain?) -> Self { changingKeys { $0.evolving(chain) } }
@@ -108,8 +108,8 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
     /// Returns this collection with another schema version than 1, and without a chain that converts other versions.
     public func version(_ version: Int) -> Self { changingKeys { $0.version(version) } }
 
-    /// Returns this collection with records that expire. Reads treat an expired record as absent. A sweep purges it, at
-    /// the earliest a day after a sweep first found it expired.
+    /// Returns this collection with records that expire. Reads treat an expired record as absent. A sweep purges the
+    /// record, at the earliest a day after a sweep first found it expired.
     /// - Parameter lifetime: The time after each `set` during which a record is valid, by the wall clock.
     public func expiring(after lifetime: Duration) -> Self { changingKeys { $0.expiring(after: lifetime) } }
 
@@ -133,7 +133,7 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
     public func resolvingConflicts(_ policy: ConflictPolicy<Record>) -> Self { changingKeys { $0.resolvingConflicts(policy) } }
 
     /// Returns this collection with an older collection as a legacy location. The router moves a record when it is read
-    /// by its id. It moves all records before it lists them, and in a sweep.
+    /// by its id. Before the router lists the records, it moves all of them. A sweep also moves all of them.
     /// - Parameters:
     ///   - source: The older collection, in another store or under another name.
     ///   - options: The options of the migration. Each default is the safe choice.
@@ -155,8 +155,8 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
         taking(CollectionSource(source: source, options: options, transform: transform))
     }
 
-    /// Returns this collection with a key as a legacy location whose value contains all records. The router splits the
-    /// value into records. Where the store supports it, all records are written in one commit.
+    /// Returns this collection with a key as a legacy location. The key's value contains all records. The router splits
+    /// the value into records. Where the store supports it, all records are written in one commit.
     /// - Parameters:
     ///   - source: The key of the list. Its chain of versions and its legacy locations apply.
     ///   - split: Returns the records of a list. It may run again after a crash, so it must not generate random

@@ -14,7 +14,7 @@ public protocol StoredEntity: Codable, Sendable, Identifiable where ID: Sendable
 /// one store that supports it, they are written in one commit; otherwise the record is written first.
 ///
 /// A record in a value that the program writes replaces the stored record. A record that a migration or a step of a
-/// chain created is only stored if its collection has no record of that id.
+/// schema evolution created is only stored if its collection has no record of that id.
 ///
 /// ```swift
 /// var brother: StorageReference<Person>?
@@ -29,13 +29,14 @@ public struct StorageReference<Target: StoredEntity>: Codable, Sendable {
 
     private final class Box: Sendable {
         let target: Target
-        /// Whether a step of a chain created the reference. Until the older value is rewritten, the record may exist
-        /// only inside that value.
+        /// Whether a step of a schema evolution created the reference from a value of an earlier version. Until that
+        /// value is rewritten, the record may exist only inside it.
         let isOfChain = ReferenceCollector.current?.isOfChain == true
         init(_ target: Target) { self.target = target }
     }
 
-    /// The record, if a step of a chain created it from an older value that is not rewritten yet; otherwise nil.
+    /// The record, if a step of a schema evolution created it from an older value that is not rewritten yet; otherwise
+    /// nil.
     var pending: Target? { box.flatMap { $0.isOfChain ? $0.target : nil } }
 
     /// Creates a reference to a record. The record is stored together with the value that contains the reference.
@@ -53,11 +54,12 @@ public struct StorageReference<Target: StoredEntity>: Codable, Sendable {
     /// Decodes an id.
     public init(from decoder: any Decoder) throws {
         id = try decoder.singleValueContainer().decode(String.self)
-        // Between two steps of a chain, a value may have been encoded and decoded again.
+        // Between two steps of a schema evolution, a value may have been encoded and decoded again.
         box = try ReferenceCollector.current?.target(Target.self, id).map(Box.init)
     }
 
-    /// Encodes the id. If the router encodes the value that contains the reference, it also receives the record.
+    /// Encodes the id. If the router encodes the value that contains the reference, the router also receives the
+    /// record.
     public func encode(to encoder: any Encoder) throws {
         if let target = box?.target { ReferenceCollector.current?.collect(target, id, isPending: pending != nil) }
         var container = encoder.singleValueContainer()

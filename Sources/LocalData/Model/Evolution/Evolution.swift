@@ -88,8 +88,8 @@ public struct DocumentEvolution: Sendable {
         return next
     }
 
-    /// Declares the type of the documents of this version. The next step receives a value of this type, or the chain
-    /// ends in it.
+    /// Declares the Swift type that the documents of this version decode as. The next step receives a value of this
+    /// type. If there is no next step, the chain ends in this type.
     public func decoding<Value: Codable & Sendable>(_ type: Value.Type) -> TypedEvolution<Value> { TypedEvolution(chain: chain) }
 
     /// Adds a shortcut from one version to a later one. It runs instead of the steps between them.
@@ -166,8 +166,8 @@ extension EvolutionChain {
     fileprivate func adding(to version: Int?, _ apply: @escaping EvolutionStep.Change) -> EvolutionChain {
         var next = self
         let target = version ?? self.version + 1
-        // The range contains only the start version, because a range with reversed bounds would crash. A step to an
-        // earlier version is reported when the chain is first used.
+        // The range contains only the start version. A range up to the target would crash here if the target were an
+        // earlier version. The chain reports such a step when it is first used.
         next.steps.append(EvolutionStep(from: self.version...self.version, to: target, role: .link, apply: apply))
         next.version = target
         return next

@@ -17,7 +17,7 @@ public struct EvolutionContext: Hashable, Sendable {
     public let targetVersion: Int
 
     /// An identifier of the record. It is the same in every run, and different for every record of every entity. It is
-    /// a UUID of version 8 (RFC 9562), derived from the SHA-256 of both names.
+    /// a UUID of version 8 (RFC 9562), derived from the SHA-256 of ``entity`` and ``record``.
     public var identity: UUID {
         var fields = Fields("LocalData record identity")
         fields.add(entity)
@@ -51,7 +51,7 @@ public struct EvolutionStep: Sendable {
     /// The change that a step makes to a value.
     package typealias Change = @Sendable (inout EvolvingValue, EvolutionContext) throws -> Void
 
-    /// Creates a step that changes a document, for plans that are assembled at run time. ``Evolution`` is shorter for
+    /// Creates a step that changes a document, for chains that are assembled at run time. ``Evolution`` is shorter for
     /// chains that are known at compile time.
     /// - Parameters:
     ///   - from: The version at which the step begins.
@@ -113,7 +113,7 @@ package struct EvolvingValue: Sendable {
 
     package mutating func changeDocument(_ change: (inout StoredDocument) throws -> Void) throws {
         var document = try document()
-        // Releases the old form first. The document is then uniquely referenced, so that the change copies nothing.
+        // Frees the old form first. The document is then uniquely referenced, so that the change copies nothing.
         form = .document(StoredDocument(.null))
         try change(&document)
         form = .document(document)
@@ -130,7 +130,7 @@ package struct EvolvingValue: Sendable {
     }
 }
 
-/// A chain of versions of one entity.
+/// The versions of one key or collection, and the steps that convert values of earlier versions to the last one.
 package struct EvolutionChain: Sendable {
     /// The earliest version that can be read. Stored values without a version count as this version.
     let base: Int
@@ -178,15 +178,15 @@ package struct EvolutionChain: Sendable {
     /// The versions before the last one, in ascending order. Stored records of these versions are converted.
     var older: [Int] { known.filter { $0 < version }.sorted() }
 
-    /// Returns the steps from a version to the last version of the chain. Where several steps begin at one version, it
-    /// prefers the one that ends latest. If there is a gap, it returns the steps before the gap; nil if no step begins
-    /// at the start version.
+    /// Returns the steps from a version to the last version of the chain. If several steps begin at one version, the
+    /// step to the latest version is used. If there is a gap, the result contains the steps before the gap; nil if no
+    /// step begins at the start version.
     func way(from start: Int) -> [EvolutionStep]? {
         var way: [EvolutionStep] = []
         var version = start
         while version < self.version, way.count <= steps.count {
             let candidates = steps.filter { $0.from.contains(version) && $0.to <= self.version && $0.to > version }
-            // Of two steps that end at the same version, the shortcut wins.
+            // If a regular step and a shortcut end at the same version, the shortcut is used.
             guard let step = candidates.max(by: { ($0.to, $0.role.rank) < ($1.to, $1.role.rank) }) else { return way.isEmpty ? nil : way }
             way.append(step)
             version = step.to

@@ -72,7 +72,8 @@ private final class MadeMigrations: Sendable {
 
     func migrations(of key: any TypedKey) -> [AnyStorageMigration] {
         if let made = made.withLock(\.self) { return made }
-        // The lock is not held here, because the program's code creates the migrations.
+        // The lock is not held here: the migrations are created by code of the program, which may read this property
+        // again.
         let migrations = key.migrations
         return made.withLock { made in
             if let made { return made }
@@ -126,9 +127,10 @@ extension TypedKey {
     var entity: String { membership?.entity ?? name }
     /// The name of the value's type that is stored with the value.
     var typeTag: String { membership?.typeTag ?? String(describing: Value.self) }
-    /// Whether a record with the tag of another type is refused. Collections do so.
+    /// Whether the router refuses a record that was stored with the tag of another type. True for records of
+    /// collections.
     var demandsTypeTag: Bool { membership?.demandsTypeTag ?? false }
-    /// Whether a removal leaves a tombstone, so that no older copy is migrated again.
+    /// Whether a removal leaves a tombstone, a record of the removal, so that no older copy is migrated again.
     var leavesTombstone: Bool { hasMigration || isWitnessed || membership?.buriesRemoved == true }
     /// Whether a value may have to be migrated or converted before it is read.
     var mayBeOutdated: Bool { hasMigration || evolution != nil }

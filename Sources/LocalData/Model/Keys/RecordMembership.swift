@@ -9,15 +9,16 @@ struct RecordMembership: Sendable {
     var entity: String
     /// The name of the value's type that is stored with the value; nil for the name of the Swift type.
     var typeTag: String?
-    /// Whether a record with the tag of another type is refused. Collections do so.
+    /// Whether the router refuses a record that was stored with the tag of another type. True for records of
+    /// collections.
     var demandsTypeTag = false
     /// Whether a record with another tag is read nevertheless, because it is about to be migrated.
     var acceptsOtherTags = false
-    /// Whether a removal leaves a tombstone even if the key has no migration.
+    /// Whether a removal leaves a tombstone, a record of the removal, even if the key has no migration.
     var buriesRemoved = false
     /// Whether a store may index the record's attributes.
     var indexesAttributes = true
-    /// The collection, if it has legacy locations. Before the slot is read, a legacy list that contains all records
-    /// must be split.
+    /// The collection, if it has legacy locations; otherwise nil. A legacy location may be one list of all records. The
+    /// router must split this list before it reads the slot of a record.
     var gathered: (any TypedCollection)?
 }

@@ -52,7 +52,7 @@ public struct StorageDomain: Hashable, Sendable, Codable, CustomStringConvertibl
     /// - Parameter database: The database's name, never a path.
     public static func encryptedSQLite(database: String) -> StorageDomain { StorageDomain(kind: .encryptedSQLite, scope: database) }
 
-    /// The memory of this process. The values end with the router.
+    /// The memory of this process. The values are lost when the router is released.
     public static func memory(_ name: String = "default") -> StorageDomain { StorageDomain(kind: .memory, scope: name) }
 
     /// A store of a custom backend.

@@ -1,9 +1,11 @@
 extension StorageKey {
-    /// Returns this key with a legacy location. The router moves the value from there if the destination has none. Call
-    /// this several times for several locations, in the order of preference.
+    /// Returns this key with a legacy location: another slot, where earlier versions of the program stored the value.
+    /// If the slot of this key (the destination) is empty, the router moves the value to it. Call this several times
+    /// for several legacy locations, in the order of preference.
     /// - Parameters:
     ///   - source: The legacy location.
-    ///   - id: The migration's name in the migration ledger; by default it is derived from both locations.
+    ///   - id: The migration's name in the migration ledger, which records the migrations on this machine; by default
+    ///     it is derived from both locations.
     ///   - options: The options of the migration. Each default is the safe choice.
     public func moved(from source: StorageKey<Value>, id: String? = nil, options: MigrationOptions = MigrationOptions()) -> Self {
         adding { AnyStorageMigration(MigrationStep.moving(to: $0, from: .key(source), id: id, options: options)) }

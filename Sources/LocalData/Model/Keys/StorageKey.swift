@@ -1,6 +1,7 @@
-/// The description of a stored value: its name, domain, protection, encoding, owner and legacy locations.
+/// The description of a stored value: its name, domain, protection, encoding, owner and legacy locations. A legacy
+/// location is a slot where earlier versions of the program stored the value.
 ///
-/// A key contains no value and opens no store. The `migration` closure is only called when the router needs it.
+/// A key contains no value and opens no store. The router creates the migrations of the key only when it needs them.
 public struct StorageKey<Value: Codable & Sendable>: Sendable {
     /// The name of the slot in its domain.
     public private(set) var name: String
@@ -17,7 +18,7 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     /// The value that `get` returns when the value is absent. `get` does not store it.
     public let defaultValue: Value?
 
-    /// The policy for a legacy location whose value differs from that of the destination.
+    /// The policy for a legacy location whose value differs from the value in the key's slot, the destination.
     public private(set) var conflictPolicy: ConflictPolicy<Value> = .destinationWins
 
     /// The time after `set` during which the value is valid; nil for an unlimited time.
@@ -83,7 +84,8 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
         return key
     }
 
-    /// Returns this key with one more migration and the release window of its source.
+    /// Returns this key with one more migration, and with the window that keeps the migration's legacy location up to
+    /// date.
     func adding(keeping window: ReleaseWindow, _ migration: @escaping @Sendable (StorageKey<Value>) -> AnyStorageMigration) -> Self {
         var key = adding(migration)
         key.releaseWindow = window
@@ -106,7 +108,8 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     /// - Parameter evolution: The chain. It ends in the key's type.
     public func evolving(_ evolution: TypedEvolution<Value>) -> Self { evolving(evolution.chain) }
 
-    /// Returns this key with a chain of versions that ends in a document. The document must decode as the key's type.
+    /// Returns this key with a chain of versions whose last step produces a document: the stored properties by name,
+    /// without a Swift type.
     /// - Parameter evolution: The chain. If its last document does not decode as the key's type, the router throws
     ///   `migrationFailed` before it writes anything.
     public func evolving(_ evolution: DocumentEvolution) -> Self { evolving(evolution.chain) }
@@ -133,8 +136,9 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
         return key
     }
 
-    /// Returns this key with values that expire. Reads treat an expired value as absent. A sweep purges it, at the
-    /// earliest a day after a sweep first found it expired.
+    /// Returns this key with values that expire. Reads treat an expired value as absent.
+    /// ``StorageRouter/sweep(_:progress:)`` purges the value, at the earliest a day after a sweep first found it
+    /// expired.
     /// - Parameter lifetime: The time after each `set` during which a value is valid, by the wall clock. A migrated
     ///   value keeps its remaining time.
     public func expiring(after lifetime: Duration) -> Self {
@@ -151,9 +155,9 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     /// ``StorageRouter/acknowledgeLoss(for:)`` accepts the loss.
     ///
     /// The list of witnesses is `witness.plist` in the data folder. It identifies values by salted digests. When a
-    /// value is first set or read, it costs one additional durable change of this list. A removal leaves a tombstone.
-    /// Declare the key with its witness in every program that removes the value: a removal by a program without the
-    /// witness counts as a loss.
+    /// value is first set or read, the witness costs one additional durable change of this list. A removal leaves a
+    /// record of the removal (a tombstone) in the slot. Declare the key with its witness in every program that removes
+    /// the value: a removal by a program without the witness counts as a loss.
     public func witnessed() -> Self {
         var key = self
         key.isWitnessed = true

@@ -1,4 +1,4 @@
-/// The keys of one part of a program. A sweep settles them, and an audit lists them.
+/// The keys of one part of a program. A sweep migrates and converts their values, and an audit lists them.
 public protocol StorageKeyCatalog: Sendable {
     /// The catalog's name, which is persisted. Do not change it when you rename the type. By default it is the type's
     /// name.
@@ -15,8 +15,8 @@ public protocol StorageKeyCatalog: Sendable {
     /// If the slot of a retired key still contains data, reports and audits have a row for it. The data is not removed.
     var retiredKeys: [AnyStorageKey] { get }
 
-    /// The least protection that each key must have. A catalog with a weaker key is refused. By default every
-    /// protection is accepted.
+    /// The least protection that each key must have. The router refuses a catalog that has a key with less protection.
+    /// By default every protection is accepted.
     var minimumProtection: ProtectionLevel { get }
 
     /// The schema of the stored values, for ``StorageRouter/registerCatalog(_:migrationPolicy:configuration:)``. By

@@ -14,7 +14,7 @@ public struct AnyStorageMigration: Sendable {
         let migrate: @Sendable (MigrationRun) async throws -> MigrationResult
     }
 
-    /// The migration's name in the migration ledger.
+    /// The migration's name in the migration ledger, which records the migrations on this machine.
     public let id: String
     /// The keys that the migration reads: legacy locations, or other keys that are copied.
     public let sources: [AnyStorageKey]

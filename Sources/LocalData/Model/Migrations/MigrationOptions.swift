@@ -1,6 +1,6 @@
 /// The options of a migration. Each default is the safe choice.
 public struct MigrationOptions: Hashable, Sendable {
-    /// The reaction to a source that cannot be reached.
+    /// The reaction if a source cannot be reached. A source is a location from which the migration takes the value.
     public enum UnavailableSource: Hashable, Sendable {
         /// Throws the error. The router never uses a source of lower priority instead.
         case fail

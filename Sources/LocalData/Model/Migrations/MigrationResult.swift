@@ -8,7 +8,7 @@ public struct MigrationResult: Sendable {
     public var sources: [StoragePlace]
     /// The state of the value after the run; nil for a custom migration.
     public var state: MigrationReport.State?
-    /// The number of records of a collection that were moved, converted or whose conflict was resolved; nil for a
+    /// The number of records of a collection that were moved or converted, or whose conflicts were resolved; nil for a
     /// single value.
     public var records: Int?
     /// The stored size of the value in bytes.

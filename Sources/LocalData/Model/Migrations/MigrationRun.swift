@@ -2,9 +2,9 @@
 public enum MigrationReason: String, Hashable, Sendable, Codable {
     /// A call reads or changes a value that is not migrated yet.
     case read
-    /// A sweep settles the key.
+    /// A sweep, which migrates the values of all keys of a catalog, reaches the key.
     case sweep
-    /// A call settles a single key or collection, such as ``StorageRouter/forceMigration(for:)``.
+    /// A call migrates a single key or collection, such as ``StorageRouter/forceMigration(for:)``.
     case forced
 }
 
@@ -16,15 +16,15 @@ struct MigrationRun: Sendable {
     let host: any MigrationHost
     /// Whether this run ends the key's release window.
     var endsWindow = false
-    /// The time when the first record of a collection was mirrored, in seconds since 1970. The window of all records
-    /// ends at once.
+    /// The time when a release window first kept a record of the collection up to date in the legacy location, in
+    /// seconds since 1970. A window of a number of days begins at this time, and ends for all records at once.
     var windowSince: Double?
-    /// Reports that records of a collection are settled, with their number.
+    /// Called when records of a collection are done (migrated, converted or already current), with their number.
     var recordsDone: @Sendable (Int) -> Void = { _ in }
 }
 
 /// The object that runs migrations. It is the router, which custom migrations receive as a parameter.
 protocol MigrationHost: AnyObject, Sendable {
-    /// Splits legacy lists of a collection, so that each record can be found by its id.
+    /// Splits the lists in a collection's legacy locations, so that each record can be found by its id.
     func prepare(_ collection: any TypedCollection) async throws
 }

@@ -1,11 +1,12 @@
 /// A migration that the library performs: its sources, and the function that creates the new value.
 struct MigrationStep<Value: Codable & Sendable>: Sendable {
-    /// The migration's name in the migration ledger.
+    /// The migration's name in the migration ledger, which records the migrations on this machine.
     let id: String
     /// The keys from which the value is taken.
     let sources: [AnyStorageKey]
-    /// Whether several sources are combined into one value. A removal in a single source settles the key. With several
-    /// sources, a removed or absent value is nil.
+    /// Whether several sources are combined into one value. If a step has a single source whose value was removed, the
+    /// value counts as removed at the destination too. If a step combines several sources, ``combine`` receives nil for
+    /// each removed or absent value.
     let isAggregating: Bool
     let options: MigrationOptions
     /// Creates the new value from the values of the sources, in their order; nil to wait for more values.

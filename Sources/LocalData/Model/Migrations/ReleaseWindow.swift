@@ -27,7 +27,8 @@ public struct ReleaseWindow: Sendable, Hashable, Codable, CustomStringConvertibl
     /// Keeps the window open until `StorageRouter.endReleaseWindow(for:)` ends it.
     public static let untilReleased = Self(end: .release)
 
-    /// Returns whether a program of a version keeps the window open. A number of days is not considered.
+    /// Returns whether a program of a version keeps the window open; always true for a window that does not end at a
+    /// version.
     /// - Parameter version: The program's version; nil if it has none.
     func isOpen(for version: String?) -> Bool {
         guard case .version(let last) = end, let version else { return true }

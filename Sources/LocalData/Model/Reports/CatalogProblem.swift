@@ -29,8 +29,8 @@ public struct CatalogProblem: Sendable, Codable, Hashable, CustomStringConvertib
         case endedWindow
 
         // Reason: "A catalog is checked as a whole before anything is read" in Docs/Decisions/Migration.md.
-        /// Whether the catalog is refused. The other problems depend on the machine and its configuration. Reads of the
-        /// key report them, and no value is lost.
+        /// Whether the router refuses a catalog that has a problem of this kind. The problems of the other kinds depend
+        /// on the machine and its configuration. Reads of the key report them, and no value is lost.
         public var refusesCatalog: Bool { ![.weakerDestination, .unreachableSource, .endedWindow].contains(self) }
     }
 

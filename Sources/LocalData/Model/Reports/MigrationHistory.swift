@@ -44,9 +44,9 @@ public struct MigrationHistory: Sendable, Codable, Hashable {
         public var attempts: Int { successes + failures }
     }
 
-    /// The values of single keys that migrations moved, sorted by their ledger entries.
+    /// The values of single keys that migrations moved, sorted by the names of their ledger entries.
     public var values: [Value]
-    /// The migrations, sorted by their ledger entries.
+    /// The migrations, sorted by the names of their ledger entries.
     public var migrations: [Migration]
     /// For each catalog, the version of the application that completed its last sweep.
     public var versions: [String: String]

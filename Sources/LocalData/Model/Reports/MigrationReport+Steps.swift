@@ -5,7 +5,8 @@ extension MigrationReport {
         public enum Action: String, Sendable, Codable {
             /// A value is written.
             case write
-            /// A value is removed. A tombstone prevents older copies from being migrated again.
+            /// A value is removed. A record of the removal (a tombstone) prevents older copies from being migrated
+            /// again.
             case remove
             /// A slot is deleted.
             case delete
@@ -19,7 +20,7 @@ extension MigrationReport {
         public var action: Action
         /// The location: the domain and the key. For records, the domain and the collection.
         public var place: String
-        /// The number of times, for example the number of records of a collection.
+        /// How many times the change is made, for example once for each record of a collection.
         public var count: Int
     }
 

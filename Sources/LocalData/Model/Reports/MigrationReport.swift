@@ -1,7 +1,7 @@
 public import BackendContract
 internal import Foundation
 
-/// The result of a sweep, with a row for each key.
+/// The result of a sweep, which migrates the values of all keys of a catalog. It has a row for each key.
 public struct MigrationReport: Sendable, Codable {
     /// The state of one key after a sweep.
     public enum State: String, Sendable, Codable, CaseIterable {
@@ -37,8 +37,8 @@ public struct MigrationReport: Sendable, Codable {
         case expired
         /// The key is retired, and its slot still contains a value. Nothing was changed.
         case leftOver
-        /// The key could not be settled now. For example, a store is locked or unavailable, or the sweep was cancelled.
-        /// A later sweep retries.
+        /// The value could not be migrated or checked now. For example, a store is locked or unavailable, or the sweep
+        /// was cancelled. A later sweep retries.
         case blocked
         /// The migration failed. The value is still in its previous location.
         case failed
@@ -96,7 +96,8 @@ public struct MigrationReport: Sendable, Codable {
 
     /// The rows in which a value was moved, copied, converted, purged or resolved.
     public var moved: [Row] { rows.filter { [.moved, .copied, .converted, .purged, .resolved].contains($0.state) } }
-    /// The rows that could not be settled now, for example because a store is locked or unavailable.
+    /// The rows whose values could not be migrated or checked now, for example because a store is locked or
+    /// unavailable.
     public var blocked: [Row] { rows.filter { $0.state == .blocked } }
     /// The rows whose legacy location could not be updated for programs of an earlier release.
     public var pending: [Row] { rows.filter { $0.state == .pending } }
@@ -107,7 +108,7 @@ public struct MigrationReport: Sendable, Codable {
         rows.allSatisfy { ![.blocked, .pending, .failed].contains($0.state) && $0.residue.isEmpty }
     }
 
-    /// Throws unless every key is settled and no older copy remains.
+    /// Throws unless the sweep is complete for every key and no older copy remains.
     /// - Throws: ``StorageError``. If keys failed, the code is `migrationFailed`, and the message names the first of
     ///   them. Otherwise, if rows are blocked or pending, it is the code of the first one, such as `locked` or
     ///   `unavailable`. If only older copies remain, it is `residueRemains`.

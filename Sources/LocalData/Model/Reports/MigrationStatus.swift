@@ -2,7 +2,7 @@ public import Foundation
 
 /// Says whether a migration is still needed. Check it before you delete the migration's code.
 public struct MigrationStatus: Sendable, Hashable, Codable {
-    /// The migration's name in the migration ledger.
+    /// The migration's name in the migration ledger, which records the migrations on this machine.
     public let id: String
     /// The key or collection that is the destination of the migration.
     public let key: String
@@ -10,14 +10,15 @@ public struct MigrationStatus: Sendable, Hashable, Codable {
     public let lastWorked: Date?
     /// The history of the migration on this machine; nil if the ledger has no entry for it.
     public let history: MigrationHistory.Migration?
-    /// The values in the sources of the migration, and in the sources of their migrations.
+    /// The values that still exist in the sources of the migration. If a source has migrations too, their sources are
+    /// included.
     public let evidence: OlderCopies
 
     /// The number of values on this machine that wait for the migration, as far as they could be read.
     public var pending: Int { evidence.count }
 
-    /// Whether the migration is proven to be unnecessary on this machine. This requires that each source, and each
-    /// source of their migrations, was read and contains no value.
+    /// Whether the migration is proven to be unnecessary on this machine. This requires that each source that
+    /// ``evidence`` covers was read and contains no value.
     ///
     /// A damaged value and an unreadable location count as values. Other machines are not considered.
     public var isSafeToDelete: Bool { evidence.answer == .none }

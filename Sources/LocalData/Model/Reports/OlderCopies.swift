@@ -1,9 +1,9 @@
-/// The older copies of a value or of a collection's records. It covers every location that their migrations read, and
-/// the locations that the migrations of those locations read.
+/// The older copies of a value or of a collection's records. The library searches every location that the migrations of
+/// the key or collection read, and every location that the migrations of those locations read.
 public struct OlderCopies: Sendable, Codable, Hashable {
     /// The answer to the question whether older copies exist.
     public enum Answer: String, Sendable, Codable {
-        /// Proven: every location is empty, or contains only a tombstone.
+        /// Proven: every location is empty, or contains only a tombstone (the record of a removal).
         case none
         /// At least one location contains a value.
         case some

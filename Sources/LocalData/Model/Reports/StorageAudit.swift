@@ -17,8 +17,8 @@ public struct StorageAudit: Sendable, Codable {
         public var domain: StorageDomain
         /// The protection of the value at its destination.
         public var protection: ProtectionLevel
-        /// The state of the key, found by rehearsing the next sweep. With `pending` and `conflict`, the next sweep
-        /// would change something.
+        /// The state of the key, found by a rehearsal of the next sweep: a run that changes nothing. With `pending` and
+        /// `conflict`, the next sweep would change something.
         public var state: MigrationReport.State
         /// The serializer that wrote the value; nil if the value is absent, or if another program wrote it.
         public var serializer: String?

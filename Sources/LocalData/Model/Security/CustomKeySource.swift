@@ -10,8 +10,8 @@ package import Sealing
 /// configuration.databaseKeySources["payments"] = .custom("payments")
 /// ```
 ///
-/// The router keeps the key in memory, and usually loads it once in a run. The router decides when a first key may be
-/// created. It never creates one while data exists that a key of this source has sealed.
+/// The router keeps the key in memory, and usually loads it once during a run of the program. The router decides when a
+/// first key may be created. It never creates one while data exists that a key of this source has sealed.
 public protocol CustomKeySource: Sendable {
     /// The protection of a value that is sealed with the key. It is `sealed` if the key, or the secret that decrypts
     /// the key, is stored on a disk of this machine.

@@ -1,7 +1,7 @@
 public import BackendContract
 
-/// The location of a freshness anchor. It records the latest state of an encrypted database outside of the database
-/// file, so that the router detects an older copy of the file.
+/// The location of a freshness anchor. The anchor records the latest state of an encrypted database outside of the
+/// database file, so that the router detects an older copy of the file.
 ///
 /// An attacker who can restore older states of both the database *and* the anchor is not detected.
 public struct FreshnessAnchorPlace: Sendable, CustomStringConvertible {

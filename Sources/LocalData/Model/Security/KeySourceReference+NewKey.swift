@@ -8,6 +8,6 @@ extension KeySourceReference {
     /// The line is the key itself. The library does not store it. Data that it seals is lost without it.
     public static func newKeyText() -> String { newKeyText(.live) }
 
-    /// Returns a new sealing key as one line of text, generated with the random numbers of a runtime.
+    /// Returns a new sealing key as one line of text. Its random bytes come from the runtime, which tests can replace.
     package static func newKeyText(_ runtime: Runtime) -> String { SealingKey.random(runtime.randomBytes).text }
 }

@@ -11,8 +11,8 @@ public struct ScryptCost: Hashable, Sendable {
     public var parallelism: Int
     private var isCheapOnPurpose = false
 
-    /// Creates a cost. If the cost is outside of the limits, or needs more than 1 GiB of memory, writing a file with it
-    /// throws `unsupported`. A file with a lower cost is refused when it is read.
+    /// Creates a cost. If the cost is outside of the limits, or needs more than 1 GiB of memory, writing a passphrase
+    /// file with it throws `unsupported`. A file whose cost is below the limits is refused when it is read.
     public init(logN: Int, blockSize: Int = 8, parallelism: Int = 1) {
         (self.logN, self.blockSize, self.parallelism) = (logN, blockSize, parallelism)
     }

@@ -20,8 +20,8 @@ public struct SecurityPolicy: Hashable, Sendable, CustomStringConvertible {
     /// Encryption before the value reaches the domain, with a key of the configuration's key source.
     public static let encrypted = SecurityPolicy.encrypted()
 
-    /// Encryption before the value reaches the domain. The seal includes the location, so sealed bytes that are moved
-    /// to another slot do not open. For the format see `Envelope` in `Docs/Formats.md`.
+    /// Encryption before the value reaches the domain. The encryption is bound to the location, so sealed bytes that
+    /// are moved to another slot cannot be decrypted. For the format see `Envelope` in `Docs/Formats.md`.
     /// - Parameter source: The source of the key.
     public static func encrypted(_ source: KeySourceReference = .configured) -> SecurityPolicy { SecurityPolicy(form: .encrypted(source)) }
 

@@ -4,9 +4,9 @@ public struct AggregatingMigration<Value: Codable & Sendable>: StorageMigration 
     public let destinationKey: StorageKey<Value>
     let step: MigrationStep<Value>
 
-    /// The legacy locations.
+    /// The keys of the legacy locations, where earlier versions of the program kept the values.
     public var sources: [AnyStorageKey] { step.sources }
-    /// The migration's name in the migration ledger.
+    /// The migration's name in the migration ledger, which records the migrations on this machine.
     public var id: String { step.id }
     /// The options of the migration.
     public var options: MigrationOptions { step.options }

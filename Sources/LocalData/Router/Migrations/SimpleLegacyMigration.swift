@@ -1,10 +1,11 @@
-/// A migration that moves a value from a legacy location without changing it.
+/// A migration that moves a value from a legacy location, where earlier versions of the program kept it, without
+/// changing the value.
 public struct SimpleLegacyMigration<Value: Codable & Sendable>: StorageMigration {
     /// The key of the destination.
     public let destinationKey: StorageKey<Value>
     /// The key of the legacy location. It must have the same value type as the destination.
     public let sourceKey: AnyStorageKey
-    /// The migration's name in the migration ledger.
+    /// The migration's name in the migration ledger, which records the migrations on this machine.
     public let id: String
     /// The options of the migration.
     public let options: MigrationOptions

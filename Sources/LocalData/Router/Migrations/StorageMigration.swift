@@ -7,14 +7,15 @@ public protocol StorageMigration: Sendable {
     /// The type of the value at the destination.
     associatedtype Value: Codable & Sendable
 
-    /// The migration's name, which the ledger stores. By default it consists of the destination's name and the type's
-    /// name.
+    /// The migration's name in the migration ledger, which records the migrations on this machine. By default it
+    /// consists of the destination's name and the type's name.
     var id: String { get }
 
     /// The key of the destination.
     var destinationKey: StorageKey<Value> { get }
 
-    /// The legacy locations that the migration reads. `remove` also clears them. By default there are none.
+    /// The legacy locations that the migration reads. ``StorageRouter/remove(_:)`` also removes the values there. By
+    /// default there are none.
     var sources: [AnyStorageKey] { get }
 
     /// Returns whether the migration wants to run.

@@ -1,11 +1,12 @@
-/// A migration that moves a value from a legacy location and converts it to another type.
+/// A migration that moves a value from a legacy location, where earlier versions of the program kept it, and converts
+/// the value to another type.
 public struct TransformingMigration<Source: Codable & Sendable, Value: Codable & Sendable>: StorageMigration {
     /// The key of the destination.
     public let destinationKey: StorageKey<Value>
     /// The key of the legacy location. It may have the destination's own slot. The migration then transforms a value
     /// there that does not decode as the destination's type.
     public let sourceKey: StorageKey<Source>
-    /// The migration's name in the migration ledger.
+    /// The migration's name in the migration ledger, which records the migrations on this machine.
     public let id: String
     /// The options of the migration.
     public let options: MigrationOptions

@@ -20,7 +20,7 @@ extension DefaultsProvider: BackedProvider {
         return try Self.backedList(kind, scope, at: "\(try configuration.requiredDirectories().preferences)/\(scope).plist", configuration)
     }
 
-    /// Returns the backup of a property list at any path.
+    /// Returns the store by which a property list at any path is copied to a backup and restored.
     static func backedList(_ kind: String, _ scope: String, at path: String, _ configuration: StorageConfiguration) throws -> BackedStore {
         let locks = try configuration.requiredDirectories().locks
         let lock = PropertyListStore.lockPath(forPropertyListAt: path, in: locks, files: configuration.runtime.files)

@@ -2,7 +2,7 @@ import BackendContract
 package import BackendRuntime
 package import MemoryBackend
 
-/// The domain `.memory`. Its values end with their router.
+/// The domain `.memory`. Its values are lost when their router is released.
 struct MemoryProvider: BackendProvider {
     let kind = StorageDomain.Kind.memory
     let claims = InMemoryStore.ownCapabilities

@@ -28,7 +28,7 @@ extension SQLiteProvider: BackedProvider {
         #endif
     }
 
-    /// Returns the backup of a database in one of the program's folders.
+    /// Returns the store by which a database in one of the program's folders is copied to a backup and restored.
     static func backedDatabase(
         _ kind: String, _ scope: String, in folder: String, _ source: KeySourceReference, _ configuration: StorageConfiguration
     ) throws -> BackedStore {

@@ -48,7 +48,8 @@
                 runtime: configuration.runtime)
         }
 
-        /// Returns the databases in this folder that keys of a source open, with the ids of these keys.
+        /// Returns the databases in this folder whose data keys are encrypted with keys of a source, with the ids of
+        /// these keys.
         func stores(
             of source: any KeySource, _ configuration: StorageConfiguration
         ) async throws(BackendError) -> [StorageDomain: Set<[UInt8]>] {

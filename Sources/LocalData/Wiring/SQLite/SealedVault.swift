@@ -48,7 +48,7 @@ struct SealedVault {
             return "v-" + name
         }
 
-        /// Returns the service of a database's name.
+        /// Returns the service whose database has a name.
         static func service(of name: String) -> String {
             var (bytes, rest) = ([UInt8](), name.dropFirst(2).utf8)
             while let byte = rest.popFirst() {
