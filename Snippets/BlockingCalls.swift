@@ -1,4 +1,5 @@
-// A store for the code of another library, which can only call synchronous functions. snippet.hide
+// A store for the code of another library, which can only call synchronous functions.
+// snippet.hide
 import Foundation
 import LocalData
 

@@ -52,7 +52,8 @@ for try await stored in storage.storedRecords(in: notes, .syncStatus(.notSynced)
 // snippet.hide
 check(waiting == 1)
 
-// snippet.show Each record has a key, like a single value: observe it, or change it in a batch with other records.
+// snippet.show
+// Each record has a key, like a single value: observe it, or change it in a batch with other records.
 for try await note in storage.values(for: notes.key("c")) {
     print(note?.text ?? "gone")
     // snippet.hide
@@ -66,7 +67,8 @@ try await storage.batch { batch in
 // snippet.hide
 check(try await storage.count(in: notes) == 2)
 
-// snippet.show Removes every record.
+// snippet.show
+// Removes every record.
 for try await stored in storage.storedRecords(in: notes) { try await storage.remove(notes.key(stored.id)) }
 // snippet.hide
 check(try await storage.count(in: notes) == 0)

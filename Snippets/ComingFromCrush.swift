@@ -1,7 +1,8 @@
-// The policies of the library Crush, and the corresponding policies of LocalData. snippet.hide
+// The policies of the library Crush, and the corresponding policies of LocalData.
+// snippet.hide
 import Foundation
 // snippet.show
-import LocalDataVocabulary  // LocalData, and the bare names of plans
+import LocalDataVocabulary  // LocalData, and short names for the parts of a migration plan, such as AddEntity
 
 // snippet.hide
 

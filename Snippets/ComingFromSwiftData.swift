@@ -1,4 +1,5 @@
-// The calls of SwiftData or ManagedModels, and the corresponding calls of LocalData, without macros. snippet.hide
+// The calls of SwiftData or ManagedModels, and the corresponding calls of LocalData, without macros.
+// snippet.hide
 import Foundation
 import LocalData
 

@@ -1,4 +1,5 @@
-// The calls of UserDefaults, and the corresponding calls of LocalData. snippet.hide
+// The calls of UserDefaults, and the corresponding calls of LocalData.
+// snippet.hide
 import Foundation
 import LocalData
 

@@ -1,4 +1,5 @@
-// Documents in an encrypted database. The source of its key is set in the configuration. snippet.hide
+// Documents in an encrypted database. The source of its key is set in the configuration.
+// snippet.hide
 import Foundation
 import LocalData
 

@@ -1,4 +1,5 @@
-// Reading, writing, updating and removing a value. snippet.hide
+// Reading, writing, updating and removing a value.
+// snippet.hide
 import LocalData
 
 let group = StorageKeyGroup(owner: "Window", domain: .memory())

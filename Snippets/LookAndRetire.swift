@@ -1,4 +1,5 @@
-// Planning a sweep, reviewing the quarantine, and finding the migrations that may be retired. snippet.hide
+// Planning a sweep, reviewing the quarantine, and finding the migrations that may be retired.
+// snippet.hide
 import Foundation
 import LocalData
 

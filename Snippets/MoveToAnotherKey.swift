@@ -1,4 +1,5 @@
-// To change the key of an encrypted database, move its values into another database. snippet.hide
+// To change the key of an encrypted database, move its values into another database.
+// snippet.hide
 import LocalData
 
 // snippet.show

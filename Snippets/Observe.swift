@@ -1,4 +1,5 @@
-// Observing a key: the current value first, then the value after every change. snippet.hide
+// Observing a key: the current value first, then the value after every change.
+// snippet.hide
 import LocalData
 
 let group = StorageKeyGroup(owner: "Window", domain: .memory())

@@ -90,8 +90,8 @@ struct FaultWorker {
         do { return try await stage.router.value(for: key) != nil } catch { return true }
     }
 
-    /// Sweeps three times. The first or the second sweep must be complete. The third one must be complete and move
-    /// nothing.
+    /// Sweeps three times, that is, migrates all keys. The first or the second sweep must be complete. The third one
+    /// must be complete and move nothing.
     private func settle() async {
         do {
             try await stage.router.registerCatalog(FaultCatalog(allKeys: operation.keys))

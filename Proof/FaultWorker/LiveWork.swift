@@ -104,8 +104,8 @@ struct LiveWork: Sendable {
 /// Whether a file exists.
 private func isThere(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
-/// The log of a worker. It has a line for the begin of each call, and a line for its end. Each line is written with one
-/// system call, so a kill may leave a call without an end, but no torn line.
+/// The log of a worker. It has one line for the start of each call and one line for its end. Each line is written with
+/// one system call, so a kill may leave a call without an end, but no torn line.
 final class CallLog: Sendable {
     private let file: Int32
     private let number = Mutex(0)

@@ -6,7 +6,7 @@
     import SQLiteBackend
 #endif
 
-/// The target for the encoding of names in stores, and for the way back.
+/// The target for the encoding and the decoding of names in stores.
 extension FuzzTarget {
     static let names: [FuzzTarget] = [
         FuzzTarget(name: "names", seeds: { NameSeeds.all }) { (bytes) throws(BrokenPromise) in

@@ -317,7 +317,7 @@ proctype Program(bit me) {
     CALL(NAMED, lookS();
         my.at = (named(my) && (!FOREIGN || is(FOREIGN_COPY_UNSEEN)) -> BARRIER : COMPARE))
     /* Reconciler.reconcile, for one step of a migration. S has a copy that the previous probe could not read, the same value as D, or a
-     * conflicting value. In the model, this sweep deletes such a copy. The engine leaves it to the next sweep. */
+     * conflicting value. In the model, this sweep deletes such a copy. The library leaves it to the next sweep. */
     CALL(COMPARE, lookS();
         if
         :: !isValue(my.older) -> done()

@@ -2,8 +2,8 @@ import CSecret
 import Foundation
 import LocalData
 
-/// Compares LocalData's operations on a keyring with direct calls of libsecret. Both use the keyring of a private D-Bus
-/// session, which `Scripts/bench` starts.
+/// Compares LocalData's operations on a keyring with direct calls of libsecret. All of them use the keyring of a
+/// private D-Bus session, which `Scripts/bench` starts.
 struct Keyrings {
     let root: URL
     let results: Results

@@ -13,7 +13,8 @@ final class Results: Sendable {
         static func atLeast(_ value: Double) -> Self { Goal(value: value, isLeast: true) }
     }
 
-    /// A figure divided by the same figure of a competing implementation, the peer. Both were measured alternately.
+    /// A figure divided by the same figure of a competing implementation, the peer. The two figures were measured
+    /// alternately.
     struct Ratio: Codable {
         var peer: String
         var value: Double

@@ -67,7 +67,7 @@ struct ConversingWorker: Sendable {
     /// - Parameters:
     ///   - words: A command that starts the worker, such as a shell that first sets a limit. The worker's path and
     ///     arguments are added to the command.
-    ///   - deadline: How long its calls may wait, in milliseconds; nil for the library's default.
+    ///   - deadline: How long the worker's calls may wait, in milliseconds; nil for the library's default.
     init(
         _ place: Workplace, root: String, through words: [String] = [], deadline: Int? = 1_500,
         environment: [String: String] = Workplace.quiet

@@ -128,8 +128,8 @@ package struct ProcessHistory: Sendable {
         return isExact ? nil : "\(key) is \(count.last) after \(count.acknowledged) acknowledged and \(count.open) open increments"
     }
 
-    /// For each counter: the acknowledged increments, those with an unknown outcome, and the last value that was
-    /// read.
+    /// For each counter: how many increments were acknowledged, how many have an unknown outcome, and the last value
+    /// that was read.
     package var counters: [String: (acknowledged: Int, open: Int, last: Int)] {
         var counters: [String: (acknowledged: Int, open: Int, last: Int)] = [:]
         for (key, calls) in Dictionary(grouping: calls, by: \.key) {

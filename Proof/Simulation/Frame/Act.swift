@@ -3,7 +3,8 @@ import LocalData
 import Synchronization
 import TestSupport
 
-/// Carries out the plan of one campaign run on a simulated machine.
+/// Carries out one run of a campaign on a simulated machine. The plan of the run has rounds: groups of programs that
+/// run at the same time, with the calls that they make.
 package struct Act<S: Subject>: Sendable {
     let campaign: Campaign<S>
     let machine: Machine<S>
@@ -14,34 +15,35 @@ package struct Act<S: Subject>: Sendable {
     }
 }
 
-/// Starts and drives the programs of a subject during a run.
+/// Starts the programs of a run and makes their calls. Each subject, a part of the library that campaigns test, has a
+/// type of stage.
 protocol Stage<S>: Sendable {
     associatedtype S: Subject
     associatedtype Running: RunningProgram
     typealias Program = S.Plan.Program
 
     var machine: Machine<S> { get }
-    /// The stores that accidents happen to.
+    /// The stores to which accidents happen. An accident is a planned fault, such as a kill or a locked store.
     var media: [String] { get }
 
     /// Starts a program of a round.
     func launch(_ name: String, _ program: Program) async -> Running
-    /// Whether a program has an earlier version than the newest one.
+    /// Whether the version of a program is earlier than the newest version.
     func isOlder(_ program: Program) -> Bool
     /// Makes a call of a program.
     func make(_ call: Call<Program.Verb>, of running: Running, _ turn: Turn) async
-    /// Starts the observers of a program, if it has any.
+    /// Starts the tasks of a program that observe values, if it has any.
     ///
     /// - Returns: Checks that run at the end of the round.
     func watch(_ running: Running) -> [@Sendable (Act<S>) async throws -> Void]
     /// Changes a legacy location as a program that does not use LocalData would.
-    /// - Parameter number: The number of the text that it writes.
+    /// - Parameter number: The number in the text that is written.
     func change(_ key: Int, _ place: Int, removes: Bool, number: Int)
 }
 
 /// Identifies one call of a run.
 struct Turn: Sendable {
-    /// The program, the caller and the position of the call, as in `p0.1.0.1`.
+    /// The round, the program, the caller and the position of the call, as in `p0.1.0.1`.
     let name: String
     let position: Int
     /// The number of the first text that the call writes.
@@ -59,7 +61,7 @@ extension Stage {
 }
 
 extension Act {
-    /// Runs every round of the plan, then ends all troubles of the stores.
+    /// Runs every round of the plan. Then no store is locked, unavailable or full any more.
     func live(on stage: some Stage<S>) async throws {
         for (number, round) in plan.rounds.enumerated() { try await live(round, number, stage) }
         machine.world.setHaste(0)
@@ -128,7 +130,7 @@ extension Act {
     }
 }
 
-/// Lets the accidents of a round happen once the round has taken enough steps.
+/// Lets each accident of a round happen when the round has taken the planned number of steps.
 private final class Accidents<On: Stage>: Sendable {
     private let stage: On
     private let running: [On.Running]

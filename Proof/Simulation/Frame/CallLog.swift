@@ -28,7 +28,7 @@ package final class CallLog<Deed: CampaignDeed>: Sendable {
 
     private struct State {
         var clock = 0
-        /// The time at which each round ended.
+        /// The time at which each round ended. A round is a group of programs that run at the same time.
         var roundEnds: [Int] = []
         var entries: [Int: Entry] = [:]
         var ever = 0
@@ -80,7 +80,7 @@ package final class CallLog<Deed: CampaignDeed>: Sendable {
     var lines: [String] { state.withLock(\.lines) }
     /// How often calls of each kind ended in each way.
     var counts: [String: Int] { state.withLock(\.counts) }
-    /// The first message that contained a value.
+    /// The first message of an error or a log that contained a value; nil if there was none.
     var leak: String? { state.withLock(\.leak) }
     var roundEnds: [Int] { state.withLock(\.roundEnds) }
     /// How many power cuts there were.
@@ -92,7 +92,7 @@ package final class CallLog<Deed: CampaignDeed>: Sendable {
         world.note(text.utf8.count, text)
     }
 
-    /// Ends a round: nothing that began before this moment continues after it.
+    /// Ends a round: no call that began before this moment continues after it.
     func endRound() {
         state.withLock { state in
             state.clock += 1
@@ -100,7 +100,7 @@ package final class CallLog<Deed: CampaignDeed>: Sendable {
         }
     }
 
-    /// Checks a message for values. Errors and logs must not contain any.
+    /// Checks a message for values. Messages of errors and logs must not contain any.
     func check(message: String) {
         guard message.contains(Marks.value) else { return }
         state.withLock { $0.leak = $0.leak ?? message }
@@ -119,7 +119,7 @@ package final class CallLog<Deed: CampaignDeed>: Sendable {
         world.note(key, text)
     }
 
-    /// Records that a call of one or several keys begins.
+    /// Notes that a call of one or several keys begins.
     /// - Parameter deeds: The changes that may have been made if the call never ends.
     func begin(_ deeds: [(key: Int, deed: Deed)], by program: Int = 0, _ text: String) -> [Int] {
         let wall = world.wallSeconds

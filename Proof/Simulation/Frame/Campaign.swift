@@ -13,11 +13,12 @@ package enum Rule: String, Sendable, Codable {
     case world = "the run ends, and nothing real gets in"
 }
 
-/// A run: a plan, and a seed that chooses the order in which ready steps are taken.
+/// One run of a simulation. It has a plan (the programs, their calls, and what goes wrong), and a seed that chooses the
+/// order in which ready steps are taken.
 ///
 /// The answers of all callers form one history for each key or record. One order of the calls must explain it. At the
-/// end, when every store can be reached, a few sweeps must finish and leave the legacy locations empty. Every value
-/// that was displaced without a call must still be stored.
+/// end, when every store can be reached, a few sweeps (migrations of all keys) must finish and leave the legacy
+/// locations empty. Every value that was replaced, but not by a call, must still be stored.
 package struct Campaign<S: Subject>: Sendable, Codable, Hashable {
     /// A rule that a run broke.
     package struct Violation: Error, CustomStringConvertible {
@@ -70,7 +71,7 @@ package struct Campaign<S: Subject>: Sendable, Codable, Hashable {
         } catch let violation as Violation {
             result = .failure(violation)
         } catch { result = .failure(act.violation(.world, "\(error)")) }
-        // The result is complete, so what the tasks do while they unwind does not change it.
+        // The result is complete, so the steps that the tasks take while they unwind do not change it.
         let left = machine.unwind()
         let outcome = try result.get()
         if left > 0 { throw act.violation(.world, "\(left) programs stay in memory after the run") }

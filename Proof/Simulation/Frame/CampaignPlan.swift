@@ -1,13 +1,14 @@
 /// The events of a run: which programs start, what they call, and what goes wrong when.
 ///
-/// A plan follows from a seed. It does not contain the order in which ready steps are taken. A shorter plan that
-/// breaks the same rule is easier to read: see ``Campaign/shrunk(_:_:tries:)``.
+/// A plan follows from a seed. It does not contain the order in which ready steps are taken. For a run that broke a
+/// rule, ``Campaign/shrunk(_:_:tries:)`` finds a shorter plan that breaks the same rule and is easier to read.
 package protocol CampaignPlan: Codable, Hashable, Sendable {
     associatedtype Kind: Label
     associatedtype Program: CampaignProgram
 
     var kind: Kind { get }
-    /// See ``Simulation/setHaste(_:)``.
+    /// How slow the machine is: a timer fires although other steps are ready, on average once in so many steps. 0 means
+    /// never.
     var haste: Int { get set }
     var rounds: [Round<Program>] { get set }
     /// A description of the initial state.
@@ -27,7 +28,7 @@ package protocol CampaignProgram: Codable, Hashable, Sendable {
     var callers: [[Call<Verb>]] { get set }
     /// A short text that distinguishes the program from others in the printed plan.
     var note: String { get }
-    /// A copy of the program without properties that a failure may not need.
+    /// A copy of the program without the properties that are not needed for most failures.
     var simpler: Self { get }
 }
 
@@ -46,7 +47,7 @@ package struct Round<Program: CampaignProgram>: Codable, Hashable, Sendable {
 
 /// An accident and its time.
 package struct Event: Codable, Hashable, Sendable {
-    /// How many steps of the round are taken before it.
+    /// How many steps of the round are taken before the accident.
     var step: Int
     var accident: Accident
 }

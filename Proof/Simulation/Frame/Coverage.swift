@@ -1,4 +1,4 @@
-/// Counts how often runs reached each row, and which faults had occurred before.
+/// Counts how often runs reached each row (a state of a value), and which faults had occurred before in the same run.
 package struct Coverage<S: Subject>: Sendable {
     package private(set) var rows: [S.Kind: [S.Row: Int]] = [:]
     package private(set) var faults: [S.Row: [Fault: Int]] = [:]
@@ -24,7 +24,8 @@ package struct Coverage<S: Subject>: Sendable {
         kinds.merge(other.kinds) { $0.merging($1, uniquingKeysWith: +) }
     }
 
-    /// A table that counts how often each side occurred with each head. A combination that cannot occur is nil.
+    /// A table that counts how often the label of each line (the side) occurred together with the label of each column
+    /// (the head). The count is nil for a combination that cannot occur.
     private struct Table {
         let heads: [String]
         let lines: [(side: String, counts: [Int?])]

@@ -1,13 +1,14 @@
 import Synchronization
 
-/// Waits until every caller of a round has returned or its process has ended.
+/// Waits for the callers of a round, that is, of a group of programs that run at the same time. The wait ends when each
+/// caller has returned, or its process has ended.
 final class Crew: Sendable {
     private struct State {
         var open = 0
         var waiter: CheckedContinuation<Void, Never>?
     }
 
-    /// The handle of one caller.
+    /// The handle with which one caller reports that it has returned.
     final class Hand: Sendable {
         private let isHere = Mutex(true)
         private let crew: Crew

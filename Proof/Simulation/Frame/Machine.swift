@@ -5,8 +5,8 @@ import LocalData
 import Logging
 import Synchronization
 
-/// The simulated machine of a run, with its disk, its troubles and its diary. It also checks that secrets stay
-/// sealed.
+/// The simulated machine of a run, with its disk, the conditions of its stores (`weather`) and the log of all calls
+/// (`diary`). It also checks that no secret is written in plaintext.
 package final class Machine<S: Subject>: Sendable {
     let world: Simulation
     let mutant: Mutant?
@@ -16,7 +16,8 @@ package final class Machine<S: Subject>: Sendable {
     let coverage = Mutex(Coverage<S>())
     private let base = StorageConfiguration.inMemory()
     private let secrets = Mutex<Set<Int>>([])
-    /// The numbers of secret texts, by the fingerprints that origins would contain.
+    /// The numbers of secret texts, by their fingerprints. An origin, the metadata of a record about the older copies
+    /// that it replaced, may contain fingerprints.
     private let fingerprints = Mutex<[String: Int]>([:])
     private let shownSecret = Mutex<String?>(nil)
     private let accidentsEver = Mutex(0)
@@ -26,7 +27,7 @@ package final class Machine<S: Subject>: Sendable {
     private struct Programs: Sendable {
         var processes: [SimulatedProcess] = []
         var routers: [WeakRouter] = []
-        /// Whether the run has been judged.
+        /// Whether the run has been judged, so that the memory of its programs is freed.
         var areReleased = false
     }
 
@@ -56,7 +57,8 @@ package final class Machine<S: Subject>: Sendable {
         if let pageSize { configuration.pageSize = pageSize }
         let make: @Sendable (String, SimulatedStore.Nature) -> SimulatedStore = { [disk, weather, mutant] medium, nature in
             var faults = mutant?.faults ?? []
-            // With this fault in the quarantine's store, the run would fail before any value moves.
+            // The library's own stores, such as the quarantine, do not get this fault, because the run would fail
+            // before any value moves.
             if medium.hasPrefix("own") { faults.remove(.overstatesProtection) }
             return SimulatedStore(medium, nature, on: disk, of: process, runtime, faults: faults, weather: weather)
         }
@@ -93,7 +95,7 @@ package final class Machine<S: Subject>: Sendable {
 
     func spawn(_ work: @escaping @Sendable () async -> Void) -> ScheduledAction { world.runtime("callers").tasks.spawn(work) }
 
-    /// Counts a fault as active for the rest of the run.
+    /// Counts a fault in the coverage as active for the rest of the run.
     func cover(_ fault: Fault) { coverage.withLock { $0.begin(fault) } }
 
     /// How many accidents have happened so far.
@@ -102,15 +104,15 @@ package final class Machine<S: Subject>: Sendable {
 
     // MARK: What is kept secret
 
-    /// Records that a text was written to a protected store. From now on it must not occur in plaintext anywhere.
+    /// Notes that a text was written to a protected store. From now on, the text must not occur in plaintext anywhere.
     func keepSecret(_ text: String) {
         let number = Marks.number(in: text)
         guard secrets.withLock({ $0.insert(number).inserted }) else { return }
         fingerprints.withLock { known in for fingerprint in Self.fingerprints(of: text) { known[fingerprint] = number } }
     }
 
-    /// The fingerprints that an origin would contain for a text, for each payload in which another program may store
-    /// it.
+    /// Returns the fingerprints that an origin would contain for a text. There is one for each payload in which another
+    /// program may store the text.
     private static func fingerprints(of text: String) -> [String] {
         let payloads: [StoragePayload] = [.native(.string(text)), .bytes(Array(text.utf8)), .bytes(Array("\"\(text)\"".utf8))]
         return payloads.map { payload in

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The texts of a run. Each contains a number, so it can be found in any bytes.
+/// The texts that a run stores as values. Each text contains a number, so that it can be found in any bytes.
 enum Marks {
     /// The prefix of every text. Nothing else contains it.
     static let value = "val-"

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Many runs, on several threads.
+/// Many runs on several threads, one run for each seed.
 package struct Series<S: Subject>: Sendable {
     package var seeds: Range<UInt64>
     package var kind: S.Kind?

@@ -1,33 +1,34 @@
-/// The part of the library that a simulation tests. The frame supplies rounds, accidents, the judging of orders,
-/// shrinking and series.
+/// The part of the library that a simulation tests. The frame (this folder) supplies the rest: rounds of programs,
+/// accidents, the search for an order of the calls, the shrinking of failures, and series of runs.
 package protocol Subject: Sendable {
     associatedtype Plan: CampaignPlan
-    /// The states of a value that the coverage counts.
+    /// The states of a value, such as pending or removed. They are the rows of the coverage: the table that counts how
+    /// often each state was reached.
     associatedtype Row: Label
-    /// A change that a caller may have made.
+    /// An operation on a value that the call log records.
     associatedtype Deed: CampaignDeed
     associatedtype Kind where Kind == Plan.Kind
 
-    /// The mutants that the subject's campaigns must notice.
+    /// The mutants that the subject's campaigns must notice. A mutant switches off one part of the protocol.
     static var mutants: [Mutant] { get }
     /// The kind whose runs notice a mutant soonest; nil if any kind will do.
     static func telling(_ mutant: Mutant) -> Kind?
 
-    /// Whether a kind can reach a row.
+    /// Whether a value can reach a row in runs of a kind.
     static func isPossible(_ kind: Kind, _ row: Row) -> Bool
-    /// Whether a fault can occur with a kind.
+    /// Whether a fault can occur in runs of a kind.
     static func isPossible(_ kind: Kind, _ fault: Fault) -> Bool
-    /// Whether a fault can occur with a row.
+    /// Whether a value can reach a row after a fault.
     static func isPossible(_ row: Row, _ fault: Fault) -> Bool
 
     /// Carries out a run and judges it.
     static func play(_ act: Act<Self>) async throws
 }
 
-/// A countable name, for tables and files.
+/// One of a fixed list of names, which tables and files contain.
 package protocol Label: Hashable, Sendable, Codable, CaseIterable, RawRepresentable where RawValue == String {}
 
-/// The properties of a change that the frame needs.
+/// The properties of an operation that the frame needs.
 package protocol CampaignDeed: Sendable {
     static var powerCut: Self { get }
     var isPowerCut: Bool { get }
@@ -48,7 +49,7 @@ package enum Fault: String, Label {
     case foreign = "other program"
     case sleep = "clock goes on"
     case clockSet = "clock is set"
-    /// A collection contains an unreadable record beside those of the run.
+    /// A collection contains an unreadable record beside the records that the programs use.
     case damagedRecord = "damaged record"
 
     init(_ trouble: StoreConditions.Trouble) {

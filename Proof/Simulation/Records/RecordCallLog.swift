@@ -25,7 +25,7 @@ package enum RecordDeed: CampaignDeed {
         }
     }
 
-    /// The change without the previous value, for a call whose answer did not contain that.
+    /// The change without the previous value, for a call whose answer did not contain the previous value.
     var unseen: RecordDeed { if case .swap(_, let text, let lifetime) = self { .write(text, lifetime: lifetime) } else { self } }
 
     var isChange: Bool {
@@ -49,7 +49,7 @@ extension CallLog where Deed == RecordDeed {
     /// - Parameters:
     ///   - deeds: The changes that may have been made if the call never ends.
     ///   - isLook: Whether the call changes nothing. Then it is recorded only if it is answered.
-    ///   - made: The operations that took place, from the result of the call.
+    ///   - made: Returns the operations that took place, given the result of the call.
     func call<R: Sendable>(
         _ deeds: [(key: Int, deed: RecordDeed)], by program: Int, isLook: Bool = false, _ kind: String, _ body: () async throws -> R,
         _ made: (R) -> [RecordDeed]?

@@ -5,7 +5,7 @@ import LocalData
 /// changes the expiry, version, type or serializer.
 ///
 /// The library must not trust any of these. It must return the original value or report damage, never absence. No
-/// sweep may remove the value, and a new value can be set under its name.
+/// sweep, which migrates and purges values, may remove the value. Setting a new value under its name must succeed.
 struct RecordForgery: Sendable {
     let act: Act<StoredRecords>
     let scene: RecordScene
@@ -18,7 +18,7 @@ struct RecordForgery: Sendable {
         ("serializer", { $0.serializer = "data" }),
     ]
 
-    /// Draws a value and one of the forgeries, and checks what the library does.
+    /// Picks a value and a forgery at random, and checks what the library does.
     func judge(_ last: RecordScene.Running) async throws {
         guard act.plan.place == .sealed, !act.plan.isSpoilt else { return }
         var values: [(record: Int, text: String)] = []
@@ -45,8 +45,8 @@ struct RecordForgery: Sendable {
         } catch is StorageError {
             // The library reports damage.
         }
-        // The first sweep finds an expired value, and one a day later removes it. So two sweeps would remove a value
-        // whose forged expiry was trusted.
+        // The first sweep finds an expired value, and a sweep one day later removes it. So two sweeps would remove a
+        // value whose forged expiry was trusted.
         for _ in 0..<2 {
             _ = await program.router.sweep(program.catalog)
             machine.world.sleep(seconds: 90_000)

@@ -8,9 +8,9 @@ package enum RecordKind: String, Label {
     case movedVersions
     /// The records of a collection, in three versions.
     case records
-    /// The records of a collection, whose second version keeps its text in a separate record.
+    /// The records of a collection. From the second version on, each record keeps its text in a separate record.
     case referring
-    /// Records that get another type tag, all at once on request.
+    /// Records that get another type tag (the stored name of their type), all at once on request.
     case retagged
     /// Records that move to another collection, all at once on request.
     case carried
@@ -32,13 +32,14 @@ package enum RecordKind: String, Label {
     /// The schema version in the metadata of a record at the end of a run.
     var latestSchemaVersion: Int { latest == 3 || self == .referring ? latest : 1 }
 
-    /// Whether the bytes of earlier versions are kept.
+    /// Whether the bytes of earlier versions are kept as backups.
     var keepsBackups: Bool { [.versions, .enumerated, .records, .referring].contains(self) }
 
     /// Whether the program of the first version stores its values in a legacy location.
     var hasOlder: Bool { ![.versions, .enumerated, .records, .referring, .retagged].contains(self) }
 
-    /// Whether values get their destination and type only when a program requests it for all of them.
+    /// Whether values move to their destination, or get their new type, only when a program requests this for all of
+    /// them.
     var isExplicit: Bool { self == .retagged || self == .carried }
 
     /// Whether a damaged record may be among the records. It would stop a migration of all records on request.

@@ -1,6 +1,6 @@
 import TestSupport
 
-/// The interval in which a value expires, as far as callers can know.
+/// The interval in which a value expires. The exact moment is not known to callers.
 struct Life: Hashable, Sendable {
     /// The value is valid before this time.
     var low = Double.infinity
@@ -21,9 +21,11 @@ struct RecordModel: SequentialModel {
     struct Rules: Hashable, Sendable {
         /// Whether there is a legacy location.
         var hasOlder = false
-        /// Whether values get their destination or tag only when a program requests it for all of them.
+        /// Whether values move to their destination, or get their new type tag, only when a program requests this for
+        /// all of them.
         var isExplicit = false
-        /// Whether records of another version have another type, so that other programs neither read nor change them.
+        /// Whether each version has another type of records, so that programs neither read nor change records of other
+        /// versions.
         var isTagged = false
         /// Whether the legacy location is one list of all records. Then an absent record cannot be distinguished from
         /// a removed one.
@@ -32,7 +34,8 @@ struct RecordModel: SequentialModel {
         var dropsTombstones = false
         /// Whether a read may return a value that it could not move, because the disk is full.
         var answersUnmoved = false
-        /// The lifetime of values that had none in their legacy location.
+        /// The earliest time at which values expire that had no lifetime in their legacy location; nil if values do not
+        /// expire.
         var lifetime: Double?
     }
 
@@ -43,9 +46,9 @@ struct RecordModel: SequentialModel {
         var isSettled = false
         var version = 1
         var life = Life.endless
-        /// Whether the record names its legacy location. Then the tombstone of its removal stays.
+        /// Whether the metadata of the record names its legacy location. If so, the tombstone of its removal stays.
         var isNamed = false
-        /// The earliest time at which this state can be visible. The previous value had to expire first.
+        /// The earliest time at which this state can be visible, if a previous value had to expire first.
         var since = -Double.infinity
     }
 
@@ -61,7 +64,7 @@ struct RecordModel: SequentialModel {
     var older: Old
     /// The content that programs of the older version left in the legacy location.
     var left: Old
-    /// Earlier contents of the legacy location. A migration may have read them before they were changed.
+    /// Earlier contents of the legacy location. A migration may have read such a content before it was changed.
     var inFlight: Set<Old> = []
     /// The states that a power cut may bring back.
     var undo: Set<Stand> = []
@@ -146,8 +149,8 @@ struct RecordModel: SequentialModel {
             state.inFlight = []
             next.append(state)
         }
-        // A migration of all records takes the legacy copy into account. Otherwise that copy counts again after a
-        // removal without a tombstone.
+        // A migration of all records may also take into account the legacy copy of a record that is already in its
+        // destination. Without this, the copy would count again after a removal that leaves no tombstone.
         if rules.isExplicit, rules.hasOlder, now.isSettled, older.value != nil, mayMove {
             var state = self
             state.older = Old()

@@ -46,8 +46,8 @@ package struct RecordPlan: CampaignPlan {
         rounds = []
         for number in 0..<((kind.expires ? 2 : 1) + draw(3)) {
             let programs = (0..<(draw(4) == 0 ? 1 : 2)).map { _ in
-                // A program is mostly newer than those of the previous round. Sometimes an old one runs on newer
-                // data.
+                // Most programs are newer than the programs of the previous round. Sometimes an old program runs on
+                // newer data.
                 let version = draw(4) == 0 ? 1 : min(kind.latest, 1 + draw(kind.latest) + (number > 0 ? 1 : 0))
                 return Program(
                     version: version,
@@ -74,7 +74,8 @@ package struct RecordPlan: CampaignPlan {
                 return Event(step: step, accident: accident)
             }
             var all = events
-            // Lifetimes overlap if the programs run one after the other within a lifetime.
+            // The machine sleeps for a part of the lifetime, so that the lifetimes of values from several rounds
+            // overlap.
             if let lifetime, draw(3) > 0 { all.append(Event(step: 0, accident: .sleep(seconds: lifetime * (2 + draw(3)) / 5))) }
             rounds.append(Round(programs: programs, events: all.sorted { $0.step < $1.step }))
         }

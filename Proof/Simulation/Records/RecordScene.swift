@@ -4,7 +4,7 @@ import Synchronization
 
 /// The records of a run, and the programs of several versions that use them.
 final class RecordScene: Stage {
-    /// A program that is running in a round.
+    /// A running program of a round. A round is a group of programs that run at the same time.
     struct Running: RunningProgram {
         let router: StorageRouter
         let process: SimulatedProcess
@@ -74,7 +74,7 @@ final class RecordScene: Stage {
     func launch(_ name: String, version: Int) async -> Running {
         let program = shape.program(version)
         let catalog = Catalog(allKeys: program.catalog, id: "records")
-        // A small page size, so that the records need several pages.
+        // Records are listed a page at a time. The page size is small, so that the records need several pages.
         let (router, process) = await machine.launch(name, version: "\(version)", catalog, pageSize: 2)
         return Running(router: router, process: process, version: version, program: program, catalog: catalog)
     }
@@ -90,8 +90,8 @@ final class RecordScene: Stage {
         await RecordCaller(scene: self, running: running, turn: turn).make(call)
     }
 
-    /// Whether the legacy location may be changed once more. The limit is six changes, because the search for an
-    /// order of the calls takes long with many.
+    /// Whether the legacy location may be changed once more. The limit is six changes, because the search for an order
+    /// of the calls takes long with many changes.
     func mayChangeOlder() -> Bool {
         olderChanges.withLock { changes in
             changes += 1
@@ -99,11 +99,11 @@ final class RecordScene: Stage {
         }
     }
 
-    /// Records a failure that no model can explain.
+    /// Notes a failure that no model can explain.
     func fail(_ what: String) { wrong.withLock { $0 = $0 ?? what } }
     var failure: String? { wrong.withLock(\.self) }
 
-    /// Records that a text was written to a protected store, if the store of the run is protected.
+    /// Notes that a text is secret, if the store of the run is protected.
     func keepSecret(_ text: String) { if plan.place != .list { machine.keepSecret(text) } }
 
     // MARK: What is covered

@@ -15,7 +15,7 @@ struct RecordCalls: Sendable {
 struct RecordProgram: Sendable {
     let records: [RecordCalls]
     let catalog: [AnyStorageKey]
-    /// Lists all records with their ids; nil for keys.
+    /// Lists all records with their ids; nil for single keys.
     var all: (@Sendable (StorageRouter) async throws -> [(id: String, text: String)])?
     /// Stores several records in one commit.
     var setMany: (@Sendable (StorageRouter, [(record: Int, text: String)]) async throws -> Void)?
@@ -50,7 +50,7 @@ struct RecordShape: Sendable {
         var text: String { title }
     }
 
-    /// A record with the tag of version 1's type that no later version can read.
+    /// A record that no later version can read. It has the type tag of version 1.
     private struct Unreadable: Codable, Sendable { let broken: Int }
 
     let plan: RecordPlan
@@ -212,7 +212,7 @@ struct RecordShape: Sendable {
         ) { $0.id }
     }
 
-    /// Records whose text is in a separate record. Reading one resolves the reference, too.
+    /// Records whose text is in a separate record. A read of such a record also resolves its reference.
     private func referring<Place: ChildPlace>(_ version: Int, _ place: Place.Type) -> RecordProgram {
         if version == 1 { return records(tagged() as StorageCollection<First>) }
         let holders = (tagged() as StorageCollection<Holder<Place>>).evolving(
@@ -333,21 +333,21 @@ protocol Shaped {
     var text: String { get }
 }
 
-/// The store of the records that others refer to.
+/// The store of the records to which other records refer.
 protocol ChildPlace: Sendable {
     static var domain: StorageDomain { get }
 }
 
-/// The property list of the referring records.
+/// The property list that also contains the referring records.
 enum Beside: ChildPlace { static var domain: StorageDomain { .userDefaults(suite: "c") } }
-/// The database of the referring records.
+/// The database that also contains the referring records.
 enum Together: ChildPlace { static var domain: StorageDomain { .encryptedSQLite(database: "b") } }
-/// The keyring of the referring records, which has no common commit for two records.
+/// The keyring that also contains the referring records. It has no common commit for two records.
 enum Single: ChildPlace { static var domain: StorageDomain { .keychain(service: "k") } }
-/// A different store than that of the referring records.
+/// A keyring, while the referring records are in another store.
 enum Apart: ChildPlace { static var domain: StorageDomain { .keychain(service: "d") } }
 
-/// A record that others refer to.
+/// A record to which other records refer.
 struct Child<Place: ChildPlace>: StoredEntity {
     let id: String
     let text: String

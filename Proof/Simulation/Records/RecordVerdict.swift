@@ -38,10 +38,11 @@ struct RecordVerdict: Sendable {
         try await RecordForgery(act: act, scene: scene).judge(last)
     }
 
-    /// Requires that every value is gone a day after it expired. The first sweep finds it expired, and one a day
+    /// Requires that every value is gone a day after it expired. The first sweep finds it expired, and a sweep one day
     /// later removes it.
     private func judgePurge(_ last: RecordScene.Running) async throws {
-        // The first sleep is longer than the largest error of the clock, with which the last value may have been set.
+        // The last value may have been set while the clock was wrong. So the first sleep is longer than the largest
+        // error of the clock.
         for seconds in [401 * 86_400, 90_000] {
             machine.world.sleep(seconds: seconds)
             try await sweep(last)
@@ -61,7 +62,7 @@ struct RecordVerdict: Sendable {
             let before = machine.disk.picture(without: ["own ledger"])
             report = await last.router.sweep(last.catalog)
             isIdle = machine.disk.picture(without: ["own ledger"]) == before
-            // A second request purges the copies that remain beside records that were migrated on request.
+            // A second request purges the legacy copies of records that were migrated on request.
             if !plan.isSpoilt { _ = try? await last.program.carry?(last.router) }
         }
         guard isOver(report) else { throw act.violation(.liveness, "\(Self.sweeps) sweeps did not finish: \(act.rows(of: report))") }
@@ -77,7 +78,7 @@ struct RecordVerdict: Sendable {
 
     // MARK: Places
 
-    /// Requires that legacy locations are empty, and that every record has the latest version and its type's tag.
+    /// Requires that legacy locations are empty, and that every record has the latest version and type tag.
     private func judgePlaces() throws {
         if plan.isSpoilt { return }
         if plan.kind.hasOlder {
@@ -208,15 +209,16 @@ struct RecordVerdict: Sendable {
             }
             let calls = last.program.records[record]
             for version in 1..<plan.kind.latest {
-                // A backup can only be inspected by restoring it. The current record becomes a backup of its version.
+                // A backup can only be inspected by restoring it. The current record then becomes a backup of its
+                // version.
                 let restored = try await calls.restore(last.router, version)
                 let backup = restored == nil ? nil : try await calls.value(last.router)
                 if restored != nil, backup.flatMap({ writers[$0] }).map({ $0 <= version }) != true {
                     throw act.violation(.unseen, "the backup \(backup ?? "-") of record \(record) was never stored in version \(version)")
                 }
                 guard let value = values[record], writers[value] == version else { continue }
-                // Without a common commit, another process may have stored its earlier record as the backup since
-                // then.
+                // A keyring has no common commit for a record and its backup. So another process may have replaced the
+                // backup by an earlier record.
                 guard backup != nil, backup == value || plan.place == .ring else {
                     throw act.violation(.unseen, "\(value) was stored in version \(version), and its backup is \(backup ?? "missing")")
                 }

@@ -52,7 +52,7 @@ package enum StoredRecords: Subject {
         }
     }
 
-    /// Whether a fault can occur with a row.
+    /// Whether a record can reach a row after a fault. A row is a state of a record.
     ///
     /// The row `unknown` occurs only because of a fault. A removal also removes the older copy, unless a fault or
     /// another program prevents it. Records that expire have no versions.

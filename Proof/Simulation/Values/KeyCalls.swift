@@ -12,15 +12,15 @@ struct KeyCalls: Sendable {
     let remove: @Sendable (StorageRouter) async throws -> Void
     let exists: @Sendable (StorageRouter) async throws -> Bool
     let force: @Sendable (StorageRouter) async throws -> MigrationResult
-    /// Ends the release window.
+    /// Ends the release window of the key, in which the legacy location is kept up to date.
     let release: @Sendable (StorageRouter) async throws -> MigrationResult
     let watch: @Sendable (StorageRouter, @escaping @Sendable (String?) -> Void) async throws -> Void
     /// Encodes a text's value as JSON.
     let bytes: @Sendable (String) throws -> [UInt8]
     let change: @Sendable (inout StorageBatch, String?) -> Void
 
-    /// Creates the calls of a collection's record. `value` finds the record by listing the collection; all other
-    /// calls use its key.
+    /// Creates the calls of a collection's record. `value` finds the record by listing the collection; all other calls
+    /// use the record's key.
     init<Value: Identifiable>(
         _ collection: StorageCollection<Value>, _ id: String, text: @escaping @Sendable (Value) -> String,
         make: @escaping @Sendable (String) -> Value

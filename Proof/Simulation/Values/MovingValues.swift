@@ -4,7 +4,7 @@ package enum MovingValues: Subject {
     package typealias Kind = ValueKind
     package typealias Deed = ValueDeed
 
-    /// A row of the state table (`Docs/Design.md`).
+    /// The state of a value, as a row of the state table in `Docs/Design.md`.
     package enum Row: String, Label {
         case absent, pending, superseded, conflict, done, removed
         case removedConflict = "removed, conflict"
@@ -33,8 +33,8 @@ package enum MovingValues: Subject {
     package static func isPossible(_ kind: Kind, _ row: Row) -> Bool {
         switch row {
         case .inPlace: kind == .inPlace
-        // A less protected store must not contain a fingerprint of a better protected value. So its record never
-        // names the legacy value as superseded.
+        // The kind `weaker` moves a value into a less protected store. This store must not contain a fingerprint of the
+        // legacy value. Without it, the record cannot name the legacy value as superseded.
         case .superseded where kind == .weaker: false
         case .pending, .superseded, .conflict, .removedConflict, .torn: kind != .inPlace
         default: true
@@ -51,9 +51,10 @@ package enum MovingValues: Subject {
         }
     }
 
-    /// Whether a fault can occur with a row.
+    /// Whether a value can be in a row after a fault.
     ///
-    /// The row `unknown` occurs only because of a fault. No other program writes values in an older shape here.
+    /// The row `unknown` occurs only because of a fault. No other program writes values in an older shape (row
+    /// `inPlace`) in these runs.
     package static func isPossible(_ row: Row, _ fault: Fault) -> Bool {
         fault != .sleep && fault != .clockSet && fault != .damagedRecord && (row, fault) != (.inPlace, .foreign)
             && (row, fault) != (.unknown, .none)

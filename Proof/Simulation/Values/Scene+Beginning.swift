@@ -13,7 +13,8 @@ extension Scene {
                     continue
                 }
                 let text = Self.beginning(of: index, place)
-                // A value in an older shape is stored in the key's slot, which has room for one content only.
+                // A value in an older shape is stored in the key's slot. If the slot begins with another content, there
+                // is no such value.
                 let isTaken = moving.rules.isInPlace && plan.beginnings[index] != .absent
                 let value = isTaken ? nil : plant(plan.older[index * 2 + place], text, at: olderPlace)
                 planted[spot] = .some(value)
@@ -40,8 +41,8 @@ extension Scene {
         }
     }
 
-    /// The text with which a legacy location begins. Later writes use it again, so a new write can have the content
-    /// of an old one.
+    /// The text with which a legacy location begins. Later writes use this text again, so that a new write can have the
+    /// content of an old one.
     static func beginning(of index: Int, _ place: Int) -> String { Marks.text(of: 100_000 + index * 10 + place) }
 
     private func plant(_ beginning: ValuePlan.OlderBeginning, _ text: String, at place: OlderPlace) -> String? {

@@ -5,7 +5,7 @@ import Synchronization
 
 /// The keys of a run of moving values, and the programs that use them.
 final class Scene: Stage {
-    /// A program that is running in a round.
+    /// A running program of a round. A round is a group of programs that run at the same time.
     struct Running: RunningProgram {
         let router: StorageRouter
         let process: SimulatedProcess
@@ -62,7 +62,7 @@ final class Scene: Stage {
     }
 
     /// Whether another program, or an older version, may change a slot once more. The limit is three changes, because
-    /// the search for an order of the calls takes long with many.
+    /// the search for an order of the calls takes long with many changes.
     func mayChange(_ spot: Spot) -> Bool {
         changesFromOutside.withLock { changes in
             changes[spot, default: 0] += 1
@@ -93,7 +93,7 @@ final class Scene: Stage {
         }
     }
 
-    /// The row of the state table that applies to a key now.
+    /// The present state of a key, as a row of the state table in `Docs/Design.md`.
     private func row(of moving: Moving) -> MovingValues.Row {
         if machine.weather.hidesContent(of: moving.spot.medium) { return .unknown }
         let here = machine.disk.contents(of: moving.spot.medium)[moving.spot.address]
@@ -104,8 +104,8 @@ final class Scene: Stage {
         func named(_ metadata: StorageMetadata) -> Bool {
             guard let origin = metadata.origin else { return false }
             guard let facts = try? JSONDecoder().decode(RecordOrigin.self, from: Data(origin)) else {
-                // A sealed origin cannot be decoded here. It can only name copies that were written before the
-                // record.
+                // The origin of a record names the older copies that the record replaced. A sealed origin cannot be
+                // decoded here, but it can only name copies that were written before the record.
                 let change = machine.disk.change(of: moving.spot.medium, moving.spot.address)
                 return olderValues.allSatisfy { spot, _ in machine.disk.change(of: spot.medium, spot.address) < change }
             }
@@ -115,7 +115,7 @@ final class Scene: Stage {
         case nil: return olderValues.isEmpty ? .absent : .pending
         case .damaged: return olderValues.isEmpty ? .damaged : .torn
         case .tombstone(let metadata) where plan.kind == .sealed && metadata.origin == nil:
-            // A forged removal counts as damage.
+            // A tombstone without a seal is a forged removal, and counts as damage.
             return olderValues.isEmpty ? .damaged : .torn
         case .tombstone(let metadata):
             if olderValues.isEmpty { return .removed }

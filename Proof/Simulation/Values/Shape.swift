@@ -21,9 +21,9 @@ struct Spot: Hashable, Sendable {
 /// A legacy location of a value.
 struct OlderPlace: Sendable {
     let spot: Spot
-    /// The calls of an older version of the program; nil if none are made.
+    /// The calls of an older version of the program; nil if no older version uses the location.
     let calls: KeyCalls?
-    /// Makes the value that a program without LocalData writes there; nil if none can write there.
+    /// Makes the value that a program without LocalData writes there; nil if no such program writes there.
     let foreign: (@Sendable (String) -> NativeValue)?
 }
 
@@ -33,11 +33,11 @@ struct Moving: Sendable {
     let spot: Spot
     let older: [OlderPlace]
     let rules: ValueModel.Rules
-    /// Whether an older version of the program moves values between the legacy locations. Then a change of one of
-    /// them may have no effect.
+    /// Whether an older version of the program moves values between the legacy locations. Then a change of one location
+    /// may have no effect.
     var isChain = false
 
-    /// The name of a slot in the origins of records.
+    /// The name of a slot in origins. An origin is the metadata of a record about the older copies that it replaced.
     static func placeName(_ spot: Spot) -> String {
         let parts = spot.medium.split(separator: " ", maxSplits: 1).map(String.init)
         return Place(kind: parts[0], scope: parts.count > 1 ? parts[1] : "", spot.address).text
@@ -75,7 +75,8 @@ struct Shape: Sendable {
     /// Creates the keys of a kind.
     /// - Parameters:
     ///   - number: Distinguishes several shapes of one kind.
-    ///   - isWary: Whether the keyring's items are certain to be on the disk only after an orderly start.
+    ///   - isWary: Whether the keyring's items are certain to be on the disk only after an orderly restart of the
+    ///     machine.
     ///   - hasFullDisk: Whether a store is out of space at some time.
     init(_ kind: ValueKind, _ policy: Policy, number: Int, isWary: Bool, hasFullDisk: Bool) {
         var rules = ValueModel.Rules(policy: policy)
@@ -197,7 +198,7 @@ struct Shape: Sendable {
 
 }
 
-/// A custom migration that uses the context's means to move a value.
+/// A custom migration that moves the value with `MigrationContext.move`, which the library supplies.
 private struct Carrying: StorageMigration {
     let destinationKey: StorageKey<String>
     let source: StorageKey<String>

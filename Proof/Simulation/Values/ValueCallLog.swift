@@ -14,7 +14,7 @@ package enum ValueDeed: CampaignDeed {
 
     package var isPowerCut: Bool { if case .powerCut = self { true } else { false } }
 
-    /// The number of the legacy location that it changes; nil if it changes none.
+    /// The number of the legacy location that the operation changes; nil if it changes none.
     var olderPlace: Int? {
         switch self {
         case .older(let place, _), .olderRemoved(let place): place
@@ -41,7 +41,8 @@ extension CallLog where Deed == ValueDeed {
     }
 
     /// Makes a call that changes values.
-    /// - Parameter made: The changes that were made, from the previous value that the call returned.
+    /// - Parameter made: Returns the changes that were made, given the previous value that the call returned. Without
+    ///   it, these are the changes of `deeds`.
     func change(
         _ deeds: [(key: Int, deed: ValueDeed)], _ kind: String, _ body: () async throws -> String?,
         _ made: ((String?) -> [ValueDeed])? = nil

@@ -12,9 +12,9 @@ package enum ValueKind: String, Label {
     case merging
     /// A migration that applies only from a version of the program on.
     case conditional
-    /// By a custom migration that uses the means of the library.
+    /// By a custom migration that moves the value with a function of the library.
     case custom
-    /// By a custom migration that reads, sets and removes.
+    /// By a custom migration that reads, sets and removes with separate calls.
     case byHand
     /// Two keys from one legacy location.
     case shared
@@ -30,7 +30,7 @@ package enum ValueKind: String, Label {
     /// Whether the key's slot is in a store whose new items a power cut can tear.
     var tears: Bool { [.inPlace, .conditional, .several, .keyring].contains(self) }
 
-    /// The conflict policies that are tried. One that occurs twice is drawn more often.
+    /// The conflict policies that are tried. A policy that occurs twice is drawn more often.
     var policies: [Policy] {
         switch self {
         case .simple, .transforming, .several, .keyring, .sealed: [.destinationWins, .destinationWins, .sourceWins, .merge]
@@ -39,5 +39,5 @@ package enum ValueKind: String, Label {
     }
 }
 
-/// The conflict policy of a key.
+/// The conflict policy of a key. It chooses between a value in the destination and another value in a legacy location.
 package enum Policy: String, Label { case destinationWins, sourceWins, merge }

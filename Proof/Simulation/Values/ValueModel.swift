@@ -1,8 +1,8 @@
 import TestSupport
 
-/// The sequential model of one moving value: in its destination, or still in a legacy location.
+/// The sequential model of one moving value. The value is in its destination, or still in a legacy location.
 struct ValueModel: SequentialModel {
-    /// The rules of a key that the model needs.
+    /// The properties of a key on which the model depends.
     struct Rules: Hashable, Sendable {
         var policy = Policy.destinationWins
         /// Whether the value is merged from all legacy locations, instead of taken from the first that holds one.
@@ -30,16 +30,17 @@ struct ValueModel: SequentialModel {
     /// The legacy locations with a tombstone.
     var olderRemovals: Set<Int> = []
     /// The contents that other programs left in the legacy locations, whether or not a migration took them into
-    /// account. A copy stays there until its successor is durable.
+    /// account. A copy stays there until the record that replaces it is durable.
     var left: [String?]
-    /// The contents of legacy locations before an older program changed them and was killed. A power cut that undoes
-    /// an acknowledged change may undo that change, too.
+    /// The contents that legacy locations had before an older program changed them and was killed. A power cut that
+    /// undoes an acknowledged change may also undo the change of the older program.
     var unacknowledged: [Int: String?] = [:]
-    /// The contents of legacy locations that other programs replaced. A migration may have read them before.
+    /// The contents of legacy locations that other programs replaced. A migration may have read such a content before,
+    /// and may still move it.
     var inFlight: Set<String> = []
     /// The states that a power cut may bring back.
     var undo: Set<Snapshot> = []
-    /// How many power cuts are still to come. Without one, no earlier state comes back.
+    /// How many power cuts will still happen. If there is none, no earlier state can come back.
     var cutsLeft = 0
 
     enum Action: Sendable {
@@ -53,7 +54,7 @@ struct ValueModel: SequentialModel {
         /// Another program changes a legacy location.
         case older(Int, String?, isAcknowledged: Bool)
         /// An older version of the program removes the value of a legacy location. Then the contents of the locations
-        /// after it do not count.
+        /// after it in the list of legacy locations do not count.
         case olderRemoved(Int, isAcknowledged: Bool)
         /// A round ends: each call that has begun has ended, or never continues.
         case endOfRound

@@ -14,9 +14,9 @@ package struct ValuePlan: CampaignPlan {
 
     /// A program that runs in a round.
     package struct Program: CampaignProgram {
-        /// Whether it is the earlier version, which knows only the legacy locations.
+        /// Whether the program is the earlier version, which knows only the legacy locations.
         var isOlder = false
-        /// Whether the condition of the migration is false for it.
+        /// Whether the condition of the migration is false for the program, so that the value is not moved.
         var isHeldBack = false
         /// Whether the values have observers.
         var isWatched = false
@@ -35,7 +35,7 @@ package struct ValuePlan: CampaignPlan {
 
     package var kind: ValueKind
     var policy: Policy
-    /// How many shapes of the kind the run has.
+    /// How many sets of keys (`Shape`) the run has.
     var count: Int
     var isWary: Bool
     var tears: Bool
@@ -49,7 +49,7 @@ package struct ValuePlan: CampaignPlan {
     func isForged(_ beginning: Beginning) -> Bool { kind == .sealed && beginning == .removed }
 
     package init(seed: UInt64, kind: ValueKind? = nil) {
-        // A different random stream than the one that picks the steps.
+        // Uses another random stream than the choice of the steps.
         var numbers = SeededGenerator(seed ^ 0x9E1A_1A90_5EED_5EED)
         func draw(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &numbers) }
         func pick<T>(_ all: [T]) -> T { all[draw(all.count)] }
@@ -70,7 +70,7 @@ package struct ValuePlan: CampaignPlan {
         older = (0..<2 * keys).map { place in
             switch draw(16) {
             case 0, 1: .absent
-            // With the first location empty, an older version moves the second location's value there.
+            // If the first location is empty, an older version moves the value of the second location there.
             case 3..<9 where (kind == .several || kind == .inPlace) && place % 2 == 0: .absent
             case 2: kind == .inPlace ? .value : pick([.damaged, .undecodable])
             default: .value

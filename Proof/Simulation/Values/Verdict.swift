@@ -12,8 +12,8 @@ struct Verdict: Sendable {
     private var machine: Machine<MovingValues> { scene.machine }
     private var plan: ValuePlan { act.plan }
 
-    /// The limit of sweeps. A later sweep purges a copy that was left behind, or that must outlive a start of the
-    /// machine.
+    /// The largest number of sweeps, each of which migrates all keys. One sweep may not be enough: a later one purges a
+    /// copy that an earlier one left, or that must stay until the machine was restarted.
     private static let sweeps = 6
 
     func reach() async throws {
@@ -22,7 +22,7 @@ struct Verdict: Sendable {
         var isIdle = false
         for number in 0..<Self.sweeps where !isIdle || !isOver(report) || !stillHeld(report).isEmpty {
             if number > 0, !isOver(report) {
-                // A keyring's acknowledged changes are certain to be there after an orderly start.
+                // After an orderly restart, the acknowledged changes of a keyring are certain to be on the disk.
                 last.process.end()
                 machine.disk.restart()
                 last = await scene.launch("last, start \(number)")
@@ -42,7 +42,8 @@ struct Verdict: Sendable {
         try await judgeUnseen(last, values)
     }
 
-    /// Whether a row may stay unfinished, because it is refused by design or because it needs damaged content.
+    /// Whether a row of the report may stay unfinished: the library refuses the migration by design, or the migration
+    /// needs content that is damaged.
     private func isExcused(_ row: MigrationReport.Row) -> Bool { row.state == .failed && isExcused(row.errorCode?.name) }
 
     private func isExcused(_ code: String?) -> Bool {
@@ -55,13 +56,13 @@ struct Verdict: Sendable {
     }
 
     private func isOver(_ report: MigrationReport) -> Bool {
-        // A shared legacy location keeps its copy while another key still needs it, and that key's migration is
-        // excused.
+        // A legacy location that two keys share keeps its copy while one of the keys still needs it. The migration of
+        // this key may be excused.
         let isBarred = plan.kind == .shared && report.rows.contains(where: isExcused)
         return report.rows.allSatisfy { ($0.state != .blocked && $0.state != .failed && ($0.residue.isEmpty || isBarred)) || isExcused($0) }
     }
 
-    /// The legacy locations that hold a value although their key is settled.
+    /// The legacy locations that hold a value although their key is settled, that is, completely migrated.
     private func stillHeld(_ report: MigrationReport) -> [String] {
         let excused = Set(report.rows.filter(isExcused).map(\.key))
         // A custom migration decides about conflicts, so its legacy locations may keep values.
@@ -134,7 +135,7 @@ struct Verdict: Sendable {
         for (index, moving) in scene.moving.enumerated() { try judge(index, moving, numbers) }
     }
 
-    /// Whether a program that does not use LocalData changed the damaged slot.
+    /// Whether a program that does not use LocalData, or an older version, changed the damaged slot.
     private func isReplacedFromOutside(_ damage: SimulatedDisk.Damage) -> Bool {
         machine.diary.entries.contains { entry in
             guard let place = entry.deed.olderPlace else { return false }
@@ -197,8 +198,8 @@ struct Verdict: Sendable {
         return (0...(bytes.count - part.count)).contains { bytes[$0..<($0 + part.count)].elementsEqual(part) }
     }
 
-    /// Returns the number in some bytes. Quarantine stores it as decimal digits. A legacy location stores it as a tag
-    /// byte and eight bytes.
+    /// Returns the number in some bytes. The quarantine stores a number as decimal digits. A legacy location stores it
+    /// as a tag byte and eight bytes.
     static func digits(in bytes: [UInt8]) -> [Int] {
         if bytes.count == 9, bytes[0] == 2 { return [bytes.dropFirst().reduce(0) { $0 << 8 | Int($1) }] }
         return Int(String(decoding: bytes, as: UTF8.self)).map { [$0] } ?? []

@@ -1,7 +1,7 @@
 import LocalData
 import Synchronization
 
-/// An observer of a value, which checks that the last value it was given is the current one.
+/// An observer of a value. It checks that the last value that it received is the current value.
 final class Watch: Sendable {
     private let scene: Scene
     private let program: Scene.Running
@@ -23,7 +23,8 @@ final class Watch: Sendable {
     }
 
     func judge(_ act: Act<MovingValues>) async throws {
-        // On a full disk a value stays in its legacy location, which a sequence of values does not observe.
+        // On a full disk, a value stays in its legacy location, and the sequence of `values(for:)` does not observe
+        // changes of that location.
         if act.plan.hasFullDisk { return }
         // Only a failed read ends the sequence. Then the observer cannot be judged.
         guard !isOver.withLock(\.self), !program.process.hasEnded, let seen = last.withLock(\.self) else { return }

@@ -1,10 +1,11 @@
-/// The simulation of release windows. Programs of several versions use a value that moves, and each reads its part.
+/// The simulation of release windows. In a release window, the library keeps the legacy location of a moved value up to
+/// date for earlier versions of the program. Programs of several versions use the value.
 package enum ReleaseWindows: Subject {
     package typealias Plan = WindowPlan
     package typealias Kind = WindowKind
     package typealias Deed = WindowDeed
 
-    /// The rows of the table in `Docs/Windows.md`.
+    /// The states of a value, as the rows of the table in `Docs/Windows.md`.
     package enum Row: String, Label {
         case released = "1 released"
         case pending = "2 pending"
@@ -42,7 +43,7 @@ package enum ReleaseWindows: Subject {
         }
     }
 
-    /// Whether a fault can occur with a row.
+    /// Whether a value can be in a row after a fault.
     ///
     /// A store is locked or unavailable only because of a fault. Version 1 and a second process count as faults.
     package static func isPossible(_ row: Row, _ fault: Fault) -> Bool {

@@ -7,14 +7,14 @@ package enum WindowDeed: CampaignDeed {
     case look
     case read(String?)
     case exists(Bool)
-    /// - `isCalm`: Whether no fault occurred during the call, here and below.
+    /// - `isCalm`: Whether no fault occurred during the call. This applies to the other cases, too.
     case write(String?, isCalm: Bool)
     case swap(String?, String?, isCalm: Bool)
-    /// A sweep, or the end of the window.
+    /// A sweep, or the end of the release window.
     case settle(isCalm: Bool, ends: Bool = false)
     /// A change by a program without LocalData.
     case foreign(String?, isRepeated: Bool)
-    /// The contents of the stores at the end.
+    /// The numbers of all texts in the stores and the quarantine at the end.
     case found(Set<Int>)
     case powerCut
 
@@ -28,7 +28,7 @@ package enum WindowDeed: CampaignDeed {
         }
     }
 
-    /// The change of a call that failed after its change.
+    /// The change of a call that failed after it had made the change. The previous value is not known.
     fileprivate var applied: WindowDeed { if case .swap(_, let left, let isCalm) = self { .write(left, isCalm: isCalm) } else { self } }
 }
 
@@ -37,7 +37,7 @@ extension CallLog where Deed == WindowDeed {
     /// - Parameters:
     ///   - deeds: The operations that may have happened if the call never ends.
     ///   - version: The version of the program.
-    ///   - made: The operations that took place, from the result of the call.
+    ///   - made: Returns the operations that took place, given the result of the call.
     func call<R: Sendable>(
         _ deeds: [(key: Int, deed: WindowDeed)], by version: Int, _ kind: String, _ body: () async throws -> R,
         _ made: (R) -> [WindowDeed]
@@ -67,11 +67,12 @@ extension CallLog where Deed == WindowDeed {
     }
 
     /// The calls of one key, as actions of the model of a moving value.
-    /// - Parameter isActive: For each round, and after the last: whether a program runs that knows the destination.
+    /// - Parameter isActive: Whether a program runs that knows the destination, for each round and after the last one.
+    ///   A round is a group of programs that run at the same time.
     func history(of key: Int, _ isActive: [Bool]) -> CallHistory<WindowModel> {
         let mine = entries.filter { $0.key == key || $0.key < 0 }
         let breaks = (roundEnds + mine.filter(\.deed.isPowerCut).map(\.begin)).sorted()
-        // The latest end of a call. A call without an end can last only until its program ends.
+        // Returns the latest possible end of a call. A call without an end can last only until its program ends.
         func bound(_ entry: Entry) -> Int { entry.end ?? breaks.first { $0 > entry.begin } ?? .max }
         func isMet(_ entry: Entry, where isMeant: (Entry) -> Bool) -> Bool {
             mine.contains { other in
@@ -79,7 +80,7 @@ extension CallLog where Deed == WindowDeed {
             }
         }
         var history = CallHistory<WindowModel>()
-        // The times of the diary are doubled, so that a condition can hold between the end of a call and the next
+        // The times of the log are doubled, so that there is a time for a check between the end of a call and the next
         // event.
         func add(_ action: WindowModel.Action, _ entry: Entry, isOptional: Bool? = nil) {
             let end = bound(entry)
@@ -138,7 +139,7 @@ extension CallLog where Deed == WindowDeed {
         }
     }
 
-    /// Whether a program changed the legacy location without reading the key's slot.
+    /// Whether a program changed the legacy location without reading the destination.
     private static func isOlderChange(_ entry: Entry) -> Bool {
         switch entry.deed {
         case .write, .swap: entry.program == 1

@@ -1,17 +1,17 @@
 /// The order in which programs of several versions run while a value moves.
 package enum WindowKind: String, Label {
-    /// Programs of version 1 and 2, in turn and at once, and programs that do not use LocalData.
+    /// Programs of versions 1 to 3, one after the other or at the same time, and programs that do not use LocalData.
     case window
-    /// Programs of version 1 and version 2 by turns, each alone.
+    /// Programs of version 1 and version 2 alternately, each alone.
     case downgrade
-    /// Programs of both versions write at once. In some runs one of them ends the window.
+    /// Programs of versions 1 and 2 write at the same time. In some runs, a program ends the release window.
     case rolling
 
     /// Whether each program runs alone.
     var isByTurns: Bool { self == .downgrade }
 
     /// The versions of the programs of each round.
-    /// - Parameter draw: Gives a number below a bound.
+    /// - Parameter draw: Returns a random number below a bound.
     func versions(_ draw: (Int) -> Int) -> [[Int]] {
         func pick<T>(_ all: [T]) -> T { all[draw(all.count)] }
         switch self {
@@ -27,12 +27,12 @@ package enum WindowStores: String, Label {
     case listToDatabase, listToList, listToRing, databaseToDatabase, ringToRing
     /// A whole number that becomes a record of one text.
     case numbers
-    /// A text that becomes a record of two, of which version 1 knows one.
+    /// A text that becomes a record of two texts. Version 1 knows only the first one.
     case enriched
-    /// The records of a collection, in a list and in a database.
+    /// The records of a collection, which move from a property list into a database.
     case records
 
-    /// The conflict policies that are tried. One that occurs twice is drawn more often.
+    /// The conflict policies that are tried. A policy that occurs twice is drawn more often.
     var policies: [Policy] {
         switch self {
         case .numbers: [.destinationWins, .sourceWins]

@@ -1,9 +1,10 @@
-/// The steps of migrations, mirrors and sweeps, which the history does not record.
+/// The steps that the history does not record: the steps of migrations and sweeps, and the writes of mirrors. A mirror
+/// is the copy of the value that the library writes to the legacy location for version 1.
 extension WindowModel {
     /// The states that can be reached without a recorded call.
     /// - Parameters:
     ///   - decides: Whether a sweep is running, which decides conflicts.
-    ///   - ends: Whether a program is running for which the window is over.
+    ///   - ends: Whether a program is running for which the release window is over.
     func reachable(decides: Bool, ends: Bool) -> [WindowModel] {
         var states: Set<WindowModel> = [self]
         var ordered = [self]
@@ -22,7 +23,8 @@ extension WindowModel {
         guard isSettled else { return older == nil ? [] : [folded()] + (ends ? [folded().takenOver()] : []) }
         if isReleased { return (decides ? decided() : []) + cleared() + lateMirrors() }
         var moves: [WindowModel] = []
-        // If no program has kept the window, its end is an ordinary migration.
+        // If no program with the release window has written the destination, the end of the window is an ordinary
+        // migration.
         if ends, !isKept, standing == .behind { moves += cleared() }
         switch standing {
         case .inStep: if ends { moves.append(released()) }
@@ -46,18 +48,20 @@ extension WindowModel {
 
     // MARK: The key's place
 
-    /// Records the state of the destination, which the next power cut may bring back.
+    /// Remembers the state of the destination, which the next power cut may bring back.
     private mutating func rememberValue() {
         guard cutsLeft > 0 else { return }
         undo.insert(Past(value: value, isSettled: isSettled, isReleased: isReleased, isKept: isKept, standing: standing))
     }
 
-    /// The state after version 1's value was folded into the destination. The value was made durable before.
+    /// The state after the library has folded a change of version 1, that is, has written it to the destination. The
+    /// change was made durable before.
     private func folded() -> WindowModel {
         var next = self
         next.rememberValue()
         next.value = older.map { rules.up($0, over: value) }
-        // Version 1 had read the value that it replaced. A value that version 1 removed goes to quarantine.
+        // A value that version 1 replaced need not be kept, because version 1 had read it. A value that version 1
+        // removed must be in quarantine.
         if older == nil, let value { next.owed.formUnion(Marks.numbers(in: Array(value.utf8))) }
         next.isSettled = true
         next.isKept = true
@@ -66,8 +70,8 @@ extension WindowModel {
         return next
     }
 
-    /// The state after a program without the window moved the value. While no program has kept the window, this is an
-    /// ordinary migration.
+    /// The state after a program without the release window moved the value. As long as no program with the window has
+    /// written the destination, this is an ordinary migration.
     private func takenOver() -> WindowModel {
         var next = with(.behind)
         next.isKept = false
@@ -82,7 +86,8 @@ extension WindowModel {
         if let older { kept.owed.formUnion(Marks.numbers(in: Array(older.utf8))) }
         kept.standing = .behind
         guard let older else {
-            // A removal wins only with the policy `sourceWins`, and only while the window is open.
+            // The removal of the legacy value wins over the value of the destination only with the policy `sourceWins`,
+            // and only while the window is open.
             return rules.policy == .sourceWins && !isReleased ? [replaced(by: nil)] : [kept]
         }
         let replaced: [WindowModel] =
@@ -91,8 +96,8 @@ extension WindowModel {
             case .sourceWins: [replaced(by: rules.up(older, over: value))]
             case .merge: [replaced(by: ValueModel.resolved(value, rules.up(older, over: value)))]
             }
-        // After a removal, the legacy value may lose with any policy: a value that a program without LocalData wrote
-        // never wins over a removal.
+        // After a removal in the destination, the legacy value may lose with any policy. A value that a program without
+        // LocalData wrote never wins over a removal.
         return rules.policy == .destinationWins || value == nil ? [kept] + replaced : replaced
     }
 
@@ -106,7 +111,7 @@ extension WindowModel {
         return next
     }
 
-    /// The state after the destination was marked as released.
+    /// The state after the destination was marked as released, which ends the window.
     private func released() -> WindowModel {
         var next = self
         next.rememberValue()
@@ -116,7 +121,7 @@ extension WindowModel {
         return next
     }
 
-    /// The states after a program that knows the destination changed it.
+    /// The states after a program of version 2 or later changed the destination.
     /// - Parameter isBlind: Whether the program did not see the content of the legacy location.
     func written(_ new: String?, isBlind: Bool, isAcknowledged: Bool, ends: Bool) -> [WindowModel] {
         var next = self
@@ -148,7 +153,8 @@ extension WindowModel {
         olderUndo.insert(OlderPast(older: older, standing: standing))
     }
 
-    /// The legacy location gets the value of the destination. Its record is durable before that.
+    /// The states after the mirror was written: the legacy location has the value of the destination. The record in the
+    /// destination was durable before.
     private func mirrored() -> [WindowModel] {
         var next = self
         next.rememberOlder()
@@ -202,7 +208,7 @@ extension WindowModel {
         // A location that was emptied again cannot be distinguished from one that stayed empty.
         if new == nil, isReleased || standing == .behind || standing == .conflict { states.append(next.with(.behind)) }
         if isBare, let new {
-            // A value without a revision is identified by its content. If that equals the mirror or an earlier
+            // A value without a revision is identified by its content. If the content equals the mirror or an earlier
             // content, the value may count as already seen.
             if new == value.map(rules.down) { states.append(next.with(.behind)) }
             if isRepeated, standing != .inStep {
@@ -226,7 +232,7 @@ extension WindowModel {
         (kept.undo, kept.olderUndo, kept.late, kept.isActive) = ([], [], [], false)
         kept.cutsLeft -= 1
         var states = [kept]
-        // A mark that is committed separately may be lost separately.
+        // The mark, a tombstone that names the mirrored record, may be lost separately if it is committed separately.
         if rules.isApart, standing == .inStep { states.append(kept.with(.unmarked)) }
         if rules.isApart, standing == .ahead { states.append(kept.with(.conflict)) }
         func back(_ past: Past) -> WindowModel {
@@ -239,7 +245,7 @@ extension WindowModel {
             var next = kept
             next.older = past.older
             states.append(next.with(past.standing))
-            // If both locations fall back, every relation between them is possible.
+            // If both locations fall back to an earlier state, every relation between them is possible.
             for place in undo {
                 var both = back(place)
                 both.older = past.older

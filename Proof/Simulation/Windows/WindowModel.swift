@@ -2,14 +2,15 @@ import TestSupport
 
 /// The sequential model of one value in a release window, from the specification (`Docs/Windows.md`).
 ///
-/// In a window, the library mirrors the destination to the legacy location, so that version 1 can still read the
-/// value. The destination decides what was acknowledged. ``Standing`` describes the content of the legacy location by
-/// its last writer.
+/// In a release window, the library writes a copy of the destination's value, the mirror, to the legacy location, so
+/// that version 1 can still read the value. A change is acknowledged when it is in the destination. ``Standing``
+/// describes the relation between the two locations.
 package struct WindowModel: SequentialModel {
-    /// The rules of a key that the model needs.
+    /// The properties of a key on which the model depends.
     package struct Rules: Hashable, Sendable {
         var policy = Policy.destinationWins
-        /// Whether the store of the legacy location commits a mirror and its mark one after the other.
+        /// Whether the store of the legacy location commits a mirror and its mark one after the other. The mark is a
+        /// tombstone beside the mirror that names the mirrored record.
         var isApart = false
         /// Whether the value has a part that version 1 does not know.
         var isEnriched = false
@@ -21,15 +22,16 @@ package struct WindowModel: SequentialModel {
 
     /// The relation of the legacy location's content to the destination.
     package enum Standing: Hashable, Sendable {
-        /// It is the mirror of the destination's record, or the value from which that record was made.
+        /// The content is the mirror of the destination's record, or the value from which that record was made.
         case inStep
-        /// It is the mirror, but the mark of the mirror was not written.
+        /// The content is the mirror, but the mark of the mirror was not written.
         case unmarked
-        /// It is an earlier mirror, or the state that the record's writer saw. The next mirror replaces it.
+        /// The content is an earlier mirror, or was seen by the writer of the destination's record. The next mirror
+        /// replaces it.
         case behind
-        /// Version 1 wrote it over the mirror, so it wins.
+        /// Version 1 wrote the content over the mirror, so the content replaces the value of the destination.
         case ahead
-        /// Version 1 wrote it over something else, so a sweep decides by the conflict policy.
+        /// Version 1 wrote the content over another state, so a sweep applies the conflict policy.
         case conflict
     }
 
@@ -57,8 +59,8 @@ package struct WindowModel: SequentialModel {
     var isSettled = false
     /// Whether the destination is marked as released, which ends the window.
     var isReleased = false
-    /// Whether a program that keeps the window wrote the destination. Only then does its record decide when the
-    /// window is over.
+    /// Whether a program with the release window wrote the destination. Only then must its record be marked as released
+    /// when the window ends.
     var isKept = false
     /// The content of the legacy location, which version 1 reads.
     var older: String?
@@ -72,7 +74,7 @@ package struct WindowModel: SequentialModel {
     var olderUndo: Set<OlderPast> = []
     /// The numbers of texts that were displaced by a call that had not seen them. They must be in quarantine.
     var owed: Set<Int> = []
-    /// How many power cuts are still to come. Without one, no earlier state comes back.
+    /// How many power cuts will still happen. If there is none, no earlier state can come back.
     package var cutsLeft = 0
 
     package init(
@@ -87,10 +89,10 @@ package struct WindowModel: SequentialModel {
     }
 
     package enum Action: Sendable {
-        /// - `ends`: Whether the program no longer keeps the window, here and below.
+        /// - `ends`: Whether the window is over for the program. This applies to the other cases, too.
         case read(String?, ends: Bool)
         case exists(Bool)
-        /// - `isBlind`: Whether the call may not have seen the content of the legacy location.
+        /// - `isBlind`: Whether it is possible that the call did not see the content of the legacy location.
         case write(String?, isBlind: Bool, isAcknowledged: Bool, ends: Bool)
         case swap(String?, String?, isBlind: Bool, ends: Bool)
         case olderRead(String?)
@@ -106,7 +108,7 @@ package struct WindowModel: SequentialModel {
         /// A new round of programs begins. The earlier programs make no further changes.
         case round(isActive: Bool)
         case powerCut
-        /// The texts that the stores and the quarantine contain at the end.
+        /// The numbers of the texts that the stores and the quarantine contain at the end.
         case end(Set<Int>)
     }
 
@@ -123,8 +125,8 @@ package struct WindowModel: SequentialModel {
     private func directly(after action: Action) -> [WindowModel] {
         switch action {
         case .read(let seen, let ends):
-            // A program without the window reads only the destination. A program with it folds version 1's value
-            // first.
+            // A program for which the window is over reads only the destination. A program with the window first writes
+            // a newer value of version 1 to the destination.
             guard isSettled else { return seen == nil && older == nil ? [self] : [] }
             return seen == value && (standing != .ahead || isReleased || ends) ? [self] : []
         case .exists(let seen): return seen == (isSettled && value != nil) || seen == (effective != nil) ? [self] : []
@@ -132,7 +134,7 @@ package struct WindowModel: SequentialModel {
             let states = (isBlind ? [true, false] : [false]).flatMap {
                 written(new, isBlind: $0, isAcknowledged: isAcknowledged, ends: ends)
             }
-            // The record of a program without the window may be marked as released.
+            // A program without the window may mark its record as released, which ends the window.
             return ends ? states + states.map(\.withoutWindow) : states
         case .swap(let seen, let left, let isBlind, let ends):
             return directly(after: .read(seen, ends: ends)).flatMap {

@@ -10,11 +10,11 @@ package struct WindowPlan: CampaignPlan {
         case removed = "removed, older"
     }
 
-    /// How the window ends.
+    /// How the release window ends, in which the legacy location is kept up to date for version 1.
     package enum End: String, Codable, CaseIterable, Sendable {
         /// By a sweep of a later version.
         case version
-        /// By a call.
+        /// By a call of `endReleaseWindow(for:)`.
         case release
     }
 
@@ -43,7 +43,7 @@ package struct WindowPlan: CampaignPlan {
     package var rounds: [Round<Program>]
 
     package init(seed: UInt64, kind: WindowKind? = nil) {
-        // A different random stream than the one that picks the steps.
+        // Uses another random stream than the choice of the steps.
         var numbers = SeededGenerator(seed ^ 0x3A1B_0F00_5EED_5EED)
         func draw(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &numbers) }
         func pick<T>(_ all: [T]) -> T { all[draw(all.count)] }
@@ -64,7 +64,7 @@ package struct WindowPlan: CampaignPlan {
         }
         rounds = []
         let versions = kind.versions(draw)
-        // Some plans call the end of the window themselves.
+        // In some plans, the programs of the rounds call the end of the window.
         let callsEnd = draw(4) == 0 && end == .release
         for round in versions {
             let isSingle = kind == .rolling

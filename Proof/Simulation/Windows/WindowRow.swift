@@ -2,10 +2,11 @@ import BackendContract
 import Foundation
 import LocalData
 
-/// The row of the table of `Docs/Windows.md` that applies to a key now. It is computed from the visible contents of
+/// The present state of a key, as a row of the table in `Docs/Windows.md`. It is computed from the visible contents of
 /// the disk.
 struct WindowRow {
-    /// The fields of an origin that describe a window, from `Docs/Windows.md`.
+    /// The fields of an origin that describe a release window (`Docs/Windows.md`). An origin is the metadata of a
+    /// record about the older copies that it replaced.
     private struct Origin: Decodable {
         struct Mirrors: Decodable { let revision: String, kind: String }
         var copies: [String: String]?
@@ -28,8 +29,8 @@ struct WindowRow {
         let fingerprint: String?
         let origin: Origin?
 
-        /// The revision that the record mirrors; nil if it is not a mirror. A later record may have kept the origin
-        /// of a mirror, so the kind must match, too.
+        /// The revision of the record in the destination that this record mirrors; nil if this record is not a mirror.
+        /// A later record may have kept the origin of a mirror, so the kind must match, too.
         var mirrored: String? {
             guard let mirrors = origin?.mirrors, mirrors.kind == (isValue ? "value" : "removed") else { return nil }
             return mirrors.revision

@@ -6,8 +6,8 @@ extension WindowScene {
     /// - Returns: The initial models of the keys.
     func plant() -> [WindowModel] { keys.enumerated().map { plant($0, $1) } }
 
-    /// The first content of the legacy location. Programs write it again later, so a new write can have an old
-    /// content.
+    /// The first content of the legacy location. Programs write this content again later, so that a new write can have
+    /// an old content.
     static func beginning(of index: Int) -> String { Marks.text(of: 100_000 + index) }
 
     private static func newer(_ index: Int) -> String { Marks.text(of: 200_000 + index) }

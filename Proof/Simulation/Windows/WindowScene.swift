@@ -4,7 +4,7 @@ import Synchronization
 
 /// The keys of a run of a release window, and the programs that use them.
 final class WindowScene: Stage {
-    /// A program that is running in a round.
+    /// A running program of a round. A round is a group of programs that run at the same time.
     struct Running: RunningProgram {
         let router: StorageRouter
         let process: SimulatedProcess
@@ -33,7 +33,7 @@ final class WindowScene: Stage {
 
     func isActive(_ round: Round<WindowPlan.Program>?) -> Bool { round?.programs.contains { $0.version > 1 } ?? true }
 
-    /// Whether a program that knows the destination runs in each of the rounds.
+    /// For each round, whether a program runs that knows the destination.
     var isActive: [Bool] { plan.rounds.map(isActive) }
 
     func isOlder(_ program: WindowPlan.Program) -> Bool { program.version == 1 }
@@ -46,7 +46,7 @@ final class WindowScene: Stage {
 
     func launch(_ name: String, _ program: WindowPlan.Program) async -> Running { await launch(name, version: program.version) }
 
-    /// The keys of a program. All records share one entry.
+    /// The keys of a program. All records of a collection share one entry of the catalog.
     private func catalog(_ version: Int) -> Catalog {
         let all = keys.compactMap { $0.calls[version]?.key }
         return Catalog(allKeys: plan.stores == .records ? Array(all.prefix(1)) : all, id: "keys")
@@ -56,7 +56,7 @@ final class WindowScene: Stage {
         await WindowCaller(scene: self, running: running, turn: turn).make(call)
     }
 
-    /// Makes a sweep and records it.
+    /// Makes a sweep and adds it to the call log.
     func sweep(_ running: Running, _ label: String) async -> MigrationReport {
         let report = Mutex(MigrationReport())
         await machine.diary.call(keys.indices.map { ($0, .settle(isCalm: false)) }, by: running.version, label) {
@@ -70,7 +70,7 @@ final class WindowScene: Stage {
         return report.withLock(\.self)
     }
 
-    /// Ends the window of a key.
+    /// Ends the release window of a key.
     func release(_ running: Running, _ index: Int, _ label: String) async {
         guard let calls = keys[index].calls[running.version] else { return }
         await machine.diary.call([(index, .settle(isCalm: false, ends: true))], by: running.version, label) {
@@ -86,12 +86,12 @@ final class WindowScene: Stage {
             && machine.world.isUnhurried
     }
 
-    /// Records that a protected store holds a text, unless the run keeps a plaintext legacy location.
+    /// Notes that a text must not occur in plaintext, unless the run keeps a plaintext legacy location.
     func keepSecret(_ text: String) { if plan.stores.isSecret { machine.keepSecret(text) } }
 
     func change(_ key: Int, _ place: Int, removes: Bool, number: Int) {
         let index = key % keys.count
-        // The search for an order of the calls takes long with many changes.
+        // Makes at most four changes, because the search for an order of the calls takes long with many changes.
         let changes = changesFromOutside.withLock { changes in
             changes += 1
             return changes

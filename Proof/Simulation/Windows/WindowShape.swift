@@ -10,7 +10,8 @@ struct KeptKey: Sendable {
     let older: OlderPlace
     let rules: WindowModel.Rules
 
-    /// The slot of the mark beside the mirror in a legacy location.
+    /// The slot of the mark in the store of a legacy location. In a release window, the library writes a copy of the
+    /// value, the mirror, to the legacy location. The mark names the mirrored record.
     static func mark(of older: OlderPlace) -> StorageAddress {
         StorageAddress(older.spot.address.name, in: StorageNamespace("window:\(older.spot.address.namespace.name)"))
     }
@@ -54,8 +55,8 @@ enum WindowShape {
         WindowModel.Rules(policy: plan.policy, isApart: plan.stores == .ringToRing, isEnriched: plan.stores == .enriched)
     }
 
-    /// The options for a list, which protects less than the destination. Keeping a copy there must be allowed
-    /// explicitly.
+    /// The options for a legacy location in a property list, which protects less than the destination. Keeping a copy
+    /// there must be allowed explicitly.
     private static let weaker = MigrationOptions(keepsWeakerCopy: true)
 
     private static func text(_ plan: WindowPlan, _ number: Int, _ from: StorageDomain, _ to: StorageDomain) -> KeptKey {
@@ -98,7 +99,7 @@ enum WindowShape {
         }
     }
 
-    /// A record of a collection. It is read by listing the collection or by its key.
+    /// A record of a collection. It is read by listing the collection, or with its key.
     private static func record(_ plan: WindowPlan, _ number: Int) -> KeptKey {
         func collection(_ name: String, _ domain: StorageDomain) -> StorageCollection<Line> {
             StorageCollection(name, domain: domain, security: .none, owner: "Simulation", description: "Lines", typeTag: "Line")

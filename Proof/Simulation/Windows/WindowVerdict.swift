@@ -10,7 +10,8 @@ struct WindowVerdict: Sendable {
     private var machine: Machine<ReleaseWindows> { scene.machine }
     private var plan: WindowPlan { act.plan }
 
-    /// The limit of sweeps. A later sweep purges what an earlier one left.
+    /// The largest number of sweeps, each of which migrates all keys. A later sweep purges copies that an earlier one
+    /// left.
     private let sweeps = 6
 
     func reach() async throws {
@@ -44,7 +45,7 @@ struct WindowVerdict: Sendable {
         report.rows.allSatisfy { $0.state != .blocked && $0.state != .failed && $0.residue.isEmpty }
     }
 
-    /// Requires that both versions read their part of the same value, unless the window is over.
+    /// Requires that version 1 reads its part of the value that version 2 reads, unless the release window is over.
     private func compare(_ program: WindowScene.Running) async throws {
         let older = await scene.launch("last, older", version: 1)
         for (index, key) in scene.keys.enumerated() {
@@ -77,9 +78,9 @@ struct WindowVerdict: Sendable {
 
     // MARK: The end of the window
 
-    /// Ends the window, and requires that only the newest value is left.
+    /// Ends the release window, and requires that only the newest value is left.
     private func end(_ last: WindowScene.Running) async throws {
-        // The program that still keeps the window must notice that it is over.
+        // The program `last` still keeps the window. It must notice that the window is over.
         let later = await scene.launch("later", version: 3)
         if plan.end == .release {
             for index in scene.keys.indices { await scene.release(last, index, "release \(index) in the end") }
@@ -91,7 +92,8 @@ struct WindowVerdict: Sendable {
         }
     }
 
-    /// Requires that the legacy location holds no value, and that its mark is gone.
+    /// Requires that the legacy location holds no value, and that its mark is gone. The mark names the record that was
+    /// last copied to the legacy location.
     private func checkOlderPlace(_ index: Int, _ place: OlderPlace) throws {
         let older = machine.disk.contents(of: place.spot.medium)
         if case .value? = older[place.spot.address] {

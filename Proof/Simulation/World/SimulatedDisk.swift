@@ -33,7 +33,7 @@ package final class SimulatedDisk: Sendable {
         var isOneFile: Bool
     }
 
-    /// Bytes that are not a record.
+    /// Bytes in a slot that are not a record.
     struct Damage: Sendable {
         let medium: String
         let address: StorageAddress
@@ -88,7 +88,7 @@ package final class SimulatedDisk: Sendable {
         world.note(0, "\(process) leaves \(what) in \(medium), \(address.namespace.name)/\(address.name)")
     }
 
-    /// The bytes in slots that were not a record.
+    /// All bytes that were put into slots and were not a record.
     var damage: [Damage] { state.withLock(\.damage) }
 
     /// Writes a value as a program without LocalData does, without metadata. A nil value removes the slot.
@@ -96,7 +96,7 @@ package final class SimulatedDisk: Sendable {
         plant(value.map { .value(.native($0), StorageMetadata(), isForeign: true) }, in: name, at: address)
     }
 
-    /// Puts bytes into a slot that are not a record.
+    /// Damages a slot: puts bytes into it that are not a record.
     package func corrupt(_ name: String, _ address: StorageAddress, bytes: [UInt8]) {
         state.withLock { $0.damage.append(Damage(medium: name, address: address, bytes: bytes)) }
         plant(.damaged(bytes), in: name, at: address)
@@ -125,7 +125,7 @@ package final class SimulatedDisk: Sendable {
     /// The number of the last change of a slot; 0 for an empty slot.
     func change(of medium: String, _ address: StorageAddress) -> UInt64 { state.withLock { $0.media[medium]?.slots[address]?.change ?? 0 } }
 
-    /// The visible content of all stores but some, to compare two states.
+    /// The visible content of all stores except the named ones, for a comparison of two moments.
     func picture(without names: Set<String>) -> [String: [StorageAddress: Content]] {
         state.withLock { state in
             state.media.filter { !names.contains($0.key) }.mapValues { $0.slots.mapValues(\.content) }
@@ -176,7 +176,7 @@ package final class SimulatedDisk: Sendable {
             let kept = world.draw(states.count + 1)
             if kept > 0 { medium.durable[address] = states[kept - 1] }
             if tears, medium.durable[address] == nil, kept < states.count, case .value = states[kept]?.content, world.draw(2) == 0 {
-                // A keyring first saves a new item without its secret.
+                // A keyring first saves a new item without its secret, so a power cut may leave an empty item.
                 medium.durable[address] = Slot(content: .damaged([]), change: UInt64(1) << 32 + UInt64(world.draw(1 << 30)))
                 torn.append(Damage(medium: name, address: address, bytes: []))
             }

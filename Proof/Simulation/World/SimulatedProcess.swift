@@ -1,7 +1,7 @@
 import BackendContract
 import Synchronization
 
-/// The lifetime of one process of a simulated machine, and its tasks that wait.
+/// The lifetime of one process of a simulated machine, and the waiting tasks of the process.
 package final class SimulatedProcess: Sendable {
     private struct State {
         var isOver = false

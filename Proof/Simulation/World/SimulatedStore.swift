@@ -2,13 +2,13 @@ package import BackendContract
 package import BackendRuntime
 import Synchronization
 
-/// One process's view of a store on a simulated disk. It works on a lane of the process, and stops for good when its
-/// process ends.
+/// One process's view of a store on a simulated disk. It works on a lane (a serial queue) of the process, and stops for
+/// good when the process ends.
 package final class SimulatedStore: StorageBackend {
     /// The properties that distinguish one kind of store from another.
     package struct Nature: Sendable {
         package var capabilities: BackendCapabilities
-        /// Whether its changes become durable in their order, like those of a single file.
+        /// Whether the changes of the store become durable in their order, like changes of a single file.
         package var isOneFile = true
         /// Whether other processes see a change before it is durable. They see a renamed file early, but a database's
         /// commit only when it is durable.
@@ -43,8 +43,8 @@ package final class SimulatedStore: StorageBackend {
         }
     }
 
-    /// Ways in which a store breaks the contract of a backend. The effect equals that of an engine that ignores the
-    /// contract. A campaign must notice each of them.
+    /// Ways in which a store breaks the contract of a backend. A run with such a store fails as if the library ignored
+    /// the contract. So each of these faults is a mutant, which a campaign must notice.
     package struct Faults: OptionSet, Sendable {
         package let rawValue: Int
         package init(rawValue: Int) { self.rawValue = rawValue }

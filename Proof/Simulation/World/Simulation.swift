@@ -5,9 +5,9 @@ import TestSupport
 
 /// A simulated machine with one thread, on which a seed decides what happens next.
 ///
-/// Tasks, lanes and timers of code on ``runtime(_:files:)`` become steps. The seed picks one ready step at a time,
-/// which runs to its next suspension. Time does not pass during a step; it advances when nothing else can run. The
-/// same seed gives the same run, step for step, and the same ``digest``.
+/// Tasks, lanes (serial queues) and timers of code on ``runtime(_:files:)`` become steps. The seed picks one ready step
+/// at a time, which runs to its next suspension. Time does not pass during a step; it advances when nothing else can
+/// run. The same seed gives the same run, step for step, and the same ``digest``.
 package final class Simulation: Sendable {
     /// Why a run did not end.
     package enum Failure: Error, CustomStringConvertible {
@@ -69,7 +69,7 @@ package final class Simulation: Sendable {
         /// The notes of each step; nil if the run is not traced.
         var trace: [String]?
 
-        /// All the time that has passed, in seconds, with the time of sleep.
+        /// All the time that has passed, in seconds, including the time of sleep.
         var passed: Double { Double(now.nanoseconds) / 1e9 + Double(slept) }
 
         /// Folds a number into the digest. This is FNV-1a on eight bytes at a time, with the upper half folded into
@@ -110,7 +110,7 @@ package final class Simulation: Sendable {
     /// A random number below a bound, which follows from the seed.
     package func draw(_ bound: Int) -> Int { state.withLock { Int.random(in: 0..<bound, using: &$0.numbers) } }
 
-    /// The record of a traced run: which of the ready steps was taken each time, and what was noted during it.
+    /// The record of a traced run: which of the ready steps was taken each time, and the notes that were added.
     package var trace: [String] { state.withLock { $0.trace ?? [] } }
 
     /// Folds a number into the digest, and adds a text to the trace.
@@ -189,8 +189,8 @@ package final class Simulation: Sendable {
     /// Cancels the tasks that a finished run left, and takes their steps until none is left, which frees their
     /// memory.
     ///
-    /// First release the run's processes, so that none of these steps reaches a store. Also read ``digest``,
-    /// ``steps`` and ``trace`` before.
+    /// First release the run's processes, so that none of these steps reaches a store. Also read ``digest``, ``steps``
+    /// and ``trace`` first, because the steps change them.
     /// - Parameter limit: The number of steps after which the rest stays in memory.
     package func unwind(limit: Int = 100_000) {
         betweenSteps(nil)
@@ -210,7 +210,7 @@ package final class Simulation: Sendable {
         }
     }
 
-    /// Takes the next step or timer; nil if there is none.
+    /// Removes and returns the next step or timer; nil if there is none.
     private func take() -> (() -> Void)? {
         state.withLock { state in
             state.steps += 1

@@ -328,10 +328,10 @@
                     return try finder.damage(at: id, session.keyset).flatMap { $0.row.handle == place.handle ? $0.row.corruption : nil }
                 case .label(let label, let slot):
                     guard session.header.isIndexed else { return nil }
-                    let statement = try database.keptStatement("SELECT 1 FROM labels WHERE label = ?1 AND slot = ?2")
+                    let statement = try database.statement("SELECT 1 FROM labels WHERE label = ?1 AND slot = ?2")
+                    defer { statement.finalize() }
                     try statement.bind(label, at: 1)
                     try statement.bind(slot, at: 2)
-                    defer { statement.reset() }
                     guard try statement.step(), try finder.isStray(label, slot, session.keyset) else { return nil }
                     return Self.stray(label, slot, "names no value that has the label").corruption
                 }
