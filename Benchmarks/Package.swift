@@ -20,8 +20,8 @@ let package = Package(
             ]),
         .target(name: "CAllocations"),
         .systemLibrary(name: "CLMDB", providers: [.apt(["liblmdb-dev"])]),
-        // Uses the .pc file of GObject. The .pc file of libsecret would add -pthread, which causes a warning in every
-        // build.
+        // The compiler options come from the pkg-config file of GObject. The pkg-config file of libsecret would add
+        // -pthread, which causes a warning in every build.
         .systemLibrary(name: "CSecret", pkgConfig: "gobject-2.0", providers: [.apt(["libsecret-1-dev"])]),
         // This target uses only the system's SQLite, and builds neither GRDB nor LocalData.
         .executableTarget(name: "layouts", dependencies: [.product(name: "GRDBSQLite", package: "GRDB.swift")]),

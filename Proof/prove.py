@@ -47,7 +47,7 @@ class Run:
     command: str
     #: Whether the command must find a planted mistake. Then exit status 0 is the failure.
     is_planted: bool = False
-    #: The parts of a long run. Each replaces `{part}` in the command.
+    #: The texts that stand for `{part}` in the command. A long run has several, and runs the command once for each.
     parts: list = field(default_factory=lambda: [""])
 
 
@@ -178,7 +178,7 @@ class Runner:
         revision = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=TOP, stdout=subprocess.PIPE, text=True).stdout.strip()
         log = WORK / self.length / (re.sub(r"[^a-z0-9]+", "-", run.name) + ".log")
         log.parent.mkdir(parents=True, exist_ok=True)
-        # A run continues an earlier log only if the parts in the log ran at this revision.
+        # A long run continues an earlier log only if that log began at the same revision of the checkout.
         ended = {}
         if self.length == "long" and log.exists() and log.read_text().startswith(f"{revision}\n"):
             for line in log.read_text().splitlines():

@@ -1,5 +1,4 @@
-// A store for the code of another library, which can only call synchronous functions.
-// snippet.hide
+// A token store for another library that can only call synchronous functions.
 import Foundation
 import LocalData
 

@@ -38,7 +38,7 @@ struct CachedUser: Codable, Sendable, Identifiable {
 }
 // snippet.show
 
-// Store many values of one kind as records: you can list, count and sweep them.
+// Store many values of one kind as records. You can list and count them, and a sweep deletes those that have expired.
 let users = StorageCollection<CachedUser>("users", domain: cache.domain, owner: "Cache", description: "Data from the service")
     .expiring(after: .seconds(7_200))
 try await storage.set(CachedUser(id: "sam", name: "Sam"), in: users)
@@ -96,7 +96,7 @@ let person = after.moved(from: before, split)
 check(try await storage.get(person).lastName == "Snow")
 let chainKey: StorageKey<Person2> = cache.key("chained", "A person")
 // snippet.show
-// Or use versions. They also distinguish two shapes that decode as each other.
+// Or give each shape a version. Versions also distinguish two shapes if values of each can be decoded as the other.
 let versioned = chainKey.evolving(Evolution.from(Person1.self).to(split))
 // snippet.hide
 try await storage.set(Person1(fullName: "John Snow"), for: cache.key("chained", "A person"))

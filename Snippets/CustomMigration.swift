@@ -15,7 +15,7 @@ extension StorageKey where Value == String {
 struct TokenOfCurrentAccount: StorageMigration {
     var destinationKey: StorageKey<String> { .token }
 
-    // `remove` also deletes the values of these keys, and an audit reads them.
+    // The keys of the older values. `remove` also deletes these values, and an audit reads them.
     var sources: [AnyStorageKey] { ["work", "home"].map { .key(source($0)) } }
 
     func source(_ account: String) -> StorageKey<String> { old.key("token.\(account)", "The token of one account") }

@@ -1,5 +1,4 @@
-// The two lines that most programs need.
-// snippet.hide
+// The two lines that most programs need: migrate all values at launch, and read a value.
 import LocalData
 
 extension StorageKey where Value == String {

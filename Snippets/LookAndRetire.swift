@@ -1,5 +1,5 @@
-// Planning a sweep, reviewing the quarantine, and finding the migrations that may be retired.
-// snippet.hide
+// Planning a sweep (a migration of all values), reviewing displaced values, and finding migrations that are no longer
+// needed.
 import Foundation
 import LocalData
 

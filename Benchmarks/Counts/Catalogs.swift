@@ -29,7 +29,7 @@ struct Catalogs {
     /// legacy location.
     ///
     /// Another catalog is swept before the measurement, so that the database has already opened its connections for
-    /// readers. Their number differs from run to run.
+    /// reading. The number of these connections differs from run to run, so opening them must not be counted.
     func sweep() async throws {
         let (first, count) = (128, 384)
         let router = StorageRouter(configuration: configuration(folder))

@@ -51,7 +51,8 @@ enum Operation: String, CaseIterable {
     }
 }
 
-/// Returns a configuration that stores everything in one folder, including the sealing key. So no keyring is needed.
+/// Returns a configuration that stores everything in one folder, including the encryption key. It therefore needs no
+/// keyring.
 func configuration(_ folder: URL) -> StorageConfiguration {
     var configuration = StorageConfiguration(root: folder, applicationID: "counts")
     configuration.userDefaultsName = "counts"

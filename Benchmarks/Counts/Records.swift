@@ -42,8 +42,8 @@ struct Records {
         try await router.shutdown()
     }
 
-    /// Measures reads of records that have the first schema version. Each read converts the record with the three steps
-    /// of an evolution chain, and writes the result back.
+    /// Measures reads of records that were stored with the first schema version. Each read converts its record in three
+    /// steps to the current version, and stores the converted record.
     func readThroughChain() async throws {
         let router = try await filled(120)
         let titled = notes(Titled.self).evolving(

@@ -45,7 +45,7 @@ struct Values {
         let router = StorageRouter(configuration: configuration(folder))
         for number in 0..<10 { try await router.set("abc", for: text("text-\(number)")) }
         let key = text("text-3")
-        // The router serves a property list from memory only after its file has been unchanged for a moment. Until
+        // The library serves a property list from memory only after its file has been unchanged for a short time. Until
         // then, each get reads the file again.
         for _ in 0..<10 {
             _ = try await router.get(key)

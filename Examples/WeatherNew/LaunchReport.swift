@@ -40,7 +40,8 @@ struct LaunchReport: Encodable {
         return (parts + [duration]).joined(separator: " · ")
     }
 
-    /// Messages for the user about problems, remaining older copies and quarantined values.
+    /// Messages for the user about problems, about older copies that remain, and about values in the quarantine. The
+    /// quarantine keeps values that a migration had to displace.
     private func notes(_ style: Style) -> [String] {
         let messages = report.rows.compactMap { row in row.message.map { "\(row.key): \($0)" } }
         let copies = audit.rows.flatMap { row in row.residue.map { "\(row.key): \($0) still holds a value" } }

@@ -24,7 +24,7 @@ struct Style {
     func callAsFunction(_ look: Look, _ text: String) -> String { isColored ? "\u{1B}[\(look.rawValue)m\(text)\u{1B}[0m" : text }
 }
 
-/// A progress line on a terminal; it is erased when the sweep is done.
+/// A progress line on a terminal; it is erased after the sweep, the migration of all values.
 struct ProgressLine {
     private let isShown = isatty(STDERR_FILENO) == 1
 

@@ -1,13 +1,19 @@
 import Foundation
 import LocalData
 
-/// A program that uses LocalData. A campaign of real faults (`Proof/RealFaults`) kills it, or lets its system calls
-/// fail.
+/// A program that uses LocalData. The tests with real faults (`Proof/RealFaults`) start it, and then kill it or make
+/// its system calls fail.
 ///
-/// Arguments: `list`; or `prepare`, `act` or `check`, with the name of an operation and the root folder. `prepare`
-/// fills the stores, `act` does the operation, and `check` reads the result, sweeps, and does the operation again.
-/// `act` takes an ending: `abandon` (exits without closing the stores), `close`, or `again` (lifts the fault and does
-/// the operation once more). Each output line is a word and a text, for example `told acknowledged`.
+/// An ``Operation`` is something that the program does with its stores, such as a set. The arguments are `list` (prints
+/// all operations), or a verb, the name of an operation, the root folder, and an ending. The verbs are:
+/// - `prepare` fills the stores.
+/// - `act` does the operation.
+/// - `check` reads the result, sweeps (migrates all keys), and does the operation again.
+///
+/// The ending says what follows an `act`. With `abandon`, the program exits without closing its stores. With `close`,
+/// it closes them. With `again`, it lifts the fault, does the operation once more, and closes them.
+///
+/// Each output line is a word and a text, for example `told acknowledged`.
 ///
 /// If the first argument is `live`, `serve` or `foundation`, the program is one of several processes that use the same
 /// stores.
@@ -85,12 +91,13 @@ struct FaultWorker {
         await tell("closed") { try await $0.router.shutdown() }
     }
 
-    /// Whether a legacy location holds a value, or cannot be read.
+    /// Whether a legacy location, in which an older program stored a value, is not empty. True also if it cannot be
+    /// read.
     private func isLeft(_ key: StorageKey<String>) async -> Bool {
         do { return try await stage.router.value(for: key) != nil } catch { return true }
     }
 
-    /// Sweeps three times, that is, migrates all keys. The first or the second sweep must be complete. The third one
+    /// Makes three sweeps, each of which migrates all keys. The first or the second one must be complete. The third one
     /// must be complete and move nothing.
     private func settle() async {
         do {
@@ -103,7 +110,7 @@ struct FaultWorker {
         } catch { say("unsettled", "\(error)") }
     }
 
-    /// Does a piece of work, and prints its result or its error.
+    /// Does some work. Prints a word, and after it the result or the error.
     private func tell(_ word: String, _ work: Operation.Work) async {
         do {
             try await work(stage)
@@ -138,7 +145,7 @@ private enum Shim {
         if let symbol = dlsym(nil, "fault_lift") { unsafeBitCast(symbol, to: Lift.self)() }
     }
 
-    /// Writes a line into the library's record of the changes of files.
+    /// Adds a line to the log of the preloaded library, if that library records the changes of files.
     static func mark(_ line: String) {
         typealias Mark = @convention(c) (UnsafePointer<CChar>) -> Void
         if let symbol = dlsym(nil, "fault_mark") { unsafeBitCast(symbol, to: Mark.self)(line) }

@@ -46,15 +46,16 @@ struct LimitWork {
         }
     }
 
-    /// Returns how many of the names have the value.
+    /// Returns for how many of the names this value is stored.
     private func look(_ names: [String], _ value: String) async throws -> Int {
         var found = 0
         for name in names { if let key = LiveKeys.key(name), try await router.value(for: key) == value { found += 1 } }
         return found
     }
 
-    /// Stores two different values for each name, in the destination and in the legacy location. Then sweeps, which
-    /// moves one of the two values into the quarantine, and returns whether the sweep was complete.
+    /// Stores two different values for each name: one in the destination, and one in the legacy location. Then sweeps,
+    /// that is, migrates these keys. The sweep keeps one of the two values and moves the other one into quarantine.
+    /// Returns whether the sweep was complete.
     private func conflicts(_ names: [String]) async throws -> String {
         try await fill(names.map { "older-\($0)" }, "theirs")
         try await fill(names.map { "database-\($0)" }, "mine")

@@ -1,7 +1,7 @@
 import Foundation
 import LocalData
 
-/// The values that several processes use at the same time. The name of a value determines its key.
+/// The keys of the values that several processes use at the same time. A key follows from the name of its value.
 ///
 /// A name begins with the kind of value:
 /// - `list`, `database` and `ring` are values in the property list, in the database and in the keyring.
@@ -14,7 +14,8 @@ import LocalData
 enum LiveKeys {
     static let list = StorageDomain.userDefaults(suite: "shared")
     static let database = StorageDomain.encryptedSQLite(database: "shared")
-    /// How many values of each kind (`moving` and `moving-count`) move, one after the other.
+    /// How many `moving` values there are, and how many `moving-count` values. The workers use them one after the
+    /// other.
     static let moving = 48
 
     /// The key of a name; nil for an unknown kind.
@@ -31,7 +32,7 @@ enum LiveKeys {
         }
     }
 
-    /// The catalog with the keys of some names.
+    /// A catalog, the list of keys that a program migrates, with the keys of some names.
     static func catalog(_ names: [String]) -> FaultCatalog { FaultCatalog(allKeys: names.compactMap(key).map { .key($0) }) }
 
     /// The names of all values that move.
@@ -81,7 +82,7 @@ struct LiveCall {
     }
 }
 
-/// The result of a piece of work, or the text of its error.
+/// Returns what a function returns. If the function throws, returns the outcome, code and message of the error.
 func telling(_ work: () async throws -> String?) async -> String? {
     do { return try await work() } catch let error as StorageError {
         return "\(error.outcome) \(error.code) \(error.message)".replacing("\n", with: " ")

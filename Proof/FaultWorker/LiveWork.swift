@@ -4,16 +4,19 @@ import LocalData
 import LocalDataTesting
 import Synchronization
 
-/// Makes random calls on values that several processes share. It writes a line into a log before each call and after
-/// the answer.
+/// A process that makes random calls on values that it shares with other processes. It writes a line into a log before
+/// each call and after each answer.
 ///
-/// Arguments: `live`, the root folder, the log file, a unique tag of the process, a role, and a file whose existence
-/// ends the work. The roles are:
+/// Arguments: `live`, the root folder, the log file, a unique tag of the process, a role, and the path of a file. The
+/// process ends when this file exists. The roles are:
 /// - `newer` and `older`: the two releases of a program. The older one uses only the legacy location of a moved value.
-/// - `list`, `database` and `moving`: only values of this kind.
-/// - `beside`: only values of this process, while a program without LocalData writes the same property list.
-/// - `forgetful` and `twice`: as `newer`, but some sets are acknowledged and not made, or some increments are made
-///   twice. The campaign must notice these planted mistakes.
+/// - `list`, `database` and `moving`: uses only values of this kind.
+/// - `beside`: uses only values that belong to this process, while a program without LocalData writes the same property
+///   list.
+/// - `forgetful`: as `newer`, but acknowledges some writes without making them.
+/// - `twice`: as `newer`, but makes some increments twice.
+///
+/// The check of the logs must notice the mistakes of `forgetful` and `twice`.
 struct LiveWork: Sendable {
     let router: StorageRouter
     let diary: CallLog
@@ -38,8 +41,8 @@ struct LiveWork: Sendable {
             number += 1
             let call = role == "beside" ? besideForeign(number) : next("\(tag)-\(caller)-\(number)")
             await tell(call, number)
-            // A forgotten write was acknowledged and not made. Read the value at once, before another worker's write
-            // hides that this write is missing.
+            // If this write was only acknowledged and not made, read the value at once. Later, the write of another
+            // worker would hide that this write is missing.
             if isForgotten(call, number) { await tell(LiveCall(verb: "get", name: call.name), number) }
         }
     }
@@ -59,7 +62,8 @@ struct LiveWork: Sendable {
         return await call.answer(router)
     }
 
-    /// The numbers of the values that move at present. All processes switch to the next numbers at the same time.
+    /// The numbers of the two `moving` values that are in use now. All processes change to the next number at the same
+    /// time.
     private var moving: [Int] {
         let turn = CallLog.now() / 1_500_000_000
         return [turn % LiveKeys.moving, (turn + LiveKeys.moving - 1) % LiveKeys.moving]
@@ -171,8 +175,8 @@ enum LiveServer {
 
 /// A program that writes the same property list with Foundation's `UserDefaults`.
 ///
-/// Arguments: `foundation`, the tags of the processes whose values (`own`) it also writes, and a file whose existence
-/// ends the work. `XDG_CONFIG_HOME` is the folder of the list.
+/// Arguments: `foundation`, a list of tags, and the path of a file. The program also writes the `own` values of the
+/// processes with these tags. It ends when the file exists. `XDG_CONFIG_HOME` is the folder of the property list.
 enum ForeignWriter {
     static func main(_ words: [String]) {
         guard words.count > 1, let defaults = UserDefaults(suiteName: "shared") else { exit(64) }

@@ -1,7 +1,7 @@
 import Foundation
 import LocalData
 
-/// Operations on values that move from a legacy location to their destination.
+/// Operations on values that move from a legacy location, in which an older program stored them, to their destination.
 extension Operation {
     static let moves = [
         lazy("list to database", from: Keys.list, to: Keys.database),
@@ -21,7 +21,7 @@ extension Operation {
             read: Keys.read([key]), keys: [.key(key)], older: [older])
     }
 
-    /// Twelve keys of a list move into a database.
+    /// A sweep, which migrates all keys, moves twelve values from a property list into a database.
     private static let sweep: Operation = {
         let older = (0..<12).map { Keys.text("old-\($0)", Keys.list) }
         let keys = older.map { Keys.text("new-\($0.name)", Keys.database).moved(from: $0) }
@@ -56,7 +56,7 @@ extension Operation {
             try report.requireComplete()
         },
         read: { stage in
-            // No user has reviewed the legacy value, so it must be in its location or in quarantine.
+            // No user has reviewed the legacy value. So it must still be in the legacy location, or in quarantine.
             let kept = try await stage.router.quarantine.values().count
             let waiting = try await stage.router.value(for: pending)
             return try await Keys.read([destination])(stage) + ["theirs is kept=\(kept > 0 || waiting != nil)"]
@@ -83,8 +83,9 @@ extension Operation {
     private static let openWindow = Operation(
         name: "release window opens", prepare: { try await $0.router.set("old", for: pending) },
         act: { try await $0.router.set("new", for: windowed) },
-        // Reads only the destination. In a release window, a set writes the destination first and the legacy location
-        // second. Between the two writes, the legacy location has an earlier value.
+        // The legacy location is not read here. In a release window, it is kept up to date for an older release: a set
+        // writes the destination first and the legacy location second. Between these writes, the legacy location has
+        // the earlier value.
         read: Keys.read([windowed]), keys: [.key(windowed)])
 
     private static let endOfWindow = Operation(

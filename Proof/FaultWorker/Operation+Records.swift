@@ -5,7 +5,7 @@ import LocalDataVocabulary
 extension Operation {
     static let records = [setRecord, updateRecord, removeRecord, retag, chain, reference, referenceOverStores, plan]
 
-    /// A note and its author.
+    /// A record that may refer to another record, its author.
     private struct Note: Codable, Identifiable, Sendable {
         var id: String
         var text: String
@@ -50,7 +50,7 @@ extension Operation {
     private static let removeRecord = Operation(
         name: "collection: remove", prepare: fill, act: { try await $0.router.remove("3", in: notes) }, read: read(notes))
 
-    /// Gives all records another type tag, the name of their type in the store.
+    /// Changes the type tag of all records. A type tag is the name under which a record's type is stored.
     private static let retag = Operation(
         name: "collection: migrateAll", prepare: fill,
         act: {

@@ -40,7 +40,7 @@ extension Operation {
 
     private static let moved = StorageDomain.encryptedSQLite(database: "moved")
 
-    /// Renames the file of a database. `adopt` then makes the database usable under its new name.
+    /// The file of a database was renamed. The operation, `adopt`, makes the database usable under its new name.
     private static let adopt = Operation(
         name: "adoption", mayRefuse: true,
         prepare: { stage in
@@ -70,11 +70,11 @@ extension Operation {
                 at: stage.root.appending(path: "kit"), withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         },
         act: { stage in
-            // An earlier call made the backup and was killed before it returned. The backup may not be durable, so
-            // this call must not acknowledge it.
+            // If the backup exists, an earlier call made it and was killed before it returned. The backup may not be
+            // durable, so this call must not acknowledge it.
             if (try? await StorageRouter.verifyBackup(at: file(stage), with: secret())) != nil { throw NothingToDo() }
             let report = try await stage.router.backup(to: file(stage), openedBy: [secret()])
-            // If the report is not sound, it names stores that could not be read. A program would then make another
+            // The report of a backup is sound if every store could be read. Otherwise, a program would make another
             // backup.
             guard !report.isSound else { return }
             try FileManager.default.removeItem(at: file(stage))

@@ -54,7 +54,7 @@ extension Operation {
         name: "list: sealed value", prepare: { try await $0.router.set("old", for: secret) },
         act: { try await $0.router.set("new", for: secret) }, read: Keys.read([secret]))
 
-    /// A sweep finds expired values. Then new values are set with another lifetime.
+    /// A sweep, which migrates and purges values, meets expired values. Then new values are set with another lifetime.
     private static let expiry: Operation = {
         let keys = [Keys.text("session", Keys.database), Keys.text("draft", Keys.list)]
         return Operation(

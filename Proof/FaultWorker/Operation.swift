@@ -2,12 +2,12 @@ import Foundation
 import LocalData
 import Synchronization
 
-/// An operation on stores during which the machine fails, and what must be true afterwards.
+/// Work on stores that a fault interrupts, and what must be true afterwards.
 ///
-/// The stored values are read as lines of text. After any fault, each line must equal the line from before the
-/// operation or the one from after it.
+/// For a comparison, the stored values are read as lines of text, for example one line for each key. After any fault,
+/// each line must equal the line from before the operation or the one from after it.
 struct Operation: Sendable {
-    /// The folder of a run, and the router that uses it.
+    /// The folder of a run, and the router, the object through which the run uses its stores.
     final class Stage: Sendable {
         let root: URL
         private let current: Mutex<StorageRouter>
@@ -35,12 +35,12 @@ struct Operation: Sendable {
     typealias Work = @Sendable (Stage) async throws -> Void
 
     let name: String
-    /// Whether all lines change at once, and a call that reports `notApplied` has changed none.
+    /// Whether all lines change at once. Then a call that reports `notApplied` must have changed none of them.
     var isAtomic = true
     /// Whether reads may throw an error until the operation was done again. For example, a restore that was killed must
     /// be completed before values can be read.
     var mayRefuse = false
-    /// Whether values are in the keyring. Then copying a folder does not restore the state before the operation.
+    /// Whether values are in the keyring. If so, copying a folder does not restore the state before the operation.
     var usesKeyring = false
     /// Fills the stores before the operation.
     var prepare: Work = { _ in }
@@ -48,7 +48,7 @@ struct Operation: Sendable {
     let act: Work
     /// Reads the stored values, as lines of text.
     let read: @Sendable (Stage) async throws -> [String]
-    /// The keys that the sweeps after the fault settle: they migrate, convert and purge the values of these keys.
+    /// The keys that are swept after the fault. A sweep migrates and converts values, and purges expired ones.
     var keys: [AnyStorageKey] = []
     /// The legacy locations of values that move. They must be empty at the end.
     var older: [StorageKey<String>] = []
@@ -74,7 +74,7 @@ enum Keys {
     static let database = StorageDomain.encryptedSQLite(database: "database")
     /// A database whose key is in the keyring.
     static let ringed = StorageDomain.encryptedSQLite(database: "ringed")
-    /// The service name of this run's items. All runs share one keyring.
+    /// The service name of this run's items in the keyring. It distinguishes them, because all runs share one keyring.
     static let service = ProcessInfo.processInfo.environment["FAULT_SERVICE"] ?? "faults"
     static let hasKeyring = ProcessInfo.processInfo.environment["FAULT_SERVICE"] != nil
     static let keyring = StorageDomain.keychain(service: service)
@@ -94,7 +94,7 @@ enum Keys {
     }
 }
 
-/// The keys of an operation, as a program registers them.
+/// A catalog of an operation's keys. A program registers a catalog so that its keys can be migrated.
 struct FaultCatalog: StorageKeyCatalog {
     let allKeys: [AnyStorageKey]
     var schema: CatalogSchema?

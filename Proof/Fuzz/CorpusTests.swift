@@ -2,7 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Runs every committed input and every seed through its target, so that a failure does not come back.
+/// Runs every known input through its fuzz target, so that a failure does not come back. A target gives inputs to a
+/// reader of the library, and checks the result. The known inputs are the committed ones and the seeds, from which the
+/// fuzzer starts.
 @Suite(.inTurn, .slow("tries every known input without optimisation"), .tags(.campaign)) struct CorpusTests {
     @Test(arguments: FuzzTarget.all.map(\.name))
     func `every target keeps its promises for every known input`(_ name: String) throws {
@@ -32,8 +34,8 @@ import Testing
         #endif
     }
 
-    /// Checks one input. It measures the processor time of this thread, so that a busy machine makes no difference. A
-    /// target reads its input several times, and without optimisation.
+    /// Checks one input. It measures the processor time of this thread, so that a busy machine makes no difference. The
+    /// limit is generous, because a target reads its input several times, and the build is not optimised.
     private func check(_ target: FuzzTarget, _ input: [UInt8], _ name: String) {
         let started = processorTime()
         do throws(BrokenPromise) { try target.run(input) } catch { Issue.record("\(target.name), \(name): \(error)") }

@@ -6,7 +6,7 @@
     @testable import SQLiteBackend
     @testable import Sealing
 
-    /// The targets for rows, headers and keysets (data keys) of a database, as SQLite returns them.
+    /// Fuzz targets for rows and row contents of a database, and for its header. Each row is read through SQLite.
     extension FuzzTarget {
         static let databases: [FuzzTarget] =
             [
@@ -28,8 +28,9 @@
                     }
                 },
                 FuzzTarget(name: "row-contents", seeds: { DatabaseSeeds.contents }) { (bytes) throws(BrokenPromise) in
-                    // The plaintext of a valid row is the input itself, the input padded to its size class, or a row
-                    // content that is built from the input.
+                    // A row content is an address, metadata and a payload. The row encrypts it, padded to one of a few
+                    // sizes (size classes). The plaintext here is the input itself, the padded input, or a row content
+                    // that is built from the input.
                     var dice = Dice(bytes)
                     switch dice.number(below: 3) {
                     case 0: try checkContent(dice.remainder())
@@ -44,8 +45,8 @@
                 },
             ] + headers
 
-        /// Seals a plaintext, and opens it as the store does.
-        /// - Returns: Whether the plaintext is a row content.
+        /// Encrypts a plaintext as a row, and opens this row as the store does.
+        /// - Returns: Whether the plaintext is a valid row content.
         @discardableResult
         private static func checkContent(_ plain: [UInt8]) throws(BrokenPromise) -> Bool {
             guard let row = DatabaseSeeds.row(plain) else { throw BrokenPromise(description: "a plaintext is not sealed") }
@@ -61,7 +62,7 @@
         }
     }
 
-    /// A row as an input of a target: its version, its slot, and the sealed rest. Columns can also have a wrong type.
+    /// A row as a target gets it: a version, a slot and encrypted bytes. Any of these columns can have a wrong type.
     struct StoredRow: Hashable {
         var version: Int64
         var slot: [UInt8]
@@ -100,8 +101,8 @@
         static let destroyed: [UInt8] = Array(80..<88)
         static var keyIDs: [[UInt8]] { [active?.key ?? [], decryptOnly?.key ?? [], destroyed] }
 
-        /// One data key in every state. Each one that is not destroyed is wrapped, that is, encrypted with the key of
-        /// the seeds.
+        /// Three data keys, one in each state. The two that are not destroyed are wrapped, that is, encrypted with the
+        /// key of the seeds.
         static let tables: KeyTables? = {
             let wraps = [active, decryptOnly].compactMap(\.self)
             let keys = zip(wraps, [KeyTables.State.active, .decryptOnly]).map { KeyTables.Key(id: $0.key, state: $1) }
@@ -110,7 +111,7 @@
 
         static let keyset = tables.flatMap { try? Keyset.open($0, database: database, formats: formats, kek: SealSeeds.key) }
 
-        /// Returns a data key that repeats one byte, encrypted with the key of the seeds.
+        /// Returns a data key that is made by repeating one byte. It is encrypted with the key of the seeds.
         static func wrapped(_ byte: UInt8) -> KeyTables.Wrap? {
             let key = SymmetricKey(data: [UInt8](repeating: byte, count: 32))
             return try? KeyEncryptionKey(SealSeeds.key, database: database).wrap(key, source: "key file k") { SealSeeds.bytes($0) }
@@ -138,7 +139,7 @@
                 }
             } + RecordSeeds.dice.map { [2] + $0 }
 
-        /// Puts the length before a content, and pads it with zeros to its size class.
+        /// Returns the content with its length before it, and with zeros after it up to the next size class.
         static func padded(_ content: [UInt8]) -> [UInt8] {
             let bytes = withUnsafeBytes(of: UInt32(content.count).bigEndian) { Array($0) } + content
             return bytes + Array(repeating: 0, count: SizeClass.padded(bytes.count) - bytes.count)
@@ -155,7 +156,7 @@
             return StoredRow(version: version, slot: slot, sealed: [SealedRow.format] + key.id + nonce + sealed)
         }
 
-        /// The result of opening a row. A content is given as its plaintext.
+        /// The result of opening a row. If the row has a content, the result is the padded plaintext of the content.
         enum Opened: Equatable {
             case content([UInt8])
             case damaged([UInt8])

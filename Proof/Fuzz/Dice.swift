@@ -19,7 +19,7 @@ struct Dice {
 
     mutating func word() -> UInt64 { (0..<8).reduce(0) { word, _ in word << 8 | UInt64(byte()) } }
 
-    /// At most `limit` bytes, or fewer if the input ends before.
+    /// At most `limit` bytes, and not more than the input still has.
     mutating func bytes(atMost limit: Int = 255) -> [UInt8] {
         let count = min(number(below: 256), limit, rest.count)
         defer { rest = rest.dropFirst(count) }

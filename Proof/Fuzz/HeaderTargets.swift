@@ -5,7 +5,8 @@
     @testable import SQLiteBackend
     @testable import Sealing
 
-    /// The target for the header and the data keys of a database.
+    /// The fuzz target for the header and the data keys of a database. A tag, which needs a data key, authenticates the
+    /// header.
     extension FuzzTarget {
         static let headers: [FuzzTarget] = [
             FuzzTarget(name: "headers", seeds: { HeaderSeeds.all }) { (bytes) throws(BrokenPromise) in
@@ -13,8 +14,8 @@
                 var dice = Dice(bytes)
                 let isInsider = dice.flag()
                 for _ in 0..<6 where !dice.isEmpty { tables.change(&dice) }
-                // An attacker with the keys could write a valid tag, which authenticates the header. The valid tag lets
-                // the fuzzer reach the code after the tag check.
+                // An attacker who has the keys could write a valid tag. With such a tag, the fuzzer also reaches the
+                // code after the check of the tag.
                 if isInsider { tables.tag() }
                 let (first, second) = (tables.open(), tables.open())
                 try promise(first == second, "two reads of the same header differ")
@@ -86,7 +87,8 @@
                 if state != .destroyed { wraps.append(Self.row(wrap)) }
             default: break
             }
-            // Each table must have a key only once. The tables are sorted by key, so that they can be compared.
+            // A table may have only one row for each key, so further rows are dropped. The rows are sorted, so that
+            // tables can be compared.
             Self.settle(&keys, by: 1)
             Self.settle(&wraps, by: 2)
         }
@@ -191,7 +193,7 @@
         }
     }
 
-    /// Inputs that change the header. ``Dice`` reads the changes from their bytes.
+    /// Inputs for ``Dice``. Each one leads to some changes of the header.
     enum HeaderSeeds {
         static let all: [[UInt8]] = [
             [], [1], [0, 3, 0, 0, 1], [1, 2, 1, 97, 3, 1, 1], [1, 0, 1, 3, 8, 0, 0, 0, 4, 110, 97, 109, 101], [1, 1, 2], [0, 4, 0],

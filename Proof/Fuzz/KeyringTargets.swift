@@ -3,7 +3,7 @@ import Foundation
 @testable import BackendContract
 @testable import KeyringBackend
 
-/// The targets for secrets of keyring items. A secret is a line that LocalData wrote, or a bare text, which another
+/// Fuzz targets for secrets of keyring items. A secret is a line that LocalData wrote, or a bare text, which another
 /// program wrote or can read.
 extension FuzzTarget {
     static let keyring: [FuzzTarget] = [
@@ -95,6 +95,7 @@ enum KeyringSeeds {
 
     static let texts: [[UInt8]] = ["", "YQ==", "YWI=", "YWJj", "+/+/", "YR==", "YWJjZGVm\n"].map { Array($0.utf8) } + [[0, 1, 2, 255]]
 
-    /// The line of a record's bytes, encoded by Foundation's base64 instead of the library's.
+    /// Returns the secret that LocalData would write for the bytes of a record. Here, Foundation encodes the base64
+    /// text, instead of the library.
     static func line(_ record: [UInt8]) -> [UInt8] { Array("LD1:".utf8) + Data(record).base64EncodedData() }
 }

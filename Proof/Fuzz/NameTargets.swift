@@ -6,7 +6,7 @@
     import SQLiteBackend
 #endif
 
-/// The target for the encoding and the decoding of names in stores.
+/// The fuzz target for names: a store encodes a name before it stores it, and must get the same name back.
 extension FuzzTarget {
     static let names: [FuzzTarget] = [
         FuzzTarget(name: "names", seeds: { NameSeeds.all }) { (bytes) throws(BrokenPromise) in
@@ -33,7 +33,8 @@ extension FuzzTarget {
 
     private typealias Folder = ByteStoreBackend<NoBytes>
 
-    /// Checks a file name of a byte store that another program may have chosen.
+    /// Checks an arbitrary text as a stored name in a byte store, which keeps each value under such a name, for example
+    /// as a file. Another program may have created a file with any name.
     private static func checkStoredName(_ text: String) throws(BrokenPromise) {
         guard let address = Folder.address(storedAs: text) else { return }
         try promise(isValid(address), "a file is taken for a slot that cannot be")
@@ -61,8 +62,9 @@ extension FuzzTarget {
         try promise(again.slots.map(\.address) == [address], "a name in a property list does not come back")
     }
 
-    /// Checks the attributes of keyring items. The attributes of an item must lead back to its slot. Two layouts (rules
-    /// for the attributes) have the same identity only if they search for the same attributes.
+    /// Checks layouts of keyring items. A layout determines the attributes of an item, and the library finds items by
+    /// them. It must get an item's slot back from the item's attributes. Two layouts must have the same identity
+    /// exactly if they search for the same attributes.
     private static func checkKeyring(_ texts: [String], _ address: StorageAddress) throws(BrokenPromise) {
         var attributes: [[String: String]] = []
         for half in [texts.prefix(2), texts.dropFirst(2)] {
@@ -71,7 +73,8 @@ extension FuzzTarget {
         let layouts = attributes.map { ItemLayout(service: address.namespace.name, style: .secretTool(attributes: $0)) }
         let others = texts.map { ItemLayout(service: $0, style: .localData) }
         for kind in [layouts, others] {
-            // LocalData's layout also searches for the namespace, which is not part of its identity.
+            // LocalData's own layout also searches for the namespace. The namespace is not part of the layout's
+            // identity, so it is left out of the comparison.
             let seen = kind.map { layout in
                 let attributes = layout.search(.values).filter { layout.style.isInterop || $0.key != "namespace" }
                 return (identity: Array(layout.identity.utf8), attributes: sorted(attributes))
@@ -112,7 +115,7 @@ extension FuzzTarget {
     private static func isValid(_ address: StorageAddress) -> Bool { (try? address.validate()) != nil }
 }
 
-/// A byte store without content, which is needed only as a type.
+/// An empty byte store. Only its type is needed, because ``ByteStoreBackend`` is generic.
 struct NoBytes: ByteStore {
     let identity = BackendIdentity(kind: "none", store: "none")
     let capabilities = BackendCapabilities(durability: .process)

@@ -2,8 +2,8 @@ import BackendContract
 
 @testable import DefaultsBackend
 
-/// The targets for property lists: for the reader, for the reserved dictionary with LocalData's metadata, and for a
-/// list that is read and written again.
+/// Fuzz targets for property lists. They check the reader, the reserved dictionary with LocalData's metadata, and lists
+/// that are read and written again.
 extension FuzzTarget {
     static let propertyLists: [FuzzTarget] = [
         FuzzTarget(name: "property-lists", seeds: { PropertyListSeeds.files }) { (bytes) throws(BrokenPromise) in
@@ -32,8 +32,8 @@ extension FuzzTarget {
         },
     ]
 
-    /// Makes a slot as the store does, and the probe (the result of a read) that is expected for it; nil if the store
-    /// refuses the slot.
+    /// Makes an address, the slot that the store would make there, and the expected result of a read (a probe). Returns
+    /// nil if the store refuses the slot.
     private static func slot(_ dice: inout Dice) -> (StorageAddress, PropertyListSlot, StorageProbe)? {
         let namespace = StorageNamespace(dice.flag() ? dice.text(atMost: 30) : "")
         let address = StorageAddress(dice.text(), in: namespace)
@@ -63,7 +63,8 @@ extension FuzzTarget {
             } catch {
                 switch error {
                 case .damaged(let how): return .damaged(how)
-                // The reason is left out. If there are several, the order of a dictionary decides which one is given.
+                // The answer does not contain the reason. A list may be unsupported for several reasons, and the order
+                // of a dictionary decides which one the reader meets first.
                 case .unsupported: return .unsupported
                 }
             }
@@ -82,7 +83,8 @@ extension FuzzTarget {
         let values = Set(document.slots.filter { $0.address.namespace == .values && $0.value != nil }.map(\.address.name))
         let strangers = entries.keys.filter { $0 != PropertyListDocument.reservedName }
         try promise(strangers.allSatisfy(values.contains), "an entry was lost")
-        // A binary list has no canonical form, because its dictionaries have no order.
+        // Only an XML list must be written in the same way again. A binary list has no canonical form, because its
+        // dictionaries have no order.
         if written.starts(with: PropertyListXML.header) {
             try promise(try write(again) == written, "there are two ways to write a state")
         }
@@ -112,8 +114,8 @@ extension FuzzTarget {
     }
 }
 
-/// Makes a binary property list from an input. The list consists of whole objects with arbitrary references, so that it
-/// passes the first checks of the reader.
+/// Makes a binary property list from an input. Each object of the list is complete, so the list passes the first checks
+/// of the reader. The references between the objects are arbitrary.
 enum BinaryPropertyList {
     static func bytes(_ input: [UInt8]) -> [UInt8] {
         var dice = Dice(input)
@@ -128,7 +130,7 @@ enum BinaryPropertyList {
         for offset in offsets { bytes += [UInt8(truncatingIfNeeded: offset >> 8), UInt8(truncatingIfNeeded: offset)] }
         bytes += [0, 0, 0, 0, 0, 0, 2, 1]
         for number in [count, 0, table] { withUnsafeBytes(of: UInt64(number).bigEndian) { bytes.append(contentsOf: $0) } }
-        // At the end, a few bytes at arbitrary positions are damaged.
+        // Damages a few bytes at arbitrary positions.
         for _ in 0..<dice.number(below: 4) {
             let place = Int(dice.byte()) << 8 | Int(dice.byte())
             bytes[place % bytes.count] = dice.byte()

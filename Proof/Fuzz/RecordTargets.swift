@@ -1,6 +1,7 @@
 @testable import BackendContract
 
-/// The targets for record format 1 (``RecordCodec``), and for the native values in it.
+/// Fuzz targets for records in format 1 (``RecordCodec``), and for native values, which are the values of property
+/// lists.
 extension FuzzTarget {
     static let records: [FuzzTarget] = [
         FuzzTarget(name: "records", seeds: { RecordSeeds.framed }) { (bytes) throws(BrokenPromise) in try checkRecord(bytes) },
@@ -60,7 +61,7 @@ extension FuzzTarget {
 }
 
 extension RecordCodec.Decoded {
-    /// The bytes of the record or tombstone, encoded again; nil for anything else.
+    /// The bytes of the decoded record or tombstone, encoded again; nil if the result is neither of them.
     var state: [UInt8]? {
         switch self {
         case .record(let record): RecordCodec.encode(record)
@@ -92,7 +93,7 @@ enum RecordSeeds {
 
     static let framed: [[UInt8]] = records.map(RecordCodec.encode) + tombstones.map(RecordCodec.encode)
 
-    /// Inputs for ``Dice``.
+    /// Inputs from which ``Dice`` makes metadata and payloads.
     static let dice: [[UInt8]] = [
         [], Array(0...255), Array((0...255).reversed()),
         [255, 4] + Array("json".utf8) + [1, 84] + Array(repeating: 3, count: 60) + Array("names \u{E9} and more".utf8),

@@ -3,7 +3,8 @@
     @testable import SQLiteBackend
     import Synchronization
 
-    /// A database in memory, so that rows really come from SQLite.
+    /// A database in memory that the fuzz targets share. They write their inputs to it and read them back, so that the
+    /// readers under test get rows from SQLite, as they do in a store.
     struct ScratchDatabase {
         static let shared = Mutex(ScratchDatabase())
 
@@ -32,7 +33,7 @@
             return statement
         }
 
-        /// Reads a row through SQLite.
+        /// Passes the columns of a row to SQLite, and calls `body` with the row that SQLite returns.
         func look<Answer>(at stored: StoredRow, _ body: (RawRow) -> Answer) -> Answer {
             defer { sqlite3_reset(row) }
             bind(stored.slot, to: row, 1)
@@ -64,7 +65,7 @@
 
         private func bind(_ bytes: [UInt8], to statement: OpaquePointer, _ place: Int32) {
             _ = bytes.withUnsafeBytes { sqlite3_bind_blob(statement, place, $0.baseAddress, Int32($0.count), copied) }
-            // SQLite treats bytes without an address as NULL.
+            // The address of an empty array may be nil. SQLite then binds NULL, so bind an empty blob instead.
             if bytes.isEmpty { sqlite3_bind_zeroblob(statement, place, 0) }
         }
 

@@ -3,12 +3,13 @@ import Crypto
 
 @testable import Sealing
 
-/// The targets for sealed (encrypted) values, keys as text, and passphrase files.
+/// Fuzz targets for sealed (encrypted) values, keys as text, and passphrase files.
 extension FuzzTarget {
     static let seals: [FuzzTarget] = [
         FuzzTarget(name: "envelopes", seeds: { SealSeeds.envelopes }) { (bytes) throws(BrokenPromise) in
             try checkEnvelope(bytes)
-            // Seal the input. The sealed value must open only in its context, and only unchanged.
+            // Seal the input. The sealed value must open only unchanged, and only with the same context. The context,
+            // such as the store and the name of the value, is authenticated with the value.
             guard let sealed = try? Envelope.seal(bytes, with: SealSeeds.key, for: SealSeeds.context, SealSeeds.bytes) else {
                 throw BrokenPromise(description: "a content is not sealed")
             }
@@ -35,7 +36,7 @@ extension FuzzTarget {
         },
         FuzzTarget(name: "passphrase-files", seeds: { SealSeeds.passphraseFiles }) { (bytes) throws(BrokenPromise) in
             try checkPassphraseFile(bytes)
-            // Try the input again with a correct checksum.
+            // Replace the end of the input by a correct checksum, and check the result.
             let body = Array(bytes.prefix(PassphraseFile.length - 8))
             try checkPassphraseFile(body + SHA256.hash(data: body).prefix(8))
         },
@@ -67,7 +68,7 @@ extension FuzzTarget {
         func number(_ start: Int) -> UInt64 { bytes[start..<start + 4].reduce(0) { $0 << 8 | UInt64($1) } }
         let (logN, blockSize, parallelism) = (UInt64(bytes[4]), number(5), number(9))
         try promise(128 * blockSize << logN <= 1 << 30 && parallelism <= 16 && logN < 24, "a file may ask for too much")
-        // Derive a key only if it costs next to nothing.
+        // The parameters of a file can make it very slow to derive its key. Continue only if they are small.
         guard logN <= 3, blockSize <= 2, parallelism <= 2 else { return }
         let passphrase = SecretBytes(SealSeeds.passphrase)
         switch Result(catching: { () throws(BackendError) in try file.open(with: passphrase, of: "file") }) {

@@ -2,8 +2,8 @@ import ArgumentParser
 import Foundation
 import Simulation
 
-/// The command that runs the campaigns with mutants. A mutant switches off one part of the protocol. At least one run
-/// must notice it, that is, break a rule.
+/// The command that checks whether simulated runs notice mutants. A mutant switches off one safety measure of the
+/// library, or makes a simulated store faulty. A run notices a mutant if it breaks a rule because of it.
 struct Mutants: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mutants",
@@ -24,7 +24,8 @@ struct Mutants: ParsableCommand {
 
     func run() throws {
         var known = try RecordedSeeds(file: seedsFile)
-        // All subjects (kinds of simulated programs) run, even if the first one misses a mutant.
+        // Try all subjects (the parts of the library that are simulated), even if a mutant of the first one is not
+        // noticed.
         let all = [
             misses(of: MovingValues.self, &known), misses(of: StoredRecords.self, &known), misses(of: ReleaseWindows.self, &known),
         ]
@@ -50,8 +51,8 @@ struct Mutants: ParsableCommand {
         return (tried, missed)
     }
 
-    /// Returns the seed of a run that breaks a rule with the mutant, and none without the mutant; nil if there is no
-    /// such run.
+    /// Returns the seed of a run that breaks a rule with the mutant and keeps all rules without it. Returns nil if no
+    /// run breaks a rule, or if the first such run also breaks one without the mutant.
     private func noticed<S: CommandSubject>(_ subject: S.Type, _ mutant: Mutant, _ before: UInt64?) -> UInt64? {
         let name = "\(S.self), \(mutant)"
         let kind = everyKind ? nil : S.telling(mutant)
@@ -86,7 +87,7 @@ func requireAvailable(_ mutant: Mutant?) throws {
     if let mutant, !mutant.isAvailable { throw ValidationError(Mutant.unavailable) }
 }
 
-/// The recorded seed of each mutant, by subject.
+/// For each subject and mutant, the seed of a run that notices the mutant, as a file records it.
 private struct RecordedSeeds {
     private var seeds: [String: [String: UInt64]]
 

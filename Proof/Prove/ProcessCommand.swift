@@ -50,8 +50,8 @@ struct Processes: AsyncParsableCommand {
         return violations
     }
 
-    /// Stops a worker at random moments until it holds the lock at such a moment. If this never happens, tries again
-    /// with another worker, at most five times in all.
+    /// Stops a worker at random moments until such a moment falls into the time when it holds the lock. If this never
+    /// happens, tries again with another worker, at most five times in all.
     private func holder(of lock: String, _ place: Workplace) async throws -> StoppedHolder {
         for _ in 0..<4 {
             do { return try await StoppedHolder(lock, place) } catch let failure as ProgramFailure { show("  \(failure)") }
@@ -59,8 +59,9 @@ struct Processes: AsyncParsableCommand {
         return try await StoppedHolder(lock, place)
     }
 
-    /// Runs workers and a program that uses Foundation on the same property list, and counts the values that were lost
-    /// or replaced. Foundation takes no lock, so it may do both. Returns 1 if values were lost and no log reports it.
+    /// Runs workers and a program that uses Foundation on the same property list. Counts the acknowledged values that
+    /// were lost, and those that Foundation's values replaced. Foundation takes no lock, so both can happen. Returns 1
+    /// if values were lost and no log reports this.
     private func besideFoundation(_ place: Workplace) async throws -> Int {
         let foreign = try await ProcessRound.besideFoundation(place, seconds: seconds)
         show("beside Foundation | seconds | Foundation's writes | acknowledged | lost | replaced by Foundation's | errors")

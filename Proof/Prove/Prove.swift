@@ -18,14 +18,15 @@ struct Prove: AsyncParsableCommand {
         ])
 }
 
-/// The properties of a simulation that the commands of this program need.
+/// A simulation, with what the commands of this program need to know about it.
 protocol CommandSubject: Subject where Plan.Kind: ExpressibleByArgument {
     static var campaigns: CommandConfiguration { get }
     static var replay: CommandConfiguration { get }
-    /// The kinds of calls, each with a result, that must occur at least once in a large campaign. The call log counts
-    /// them.
+    /// Each text is a call and its result, for example `set done`, as the log of calls counts them. In a long series of
+    /// runs, each of these texts must occur at least once.
     static var answers: [String] { get }
-    /// The folder with the plans of runs that broke a rule once; nil if none are kept.
+    /// The folder with runs that once broke a rule; nil if there is none. The file of a run has its plan: the programs,
+    /// their calls, and the faults.
     static var pastFailures: URL? { get }
 }
 
@@ -50,7 +51,7 @@ extension MovingValues: CommandSubject {
     static var pastFailures: URL? { folder(ofPastFailures: "Values") }
 }
 
-/// The folder with the plans of runs that broke a rule once.
+/// The folder with runs of a subject that once broke a rule.
 private func folder(ofPastFailures subject: String) -> URL {
     URL(filePath: #filePath).appending(path: "../../Searches/Simulation/PastFailures/\(subject)").standardizedFileURL
 }
@@ -133,8 +134,8 @@ struct Campaigns<S: CommandSubject>: ParsableCommand {
         return "\(CommandLine.arguments[0]) \(name) \(campaign.seed) --kind \(campaign.plan.kind.rawValue)\(mutant)"
     }
 
-    /// The gaps of the coverage: combinations that never occurred in the coverage tables, rows (states of a value) that
-    /// occurred less than three times, and answers that never occurred.
+    /// The gaps of the coverage: combinations of its tables that never occurred, and answers that never occurred. A
+    /// row, which is a state of a value, counts as a gap if it occurred less than three times.
     private func missing(_ result: Series<S>.Result) -> [String] {
         let rare = S.Row.allCases.compactMap { row -> String? in
             let count = result.coverage.rows.values.reduce(0) { $0 + $1[row, default: 0] }
@@ -143,7 +144,8 @@ struct Campaigns<S: CommandSubject>: ParsableCommand {
         return result.coverage.gaps + rare + S.answers.filter { result.counts[$0] == nil }.map { "answer \($0)" }
     }
 
-    /// Whether a plan that broke a rule once breaks a rule again, in any of several orders of its steps.
+    /// Runs each plan that once broke a rule, in several orders of its steps. Returns whether one of them broke a rule
+    /// again.
     private func isPastFailureBack() throws -> Bool {
         guard let folder = S.pastFailures else { return false }
         let failures = try PastFailure<S>.all(in: folder)

@@ -36,7 +36,7 @@ struct RealFaultOptions: ParsableArguments {
     /// Prints a line without a buffer, even if the output goes into a file.
     private func show(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8)) }
 
-    /// Does a piece of work for every element, several at a time, and adds the outcomes to the tally.
+    /// Tries each element, which is a fault or a power cut, several at a time. Adds the outcomes to the tally.
     func each<Element: Sendable>(
         _ elements: [Element], _ tally: inout Tally, _ work: @escaping @Sendable (Element) async throws -> Trials.Outcome
     ) async throws {
@@ -111,7 +111,8 @@ struct Cuts: AsyncParsableCommand {
     func run() async throws {
         if ext4 { return try await runOnExt4() }
         try await options.run(columns: ["disks after a cut", "after a kill, another start and a cut"]) { trials in
-            // Another process writes the files of the keyring, so these writes are not recorded.
+            // Skips operations on the keyring. Another process writes the keyring's files, so the recording would not
+            // contain these writes.
             guard !trials.operation.usesKeyring else { return Tally(counts: [0, 0]) }
             let cuts = try await trials.cuts(ignoring: planted)
             var tally = Tally(counts: [cuts.count, 0])
@@ -129,7 +130,7 @@ struct Cuts: AsyncParsableCommand {
 
     private func runOnExt4() async throws {
         try await options.run(columns: ["copies", "of them after the acknowledgement", "as before", "as afterwards"]) { trials in
-            // The files of the keyring are not on this disk.
+            // Skips operations on the keyring, because its files are not on this disk.
             guard !trials.operation.usesKeyring else { return Tally(counts: [0, 0, 0, 0]) }
             let found = try await trials.ext4(copies: copies)
             var tally = Tally(counts: [found.count, found.afterwards, found.before, found.after])

@@ -3,13 +3,14 @@ import TestSupport
 
 /// Computes the states of a disk that a power cut can leave, from the recorded changes of a program.
 ///
-/// There are two models of the file system. In the *strict* model, the content of a file is durable after a flush of
-/// the file, and a name after a flush of its folder. Of the other changes, any part may be on the disk: none, one
-/// change alone, all, all but one, or half of the last write.
+/// There are two models of the file system. In the *strict* model, a flush of a file makes its content durable. A flush
+/// of a folder makes the names in it durable. A change that was not flushed may be lost. So there are images with none
+/// of these changes, with only one, with all but one, and with all. In further images, half of the last write is on the
+/// disk.
 ///
 /// The *ordered* model is that of ext4 with its default options. All changes of names and sizes up to some moment are
-/// on the disk. This moment is not before the last flush of any file. Content that was not flushed is on the disk or
-/// not.
+/// on the disk. This moment is not before the last flush of any file. Of the content that was not flushed, either
+/// everything is on the disk or nothing.
 struct CrashImages {
     /// A disk after a power cut, and the answer that the program got before the cut.
     struct Image: Sendable {
@@ -20,8 +21,9 @@ struct CrashImages {
 
     let record: DiskRecord
 
-    /// Returns every image, that is, every state of the disk, once.
-    /// - Parameter onlyLast: Whether only the durable state after the last event is returned.
+    /// Returns every image, that is, every state of the disk after a power cut at any moment. Equal images are returned
+    /// once.
+    /// - Parameter onlyLast: If true, returns only the image after the last event that has just the durable changes.
     func all(onlyLast: Bool = false) -> [Image] {
         var images: [Image] = []
         var seen: Set<Int> = []
@@ -100,8 +102,8 @@ struct CrashImages {
 
 extension CrashImages.Image {
     /// Writes the image into a new folder.
-    /// - Parameter original: The folder in which the changes were recorded. A restore of a backup writes paths below it
-    ///   into JSON files. These paths are changed to paths below the new folder.
+    /// - Parameter original: The folder in which the changes were recorded. A restore of a backup writes JSON files
+    ///   with paths below this folder. They are replaced by paths below the new folder.
     func write(to path: String, insteadOf original: String) throws {
         try write(DiskRecord.root, to: path) { bytes in
             let text = String(decoding: bytes, as: UTF8.self)

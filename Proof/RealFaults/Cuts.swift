@@ -1,10 +1,11 @@
 import Foundation
 import TestSupport
 
-/// Power cuts of one operation. Its changes are recorded, and a new process checks every disk that a cut could leave.
+/// Power cuts of one operation. A preloaded library records the changes that the operation makes on the disk. A new
+/// process checks every disk that a cut could leave.
 extension Trials {
-    /// The flushes that the record leaves out, as if the library had not made them. The checks of the images must
-    /// notice these planted mistakes.
+    /// A planted mistake: flushes of folders, or of write-ahead logs, are left out of the recording, as if the library
+    /// had not made them. The checks of the disks must notice this.
     package enum Planted: String, CaseIterable, Sendable {
         case directories, logs
     }

@@ -11,8 +11,9 @@ struct Expectation: Sendable {
 
     /// Compares the state that a new process found with the rules.
     /// - Parameters:
-    ///   - told: The first word of the answer that the program got for the operation; nil if it was killed before.
-    ///   - then: The state that the program read after the operation.
+    ///   - told: The first word of the answer to the operation; nil if the program was killed before it got one.
+    ///   - then: The state that the same program read after the operation; nil if it read none.
+    ///   - found: The output of the new process.
     /// - Returns: The broken rules, as texts.
     func violations(told: String?, then: [String]?, found: Telling) -> [String] {
         var wrong: [String] = []

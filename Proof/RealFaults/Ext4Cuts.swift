@@ -4,16 +4,16 @@ import TestSupport
 
 /// Power cuts on a real file system. An operation runs on ext4 in a disk image, which is copied while it is mounted.
 ///
-/// A copy is the disk that a power cut would leave at that moment, without the data that the kernel has not written
-/// back. The program is stopped for each copy. An image that changes during the copy is copied again, so each copy
-/// shows one moment. Mounting the copy recovers the journal.
+/// Each copy is the disk that a power cut would leave at that moment: it lacks data that the kernel has not written
+/// back. The program is stopped while the image is copied. If the image changes during the copy, it is copied again, so
+/// each copy shows one moment. Mounting the copy recovers the journal.
 extension Trials {
     /// The results of the checks of all copies for an operation.
     package struct Copies: Sendable {
         package var count = 0
-        /// Copies that were made after the program got its acknowledgement.
+        /// How many copies were made after the program got its acknowledgement.
         package var afterwards = 0
-        /// Copies that show the state before the operation, and the state after it.
+        /// How many copies show the state before the operation, and how many show the state after it.
         package var before = 0, after = 0
         package var violations: [Violation] = []
     }
@@ -84,8 +84,8 @@ extension Trials {
             } while try await TestSupport.run("cmp", ["-s", image, file]).status != 0
             copies.append(Copy(file: file, told: answer, moment: moment))
         }
-        // Limits the number of copies of a run, because the time in which the program is stopped counts for the
-        // deadline of its call. After many stops, the call would time out.
+        // Limits the number of copies of a run. The program is stopped for each copy, but the deadline of its call does
+        // not wait. After many stops, the call would time out.
         while copies.count < 12 {
             try await Task.sleep(for: .microseconds(Int.random(in: 100...8_000)))
             program.signal(SIGSTOP)

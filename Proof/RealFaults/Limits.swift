@@ -40,11 +40,12 @@ package struct Limit: Sendable {
         switch kind {
         case .descriptors32: try await limited("-n 32", to: ["ok"])
         case .descriptors12: try await limited("-n 12", to: ["ok", "notApplied unavailable"])
-        // A new thread needs memory for its stack. Without that, libdispatch waits until another thread ends, and
-        // answers come late or never.
+        // A new thread needs memory for its stack. If there is too little, libdispatch waits until another thread ends.
+        // Answers then come late or never.
         case .addressSpace: try await limited("-v 262144", to: ["ok", "notApplied unavailable", "notApplied timedOut"], mayEnd: true)
         case .smallStacks: try await limited("-v 262144; ulimit -s 1024", to: ["ok"])
-        // The threads of libdispatch block the signal SIGXFSZ, so the call fails instead.
+        // SIGXFSZ would end the program, but the threads of libdispatch block this signal. So the write fails with an
+        // error.
         case .fileSize: try await limited("-f 64", size: 200_000, to: ["ok", "notApplied noSpace", "notApplied unavailable"])
         case .fileSizeIgnored:
             try await limited("-f 64; trap '' XFSZ", size: 200_000, to: ["ok", "notApplied noSpace", "notApplied unavailable"])
@@ -70,7 +71,8 @@ package struct Limit: Sendable {
         try ConversingWorker(place, root: root, through: words, deadline: deadline, environment: environment)
     }
 
-    /// The deadline of calls that read very many values, in milliseconds. The report shows how long they take.
+    /// The deadline of calls that read very many values, in milliseconds. It is long, so that the report can show how
+    /// long such calls take.
     private static let patient = 300_000
 
     /// Makes a call, and compares its answer with the expected ones.
@@ -99,8 +101,8 @@ package struct Limit: Sendable {
         try await worker.end()
     }
 
-    /// Checks all values without the limit. Earlier values and acknowledged changes must be there, and new changes must
-    /// succeed.
+    /// Checks all values with a worker that has no limit. Earlier values and acknowledged changes must be stored. New
+    /// changes must succeed.
     private mutating func settle(_ answers: [String: ConversingWorker.Answer?], value: String = "during") async throws {
         let worker = try worker()
         let (count, wrong) = (seen.count, violations.count)
@@ -194,8 +196,8 @@ package struct Limit: Sendable {
         try await prepare()
         let first = try worker()
         for line in ["get list-0", "get database-0"] { try await expect(first, line, value: "before") }
-        // A program that closes its database removes the files that a reader on a read-only disk needs. So the
-        // program is killed.
+        // Kills the program instead of letting it close its database. Closing would remove files that a reader on a
+        // read-only disk needs.
         await first.program.kill()
         seen = []
         func mount(_ option: String) async throws {

@@ -18,7 +18,7 @@ package struct Trials: Sendable {
 
     /// The result of a run with a fault.
     package struct Outcome: Sendable {
-        /// Whether the run reached the call that should fail.
+        /// Whether the run reached the call at which the fault was planned.
         package var hasFired = true
         package var violations: [Violation] = []
         /// How long the program with the fault ran, in seconds.
@@ -145,7 +145,8 @@ package struct Trials: Sendable {
         let acted = try await place.work("act", operation, in: root, ending: fault.ending, plan: fault.plan, log: log)
         let fired = (try? String(contentsOfFile: log, encoding: .utf8))?.split(separator: "\n").first.map(String.init)
         var outcome = Outcome(hasFired: fired != nil, seconds: acted.seconds)
-        // After the fault was lifted, the second call's answer counts, if that call had something to do.
+        // If the fault was lifted, the program repeated the operation. Then the second answer counts, unless nothing
+        // was left to do.
         let answer = acted["again"] == "nothing" ? acted["told"] : acted["again"] ?? acted["told"]
         outcome.what = "\(fault) (\(fired ?? "not reached"))"
         outcome.told = answer.map { String($0.prefix { $0 != " " }) }
@@ -154,7 +155,8 @@ package struct Trials: Sendable {
         if acted["again"] != nil, !acted.isDone("again") {
             wrong.append("the same program cannot go on: \(acted["again"] ?? "")")
         }
-        // A kill that was reached ends the program with SIGKILL. No other fault ends it.
+        // If the fault was a kill and the run reached it, SIGKILL ended the program. Otherwise the program must have
+        // ended normally.
         let end = outcome.hasFired && fault.kills ? SIGKILL : 0
         if acted.status != end { wrong.append("the program ended with \(acted.status)") }
         let found = try await place.work("check", operation, in: root)

@@ -18,7 +18,8 @@ package final class Workplace: Sendable {
 
         package let name: String
         let manner: Manner
-        /// Whether values are in the keyring. Then each run prepares its stores instead of copying them.
+        /// Whether values are in the keyring. If so, each run must fill its stores itself, because a copy of the folder
+        /// does not contain these values.
         package let usesKeyring: Bool
     }
 
@@ -79,7 +80,8 @@ package final class Workplace: Sendable {
             environment["FAULT_SERVICE"] = service(of: root)
             environment["FAULT_SOCKETS"] = "1"
         }
-        // A killed program prints no backtrace.
+        // Switch off Swift's backtraces, so that reports of failed runs do not contain the backtrace of a crashed
+        // worker.
         environment["SWIFT_BACKTRACE"] = "enable=no"
         if let plan {
             environment["LD_PRELOAD"] = library
@@ -116,7 +118,7 @@ struct Telling: Sendable {
     /// Whether the operation succeeded, or had been done before.
     func isDone(_ word: String) -> Bool { ["acknowledged", "nothing"].contains(self[word]) }
 
-    /// The lines of a state after a word; nil if the line has an error instead.
+    /// The stored state that the worker printed after a word, as lines; nil if it printed an error instead.
     func state(_ word: String) -> [String]? {
         guard let text = self[word], text.hasPrefix("state ") else { return nil }
         return text.dropFirst("state ".count).split(separator: "; ").map(String.init)

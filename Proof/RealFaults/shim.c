@@ -155,7 +155,8 @@ static void die(void) {
 
 enum verdict { GO_ON, FAILS, HALF, HALF_THEN_KILL };
 
-// Decides the result of a call.
+// Counts a call, and decides whether it proceeds, fails, or transfers only half of its bytes. Kills the program if a
+// kill is planned here.
 static enum verdict enter(enum kind kind, const char *path) {
     if (plan == NOTHING || !is_ours(path)) return GO_ON;
     enum verdict verdict = GO_ON;
@@ -190,8 +191,8 @@ static unsigned long long inode_at(const char *path) {
     return syscall(SYS_lstat, path, &found) == 0 ? found.st_ino : 0;
 }
 
-// Returns whether a call is recorded. If so, the call holds the mutex until `ends_record`, so that the record has the order in which the
-// changes were made.
+// Returns whether a call is recorded. If so, the mutex stays locked until `ends_record`. So the record has the changes
+// in the order in which they were made.
 static int starts_record(const char *path) {
     if (plan != RECORD || !is_ours(path)) return 0;
     pthread_mutex_lock(&mutex);

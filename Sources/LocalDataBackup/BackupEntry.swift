@@ -5,13 +5,14 @@ import Foundation
 import LocalData
 import Sealing
 
-/// The type of an entry in the sealed stream of a backup. An entry is one byte for the type, and then the content with its length.
+/// The type of an entry in the encrypted (sealed) stream of a backup. An entry is one byte for the type, then the
+/// length of the content, and then the content.
 enum BackupEntry: UInt8 {
     /// JSON: ``BackupManifest``. Always the first entry.
     case manifest = 1
     /// A sealing key: ``BackupSourceKeys``.
     case key = 2
-    /// The start of a store: its kind and its scope, each with its length.
+    /// The start of a store: its kind and its scope (its name among stores of this kind), each with its length.
     case store = 3
     /// A part of the store's content.
     case part = 4
@@ -21,7 +22,7 @@ enum BackupEntry: UInt8 {
     case end = 6
 }
 
-/// The description of a backup: its application, context, date and stores.
+/// The description of a backup: its application, date and stores, and the context to which sealed data is bound.
 struct BackupManifest: Codable {
     var application: String
     var context: String
@@ -40,7 +41,7 @@ struct BackupManifest: Codable {
 
 /// The result of writing one store: the number of parts (8 bytes), the SHA-256 digest of all parts with their lengths,
 /// and a state byte. The state byte is 0 for an intact store, 1 for a damaged store whose file was copied unchanged,
-/// and 2 for an unreadable store. After a 2 follow the length of an error code and the code.
+/// and 2 for an unreadable store. For an unreadable store, the length of an error code and the code follow.
 struct BackupStoreEnd: Equatable {
     var parts: Int
     var digest: [UInt8]
@@ -84,7 +85,7 @@ struct BackupEnd: Codable {
         var bytes: Int
         /// The SHA-256 digest in hexadecimal.
         var digest: String
-        /// Whether a program changed the store without the lock while the stores were copied.
+        /// Whether a program that does not take the store's lock changed the store while the stores were copied.
         var foreign: Bool
         /// Whether the store changed after it was copied and before the backup ended.
         var older: Bool
@@ -95,8 +96,9 @@ struct BackupEnd: Codable {
     }
 }
 
-/// The keys of a source, and the source's kind, service and name, each with its length. Each key has 32 bytes; the first one seals new
-/// values.
+/// The keys of one key source. A key source is the location of encryption keys, such as a keyring item or a key file.
+/// The content also has the source's kind, service and name, each with its length. Each key has 32 bytes. The first one
+/// encrypts (seals) new values.
 struct BackupSourceKeys: Sendable {
     let reference: KeySourceReference
     let keys: SourceKeys

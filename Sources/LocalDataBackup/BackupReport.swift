@@ -5,7 +5,9 @@ import LocalData
 public struct BackupReport: Codable, Hashable, Sendable {
     /// A store in a backup.
     public struct Store: Codable, Hashable, Sendable {
-        /// The kind of store: "userDefaults", "keychain", "encryptedSQLite", "vault", "ledger", "quarantine", "copy", "passphrase".
+        /// The kind of store: "userDefaults", "keychain", "encryptedSQLite", "vault" (an encrypted database that
+        /// replaces a keyring), "ledger" (notes about migrations and keys), "quarantine" (values that migrations
+        /// displaced), "copy", "passphrase".
         public let kind: String
         /// The suite, service, database or file; empty for a kind with only one store.
         public let scope: String
@@ -13,8 +15,8 @@ public struct BackupReport: Codable, Hashable, Sendable {
         public internal(set) var bytes = 0
         /// The SHA-256 digest of the content, in hexadecimal.
         public internal(set) var digest = ""
-        /// Whether a program changed the store without this library's lock while the stores were copied. The state of
-        /// this store may be from another moment than the states of the other stores.
+        /// Whether a program that does not take this library's lock changed the store while the stores were copied. The
+        /// state of this store may be from another moment than the states of the other stores.
         public internal(set) var isForeign = false
         /// Whether the store changed after it was copied and before the backup ended. The backup contains the copied state.
         public internal(set) var isOlder = false
@@ -27,9 +29,10 @@ public struct BackupReport: Codable, Hashable, Sendable {
         /// The number of damaged rows of a database: rows that could not be decrypted. They were damaged before the
         /// backup. Nil if no rows were decrypted.
         public internal(set) var damagedRows: Int?
-        /// Whether, when the backup was made, the database had exactly the rows that its commits recorded. False for a
-        /// damaged database whose file was copied unchanged. Nil for other stores, and for a store that could not be
-        /// read.
+        /// Whether the database proved, when the backup was made, that its rows were complete and unchanged. The proof
+        /// is a record in the database with the number and a keyed sum of all rows. False for a damaged database whose
+        /// file was copied unchanged. Nil for other stores, for a store that could not be read, and in the report of a
+        /// call that made a backup.
         public internal(set) var hasProvenRows: Bool?
 
         /// The name by which a restore identifies a store to replace: "encryptedSQLite(main)", "ledger".
@@ -48,7 +51,8 @@ public struct BackupReport: Codable, Hashable, Sendable {
     public internal(set) var date = Date(timeIntervalSince1970: 0)
     /// The stores.
     public internal(set) var stores: [Store] = []
-    /// Descriptions of the sources whose keys the backup contains.
+    /// Descriptions of the key sources whose keys the backup contains. A key source is the location of an encryption
+    /// key, such as a keyring item or a key file.
     public internal(set) var keys: [String] = []
     /// Domains that are not in the backup, because a custom backend serves them.
     public internal(set) var omitted: [String] = []
@@ -56,7 +60,8 @@ public struct BackupReport: Codable, Hashable, Sendable {
     /// written, or they are lost.
     public internal(set) var notFound: [String] = []
 
-    /// Whether every store could be read and none was damaged.
+    /// Whether every store could be read and none was damaged. The report of a verification or restore also requires
+    /// that no row was damaged. Every database must then have proved that its rows were complete.
     public var isSound: Bool {
         stores.allSatisfy { !$0.isDamaged && $0.problem == nil && $0.damagedRows ?? 0 == 0 && $0.hasProvenRows != false }
     }

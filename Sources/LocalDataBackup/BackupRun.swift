@@ -7,7 +7,7 @@ import Sealing
 /// Makes a backup in this order: fetch the keys, take all locks, copy the state of every store, release the locks, and write the stores
 /// one by one.
 struct BackupRun {
-    /// The router. The backup fails if the program locks one of its stores.
+    /// The router. The backup fails if the program locks the router or one of its domains.
     let router: StorageRouter.BackedRouter
     /// Additional domains that no key uses yet.
     let domains: [StorageDomain]
@@ -24,7 +24,7 @@ struct BackupRun {
         var isForeign = false
     }
 
-    /// The copy of a store that cannot be read. It has no parts.
+    /// The copy of a store that cannot be read. It has no content.
     private struct Unreadable: BackupCopy {
         let error: BackendError
 
@@ -37,7 +37,7 @@ struct BackupRun {
     /// Reason: "A store that cannot be read is named in the backup" in Docs/Decisions/Backups.md.
     private static let damage: Set<BackendError.Code> = [.corrupted, .unsupported, .failed, BackendError.Code("incompatibleSchema")]
 
-    /// Writes the backup; durable when it returns.
+    /// Writes the backup. The file is durable when this returns.
     func run(to path: String, for recipients: [BackupKey]) async throws -> BackupReport {
         let found = try await fetchKeys()
         let program = try await router.host.backedStores(router.domains.union(domains), found.map(\.reference))
@@ -58,7 +58,8 @@ struct BackupRun {
 
     // MARK: Keys
 
-    /// Fetches the keys of the program's sources. A source that never had a key is skipped.
+    /// Fetches the encryption keys from the program's key sources, such as keyring items and key files. A source that
+    /// never had a key is skipped.
     private func fetchKeys() async throws -> [BackupSourceKeys] {
         var found: [String: BackupSourceKeys] = [:]
         let all = references.union(configuration.otherKeySources).map { $0 == .configured ? configuration.keySource : $0 }
@@ -75,7 +76,7 @@ struct BackupRun {
 
     // MARK: Copies
 
-    /// Copies the state of each store while all their locks are held.
+    /// Takes the locks of all stores, copies the state of each store, and releases the locks.
     private func take(_ stores: [BackedStore], _ found: [BackupSourceKeys]) async throws -> [Taken] {
         let deadline = runtime.clock.now.advanced(by: max(configuration.deadlines.files, configuration.deadlines.keychain))
         let locks = try await translatingErrors(key: "backup") { () throws(BackendError) in
@@ -92,7 +93,8 @@ struct BackupRun {
                     taken.append(Taken(store: store, copy: copy))
                 }
             }
-            // All locks are held, so a program that changed a store since its copy does not take the locks.
+            // All locks are held. If a store has changed since its copy, the program that changed it does not take the
+            // locks.
             for index in taken.indices {
                 taken[index].isForeign = try await translatingErrors(key: taken[index].store.name) { () throws(BackendError) in
                     try await taken[index].copy.hasChanged()
@@ -223,14 +225,15 @@ struct BackupRun {
         }
     }
 
-    /// Whether an item of a keyring is a sealing key. Sealing keys have separate entries, and never replace the keys of another machine.
+    /// Whether an item of a keyring is a sealing key (an encryption key). The backup contains these keys in separate
+    /// entries, and a restore never replaces the keys of another machine with them.
     private func isKey(_ part: [UInt8], _ service: String) throws(BackendError) -> Bool {
         let item: BackupItem
         do throws(RecordDamage) { item = try BackupItem(part: part) } catch { throw SealedFileReader.malformed }
         return Self.isKey(item, service, references.union(configuration.otherKeySources).union([configuration.keySource]), configuration)
     }
 
-    /// Whether an item of a service is the key of one of the given sources.
+    /// Whether an item of a keyring service is the key of one of the given key sources.
     static func isKey(
         _ item: BackupItem, _ service: String, _ references: some Sequence<KeySourceReference>, _ configuration: StorageConfiguration
     ) -> Bool {

@@ -5,8 +5,8 @@ import Foundation
 import LocalData
 import Sealing
 
-/// Reads a whole backup. Verifies every chunk, every digest and every row, and that the keys in the backup open each
-/// database.
+/// Reads a whole backup. Verifies every encrypted chunk of the file, every digest and every row. Also verifies that the
+/// keys in the backup open each database.
 struct BackupVerifier {
     let path: String
     let opener: StreamOpener
@@ -15,7 +15,7 @@ struct BackupVerifier {
 
     /// The verified content of a backup.
     struct Content {
-        /// The header, for opening the same file again without deriving its key again.
+        /// The header of the file. A later reading of the same file can use it, and need not derive its key again.
         let header: StreamHeader
         var report = BackupReport()
         var keys: [BackupSourceKeys] = []
@@ -92,7 +92,8 @@ struct BackupVerifier {
                 store.bytes = digest.bytes
                 store.digest = hexadecimalText(of: digest.digest)
                 (store.isDamaged, store.problem) = (end.isDamaged, end.problem)
-                // The parts of a store that could not be read completely prove nothing, so skip the check.
+                // If a store could not be read completely, its parts cannot show whether its rows are complete. So skip
+                // the check.
                 if let check, end.problem == nil {
                     do throws(BackendError) {
                         let found = try check.finish()

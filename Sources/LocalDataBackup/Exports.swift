@@ -1,3 +1,3 @@
-// Types of BackendContract that appear in the public API of this product.
+// Re-exports the types of the module BackendContract that are part of this product's public interface.
 @_exported public import struct BackendContract.IntegrityProgress
 @_exported public import struct BackendContract.IntegrityReport

@@ -2,14 +2,17 @@ import BackendContract
 import LocalData
 import Sealing
 
-/// Moves the data of a source's older keys to the source's present key: databases, values and the quarantine.
+/// Replaces the key of a key source, such as a keyring item or a key file. Older keys of the source have sealed
+/// (encrypted) the data keys of databases, single values, and quarantined values. The rotation seals them again with
+/// the new key.
 struct KeyRotation: Sendable {
     let router: StorageRouter
     let access: RotationAccess
 
     private var source: any KeySource { access.source }
 
-    /// Makes a new key unless an earlier rotation is unfinished, and reseals the data that older keys have sealed.
+    /// Makes a new key in the source, unless an earlier rotation is unfinished. Then seals all data of the older keys
+    /// again with the new key.
     func rotate(_ progress: (Int) -> Void) async throws -> KeyRotationReport {
         let keys = try await calling { () throws(BackendError) in try await access.keys.rotate(source) }
         var report = KeyRotationReport(olderKeys: keys.others.count)
@@ -27,7 +30,7 @@ struct KeyRotation: Sendable {
         return report
     }
 
-    /// Deletes the older keys, if no data or program that this process can check needs them.
+    /// Deletes the older keys of the source. Fails if data or a running program is found that still needs one of them.
     /// - Parameter limit: How long to wait for unfinished changes of this process.
     func deleteOlderKeys(_ limit: Duration) async throws {
         let keys = try await calling { () throws(BackendError) in try await access.keys.present(in: source) }
@@ -61,8 +64,8 @@ struct KeyRotation: Sendable {
         try await calling { () throws(BackendError) in try await access.keys.deleteOthers(keys, of: source) }
     }
 
-    /// The databases that an older key of the source can open, with the ids of all keys of the source that can open
-    /// them.
+    /// The databases that an older key of the source can open. Each one is returned with the ids of all keys of the
+    /// source that can open it.
     private func found(_ keys: SourceKeys) async throws -> [StorageDomain: Set<[UInt8]>] {
         let older = Set(keys.others.map(\.id))
         return try await calling { () throws(BackendError) in try await access.keyedStores() }.filter { !$0.value.isDisjoint(with: older) }

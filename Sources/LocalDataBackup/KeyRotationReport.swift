@@ -1,4 +1,5 @@
-/// The result of a rotation of a source's key.
+/// The result of a key rotation, which replaces the key of a key source. A key source is the location of encryption
+/// keys, such as a keyring item.
 public struct KeyRotationReport: Hashable, Sendable {
     /// The number of databases whose data keys were encrypted again (rewrapped), with the new key.
     public internal(set) var databases = 0

@@ -3,14 +3,15 @@ import BackendRuntime
 import Foundation
 import LocalData
 
-/// The planned operations of a restore. The journal is written before the first store is replaced, and removed after
-/// the last one; see ``RestoreMark``.
+/// The planned operations of a restore. The restore first writes the new files as drafts beside the existing files. The
+/// journal is written before the first store is replaced, and removed after the last one. While the journal exists, no
+/// store opens; see ``RestoreMark``.
 struct RestoreJournal: Codable {
-    /// The replacement of one file.
+    /// The replacement of one file by its draft.
     struct Step: Codable {
         var draft: String
         var target: String
-        /// The new path of an existing file at the target.
+        /// The path to which an existing file at `target` is moved.
         var kept: String
         /// Whether the file is a database, which has a write-ahead log and an index beside it.
         var isDatabase: Bool
@@ -21,9 +22,9 @@ struct RestoreJournal: Codable {
         /// The kind of store; nil in journals of older versions, which supported only ``formerKind``.
         var kind: String?
         var scope: String
-        /// Whether to move items that are not in the backup to the namespace `kept`.
+        /// Whether to move existing items that are not in the backup to the namespace `kept`.
         var movesOthers: Bool
-        /// The namespace for items that are moved away.
+        /// The namespace that keeps the existing items which the restore replaces or moves.
         var kept: String
 
         /// The kind of store in a journal that has no kind.
@@ -48,7 +49,8 @@ struct RestoreJournal: Codable {
         return journal
     }
 
-    /// Reads the journal of an unfinished restore, with its portable paths resolved for these directories; nil if there is none.
+    /// Reads the journal of an unfinished restore; nil if there is none. A stored path can begin with a placeholder
+    /// such as `<data>`, which is replaced by the folder in `directories`.
     static func read(_ directories: StorageDirectories, _ runtime: Runtime) throws(BackendError) -> RestoreJournal? {
         let path = RestoreMark.path(directories)
         let contents: FileContents?
@@ -60,8 +62,9 @@ struct RestoreJournal: Codable {
         }
     }
 
-    /// Writes the journal; durable when this returns. The directory entries of the drafts are made durable first, because a missing draft
-    /// means that its file was already replaced.
+    /// Writes the journal; durable when this returns. Before that, the directory entries of the drafts are made
+    /// durable. Otherwise a power cut could remove a draft, and a missing draft means that it has already replaced its
+    /// target.
     func write(_ directories: StorageDirectories, _ runtime: Runtime) throws(BackendError) {
         let path = RestoreMark.path(directories)
         let portable = renaming(PortablePaths(directories, runtime.files).portable)

@@ -7,9 +7,11 @@ import Sealing
 
 /// Restores a backup.
 ///
-/// The order is: verify the backup, compare it with the existing stores, resolve the keys, write drafts beside the targets, take the
-/// locks, write the journal, rename the drafts, record the keys in the ledger, and remove the journal. Nothing is replaced before the
-/// journal is written. Afterwards, no store opens until a restore of the same backup has completed.
+/// It verifies the backup, compares it with the existing stores, and determines the encryption keys. Then it writes
+/// drafts (the new files) beside the existing files, takes the locks of the stores, and writes the journal. At the end
+/// it renames the drafts, records the keys in the ledger (notes about keys and migrations), and removes the journal.
+/// Before the journal is written, no store is replaced. From then on, no store opens until a restore of the same backup
+/// has completed.
 struct RestoreRun {
     let path: String
     let opener: StreamOpener
@@ -97,7 +99,7 @@ struct RestoreRun {
             }
             throw error
         }
-        // Keep holding the same locks.
+        // Do not release the locks in between, so that no other process changes a store before it is replaced.
         // Reason: "A journal makes a restore finish or change nothing" in Docs/Decisions/Backups.md.
         try await finish(journal, survey, directories, keys, holding: held)
         return journal

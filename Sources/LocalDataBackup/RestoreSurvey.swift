@@ -10,9 +10,11 @@ struct RestoreSurvey {
     let host: any BackupHost
     /// The stores of the backup.
     private(set) var stores: [BackupManifest.Name: BackedStore] = [:]
-    /// The ids of the keys that sealed single values, inside and outside databases, from the metadata `sealing`.
+    /// The ids of the keys that sealed (encrypted) single values, in databases and in other stores. They come from the
+    /// metadata field `sealing` of the values.
     private(set) var sealings: Set<String> = []
-    /// For each database of the backup, the key source on this machine, by the store's name.
+    /// The key source on this machine for each database of the backup, by the store's name. A key source is the
+    /// location of an encryption key, such as a keyring item or a key file.
     private(set) var databases: [String: KeySourceReference] = [:]
     /// The sources whose keys the backup contains.
     private(set) var references: [KeySourceReference] = []
@@ -32,7 +34,7 @@ struct RestoreSurvey {
 
     // MARK: The backup
 
-    /// Records a verified part of the backup.
+    /// Adds a verified part of a store's content to the comparison.
     mutating func take(_ name: BackupManifest.Name, _ part: [UInt8]) throws {
         let store = try store(name)
         switch store.form {
@@ -72,7 +74,8 @@ struct RestoreSurvey {
             digests[name] = store.digest
         }
         for database in content.databases.values {
-            // The rows of a damaged database were not decrypted, so any key of the backup may have sealed their values.
+            // The rows of a damaged database were not decrypted, so the keys that sealed its values are unknown. Any
+            // key of the backup may have sealed them.
             sealings.formUnion(
                 database.isFile ? Set(content.keys.flatMap(\.keys.all).map { SealingKey.name(of: $0.id) }) : database.sealings)
         }

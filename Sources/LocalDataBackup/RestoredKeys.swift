@@ -3,7 +3,8 @@ import BackendRuntime
 import LocalData
 import Sealing
 
-/// The present key of a source on this machine.
+/// The present key of a key source on this machine. A key source is the location of an encryption key, such as a
+/// keyring item or a key file.
 struct ResolvedKey: Sendable {
     let reference: KeySourceReference
     let key: SealingKey
@@ -23,8 +24,9 @@ struct RestoredKeys {
 
     init(_ content: BackupVerifier.Content, _ host: any BackupHost) { (self.content, self.host) = (content, host) }
 
-    /// Resolves the keys of the configured sources, and of the sources whose keys sealed single values in the backup. It asks no other
-    /// source, because the databases are rewrapped for the configured sources.
+    /// Resolves the keys of the configured sources, and of the sources whose keys sealed single values in the backup.
+    /// Other sources are not needed, because the data keys of the databases are encrypted for the configured sources
+    /// (rewrapped).
     /// - Throws: ``StorageError`` with `encryptionKeyMismatch` if a source already has another key, and single values are sealed with the
     ///   backup's key.
     func settle(_ survey: RestoreSurvey) async throws -> [ResolvedKey] {

@@ -64,7 +64,7 @@ final class SealedFileReader {
         return Array(buffer)
     }
 
-    /// Reads the next entry.
+    /// Reads the next entry of a backup: its type and its content.
     func entry() async throws(BackendError) -> (BackupEntry, [UInt8]) {
         let head = try await read(5)
         let count = head[1...].reduce(0) { $0 << 8 | Int($1) }

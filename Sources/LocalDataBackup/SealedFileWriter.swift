@@ -86,8 +86,9 @@ final class SealedFileWriter {
         try? await onLane { (files, _) throws(FileError) in try files.remove(draft) }
     }
 
-    /// Runs work on files outside the cooperative pool.
-    /// - Parameter work: The work. It sets the outcome that any later failure reports.
+    /// Runs work on files on a separate serial queue, because it would block the cooperative pool.
+    /// - Parameter work: The work. It sets `outcome` to the outcome that an error reports if a later operation of the
+    ///   work fails.
     private func onLane(
         _ work: @escaping @Sendable (any FileSystem, _ outcome: inout MutationOutcome) throws(FileError) -> Void
     ) async throws(BackendError) {

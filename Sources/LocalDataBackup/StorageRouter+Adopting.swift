@@ -3,9 +3,10 @@ public import LocalData
 import Sealing
 
 extension StorageRouter {
-    /// Binds the database at a domain's path to this domain, after its file was moved, renamed or copied there on purpose. Before
-    /// this call the router refuses the database with `wrongContext`, which names the domain that it belongs to. Durable when it
-    /// returns. A database that already belongs to this domain is not changed.
+    /// Binds the database at a domain's path to this domain, after its file was moved, renamed or copied there on
+    /// purpose. Before this call the router refuses the database with `wrongContext`, which names the domain that it
+    /// belongs to. The change is durable when this returns. A database that already belongs to this domain is not
+    /// changed.
     ///
     /// The call gives the database a new identity and a new data key, and seals every value again, in one transaction.
     /// If the process is killed at any point, the database belongs either to the former domain or to this one.
@@ -14,11 +15,13 @@ extension StorageRouter {
     ///
     /// No other process may have the database open. All key sources of the database are needed.
     /// - Parameters:
-    ///   - domain: An encrypted database, or a keychain that is kept in a sealed vault.
-    ///   - original: The domain that the database was created for; nil for `domain`.
-    ///   - application: The application or tenant that created it (``StorageConfiguration/sealingContext``); nil for this one.
-    /// - Throws: ``StorageError``: `wrongContext` when it belongs to neither, `unavailable` when there is no database,
-    ///   `unsupported` for a domain without one. In these cases nothing was changed.
+    ///   - domain: An encrypted database, or a keychain that is stored in a vault, an encrypted database.
+    ///   - original: The domain that the database was created for; nil if it was created for `domain`.
+    ///   - application: The application or tenant that created the database (``StorageConfiguration/sealingContext``);
+    ///     nil if the application of this router created it.
+    /// - Throws: ``StorageError``: `wrongContext` if the database belongs neither to `original` nor to `domain`,
+    ///   `unavailable` if there is no database, `unsupported` for a domain without a database. In these cases nothing
+    ///   was changed.
     @concurrent
     public nonisolated func adopt(_ domain: StorageDomain, from original: StorageDomain? = nil, application: String? = nil) async throws {
         try await Self.cancellable("\(domain)") {

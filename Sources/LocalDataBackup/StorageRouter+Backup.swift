@@ -7,14 +7,15 @@ import Sealing
 extension StorageRouter {
     /// Writes a backup of all stores of the program to one sealed file, while this and other programs use them.
     ///
-    /// The backup contains the property lists, databases and vaults in the program's folders. It also contains the property lists and
-    /// keyring services that the program's keys name, now or in an earlier release.
-    /// It adds the ledger, the quarantine, the passphrase files, and the encryption keys of these stores. The file has permissions 0600
-    /// and is durable when this returns. `Docs/Formats.md` describes the format.
+    /// The backup contains the property lists, databases and vaults in the program's folders. It also contains the
+    /// property lists and keyring services that the program's keys name, now or in an earlier release. Further parts
+    /// are the ledger (notes about migrations and keys), the quarantine (values that migrations displaced), and the
+    /// passphrase files. It also contains the encryption keys of these stores. The file has permissions 0600 and is
+    /// durable when this returns. `Docs/Formats.md` describes the format.
     ///
-    /// All stores are copied at one moment: the backup holds the locks of all stores while it copies their states, until a deadline at
-    /// most. It releases the locks before it writes the file. ``BackupReport/Store/isForeign`` marks stores that a program changed
-    /// without taking the lock.
+    /// All stores are copied at one moment: the backup holds the locks of all stores while it copies their states. It
+    /// then releases the locks and writes the file. A deadline limits the time with the locks.
+    /// ``BackupReport/Store/isForeign`` is true for a store that a program changed without taking the lock.
     ///
     /// ``BackupReport/notFound`` lists expected stores that do not exist: they were never written, or they are lost.
     ///
@@ -82,7 +83,8 @@ extension StorageRouter {
     ///   - configuration: The destination. It must have the application, or tenant, of the backup.
     ///   - replacing: The existing stores that may be replaced, by ``BackupReport/Store/name``.
     ///   - progress: Called as the restore proceeds. The restore reads the file three times, and reports each reading from the start.
-    /// - Returns: The restored stores, and the new names of the stores that they replaced. All of it is as durable as each store permits.
+    /// - Returns: The restored stores, and the new names of the stores that they replaced. Each restored store is as
+    ///   durable as its kind of store permits.
     /// - Throws: ``StorageError``: `conflict`, which names the stores that exist with different content; `wrongContext` for the backup of
     ///   another application; `encryptionKeyMismatch` if single values are sealed with a key that the source on this machine cannot
     ///   accept; the errors of ``verifyBackup(at:with:progress:)``. No store was replaced, unless the outcome is `unknown`.

@@ -7,9 +7,10 @@ import Sealing
 extension StorageRouter {
     /// Exports values and collections to one sealed file, for other programs and other machines.
     ///
-    /// Each value is one line of JSON. The file has permissions 0600 and is durable when this returns. A value at a legacy location, or
-    /// of an earlier version, is migrated first. Values are read one after the other, not at one moment; use
-    /// ``backup(to:openedBy:including:progress:)`` for that.
+    /// Each value is one line of JSON. The file has permissions 0600 and is durable when this returns. A value at a
+    /// legacy location, or of an earlier version, is migrated first. Values are read one after the other, so an export
+    /// can mix values of different moments. ``backup(to:openedBy:including:progress:)`` copies all values at one
+    /// moment.
     /// - Parameters:
     ///   - entries: The keys and collections to export. Absent and expired values are skipped.
     ///   - file: The file to create. An existing file is never replaced.

@@ -11,10 +11,10 @@ extension StorageRouter {
     /// It takes a few microseconds for each row, on a separate thread. Reads and writes continue. The database's write-ahead log grows
     /// until the verification ends.
     ///
-    /// A complete older copy of the file is consistent, so this cannot detect it. To detect it, configure an anchor
-    /// (``StorageConfiguration/freshnessAnchors``).
+    /// A complete older copy of the file is consistent, so this cannot detect it. To detect it, configure a freshness
+    /// anchor (``StorageConfiguration/freshnessAnchors``), which records the latest commit outside the file.
     /// - Parameters:
-    ///   - domain: An encrypted database, or a keychain that is stored in a sealed vault.
+    ///   - domain: An encrypted database, or a keychain that is stored in a vault, an encrypted database.
     ///   - progress: Called repeatedly on the store's thread while rows are verified. It must not block.
     /// - Returns: The findings; see `IntegrityReport.isSound`. Nil if the database does not exist yet.
     /// - Throws: ``StorageError``: `unsupported` for a domain without a sealed count and sum; `locked`, `corrupted`,
@@ -31,12 +31,12 @@ extension StorageRouter {
         }
     }
 
-    /// Accepts the present rows and keys of an encrypted database as the latest. It computes the sealed count, the
-    /// sealed sum and the labels from the rows. The change is durable when this returns.
+    /// Declares the present rows and keys of an encrypted database to be correct and complete. It computes the sealed
+    /// count, the sealed sum and the labels from these rows. The change is durable when this returns.
     ///
     /// Call it after you repaired damage, or after a person accepted the loss: ``verifyIntegrity(of:progress:)`` no longer reports
     /// earlier losses. Check ``keyRecipients(of:)`` afterwards, because a removed recovery key may be a recipient again.
-    /// - Parameter domain: An encrypted database, or a keychain that is stored in a sealed vault.
+    /// - Parameter domain: An encrypted database, or a keychain that is stored in a vault, an encrypted database.
     /// - Throws: ``StorageError``: the errors of ``verifyIntegrity(of:progress:)``. Nothing was changed after an error.
     @concurrent
     public nonisolated func acceptContents(of domain: StorageDomain) async throws {
@@ -46,9 +46,10 @@ extension StorageRouter {
         }
     }
 
-    /// Accepts the file of an encrypted database as the latest, although its freshness anchor has recorded a later commit.
+    /// Accepts an older file of an encrypted database as the latest state, although the freshness anchor has recorded a
+    /// later commit.
     ///
-    /// Call it after an older copy of the file was restored on purpose. Until then, the database fails with
+    /// Call it after an older copy of the file was restored on purpose. Before this call, the database fails with
     /// `rolledBack`. Changes that were made after this copy are lost. Values that were removed after this copy exist
     /// again.
     ///

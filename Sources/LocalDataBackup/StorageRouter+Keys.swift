@@ -5,7 +5,7 @@ import Sealing
 
 extension StorageRouter {
     /// Lists the recipients of an encrypted database: the key sources and the recovery keys that can open it.
-    /// - Parameter domain: An encrypted database, or a keychain that is stored in a sealed vault.
+    /// - Parameter domain: An encrypted database, or a keychain that is stored in a vault, an encrypted database.
     /// - Returns: The recipients; empty if the database does not exist yet.
     /// - Throws: ``StorageError``: `unsupported` for a domain without a data key.
     @concurrent
@@ -26,7 +26,7 @@ extension StorageRouter {
     /// With the recovery key and a copy of the file, anyone can read the file until its data key is rotated.
     /// - Parameters:
     ///   - key: A recovery key that was made for another domain; nil makes a new one.
-    ///   - domain: An encrypted database, or a keychain that is stored in a sealed vault.
+    ///   - domain: An encrypted database, or a keychain that is stored in a vault, an encrypted database.
     /// - Returns: The recovery key.
     /// - Throws: ``StorageError``: `unsupported` for a domain without a data key; the errors of fetching the source's key. Nothing was
     ///   changed after an error.
@@ -66,8 +66,9 @@ extension StorageRouter {
     /// Opens an encrypted database with a recovery key, after the key of its source was lost. The call also encrypts
     /// the data key of the database with the key of the configured source (rewraps it).
     ///
-    /// The source's present key opens the database afterwards; a source without a key gets a new one. Keys of other sources no longer
-    /// open the database. Recovery keys still do. The change is durable when this returns.
+    /// Afterwards, the present key of the configured source opens the database. A source without a key gets a new one.
+    /// Keys of other sources no longer open the database, but all of its recovery keys still do. The change is durable
+    /// when this returns.
     ///
     /// The database must prove that this recovery key was added to it. If an attacker replaced the database by one that
     /// names the recovery key without proof, the call throws `corrupted`.
@@ -77,7 +78,7 @@ extension StorageRouter {
     ///
     /// Call this for every database of the source. Single values that were sealed with the lost key are lost.
     /// - Parameters:
-    ///   - domain: An encrypted database, or a keychain that is stored in a sealed vault.
+    ///   - domain: An encrypted database, or a keychain that is stored in a vault, an encrypted database.
     ///   - key: The recovery key.
     /// - Throws: ``StorageError``: `encryptionKeyMismatch` if the database was not sealed for this recovery key, `corrupted` if it names
     ///   the key without proof, `unavailable` if there is no database. Nothing was changed after an error.
@@ -95,7 +96,7 @@ extension StorageRouter {
     /// It needs the key of the previous source once more. That key no longer opens the database afterwards. Recovery
     /// keys stay. No row is rewritten. The change is durable when this returns.
     /// - Parameters:
-    ///   - domain: An encrypted database, or a keychain that is stored in a sealed vault.
+    ///   - domain: An encrypted database, or a keychain that is stored in a vault, an encrypted database.
     ///   - old: The source that opens the database now.
     /// - Throws: ``StorageError``: `encryptionKeyMismatch` and other errors of the old key and of the new key. Nothing was changed after
     ///   an error.

@@ -3,7 +3,8 @@ public import LocalData
 import Sealing
 
 extension StorageRouter {
-    /// Changes the passphrase that protects the key of a passphrase source; durable when this returns.
+    /// Changes the passphrase of a passphrase source, which stores an encryption key in a file that the passphrase
+    /// protects. The change is durable when this returns.
     ///
     /// The key stays the same: sealed data does not change, and programs that have the key in memory continue. After a crash at any
     /// point, the file opens with the old passphrase or with the new one.
@@ -25,7 +26,7 @@ extension StorageRouter {
         try await Self.cancellable("storage") {
             let name = "\(source)"
             let key = try keySource(source)
-            // A key in memory has no passphrase.
+            // A configuration in memory keeps the source's key without a passphrase, so the call has nothing to change.
             let named = source == .configured ? configuration.keySource : source
             if configuration.isInMemory, case .passphrase = named.form { return }
             guard let passphrase = key as? PassphraseSource else {

@@ -6,13 +6,15 @@ extension StorageRouter {
     /// Seals every row of an encrypted database with a new data key, and destroys the old data key. This and other programs can use the
     /// database during the rotation.
     ///
-    /// It is durable when this returns. From then on, neither the file nor its log contains a key that opens older copies of the file.
+    /// The new key is durable when this returns. From then on, neither the file nor its log contains a key that opens
+    /// older copies of the file.
     ///
-    /// A crash loses nothing: the database still opens with all of its values, and the next call continues the rotation. Recovery keys
-    /// remain valid. Values keep their revisions, so concurrent changes and migrations continue. An enumeration of records that began
-    /// before the end of the rotation can fail with `unsupported`. In that case, start the enumeration again.
+    /// A crash loses nothing: the database still opens with all of its values, and the next call continues the
+    /// rotation. Recovery keys remain valid. The values do not count as changed, so concurrent changes and migrations
+    /// continue. An enumeration of records that began before the end of the rotation can fail with `unsupported`. In
+    /// that case, start the enumeration again.
     /// - Parameters:
-    ///   - domain: An encrypted database, or a keychain that is stored in a sealed vault.
+    ///   - domain: An encrypted database, or a keychain that is stored in a vault, an encrypted database.
     ///   - progress: Called after each batch, on the task of this call.
     /// - Returns: The number of values and tombstones (records of removals) that were resealed.
     /// - Throws: ``StorageError``: `unsupported` for a domain without a data key, `unavailable` if there is no
@@ -34,9 +36,10 @@ extension StorageRouter {
     }
 }
 
-/// Rotation of a source's key.
+/// Rotation of the key in a key source. A key source is the location of encryption keys, such as a keyring item or a
+/// key file.
 extension StorageRouter {
-    /// Makes a new key in a source, and seals data of the source's older keys again with the new key.
+    /// Makes a new key in a key source, and seals (encrypts) the data of its older keys again with the new key.
     ///
     /// The data keys of databases are encrypted with the new key. Values of the registered catalogs and quarantined
     /// values are sealed again in their slots. This and other programs can use them during the rotation. All reported
@@ -45,8 +48,8 @@ extension StorageRouter {
     /// Older keys stay in the source until ``deleteOlderKeys(of:waitingAtMost:)``. While the source has older keys, a
     /// call makes no further key but continues the rotation. Repeat the call after a crash, after a store was locked,
     /// or after a program with the older key has sealed more values. A program cannot change some sources, such as a
-    /// credential. An administrator adds the new key as the first line of such a source, and then calls this function
-    /// to do the rest.
+    /// credential of systemd. An administrator adds the new key as the first line of such a source. A call of this
+    /// function then does the rest.
     ///
     /// The data keys of databases stay the same. If the source's key was disclosed, rotate them afterwards:
     /// ``rotateDataKey(of:progress:)``.
@@ -70,9 +73,9 @@ extension StorageRouter {
     /// key.
     ///
     /// It fails while a database, a value of the registered catalogs or the quarantine needs an older key. It also
-    /// fails while a program runs that has sealed data with an older key since that program began. *Values outside the
-    /// registered catalogs are not checked*: such a value is lost if an older key has sealed it. Backups have separate
-    /// keys.
+    /// fails while a running program may still seal data with an older key. Such a program has not read the new key.
+    /// *Values outside the registered catalogs are not checked*: such a value is lost if an older key has sealed it.
+    /// Backups have separate keys.
     /// - Parameters:
     ///   - source: The source; the configuration's by default.
     ///   - limit: How long to wait for unfinished changes of this program.

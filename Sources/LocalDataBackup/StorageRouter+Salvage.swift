@@ -4,16 +4,17 @@ public import LocalData
 
 /// Recovery of records that cannot be read. With `DamagePolicy.report`, lists of records and names contain the damaged records.
 extension StorageRouter {
-    /// The stored bytes of a damaged record: the output of its serializer, or any other content of its slot. A row of an encrypted
-    /// database that cannot be decrypted is returned in its encrypted form; `Docs/Formats.md` describes the format.
+    /// The stored bytes of a damaged record: the output of its serializer, or any other content of its slot (its
+    /// location in the store). A row of an encrypted database that cannot be decrypted is returned in encrypted form;
+    /// `Docs/Formats.md` describes the format.
     /// - Throws: ``StorageError``: `notFound` when the record was changed or removed since it was listed.
     @concurrent
     public nonisolated func damagedData(_ record: DamagedRecord) async throws -> Data {
         try await Self.cancellable("storage") { try await salvage.data(of: record) }
     }
 
-    /// Copies a damaged record to the quarantine, and then removes it from its slot; durable when it returns. `audit()` lists the
-    /// copy.
+    /// Copies a damaged record to the quarantine, and then removes the record from its slot. Both changes are durable
+    /// when this returns. `audit()` reports the copy.
     ///
     /// Backups of the record's earlier versions stay. Older copies in legacy locations stay too, and later reads can migrate them
     /// again.
@@ -23,8 +24,8 @@ extension StorageRouter {
         try await Self.cancellable("storage") { try await salvage.setAside(record) }
     }
 
-    /// Removes a damaged record from its slot without keeping a copy; durable when it returns. Call it only after a person has
-    /// decided that the record is not needed.
+    /// Removes a damaged record from its slot without keeping a copy; durable when this returns. Call it only after a
+    /// person has decided that the record is not needed.
     ///
     /// Backups of its earlier versions and older copies in legacy locations stay.
     /// - Throws: The errors of ``setAside(_:)``.
@@ -38,7 +39,8 @@ extension StorageRouter {
     /// Moves a domain's damaged store aside and keeps it. An empty store replaces it. Call it only after a person has decided not
     /// to restore a backup.
     /// - Returns: The location of the damaged store.
-    /// - Throws: ``StorageError``: `unsupported` when the domain's store is not of a kind that can be damaged as a whole.
+    /// - Throws: ``StorageError``: `unsupported` if the domain's backend is not a `RecoverableBackend`. Of the stores
+    ///   of LocalData, only a property list can be damaged as a whole.
     @concurrent
     @discardableResult
     public nonisolated func setAsideDamagedStore(of domain: StorageDomain) async throws -> String {

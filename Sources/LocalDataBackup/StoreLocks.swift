@@ -2,8 +2,9 @@ import BackendContract
 import BackendRuntime
 import LocalData
 
-/// Holds the locks of several stores at the same time. It takes the locks in the lock folder first, and then the locks beside the stores,
-/// like a single writer does. Each group is sorted by the bytes of the paths, so two processes that take several locks cannot deadlock.
+/// Holds the locks of several stores at the same time. It takes the locks in the lock folder first, and then the locks
+/// beside the stores. A process that writes one store takes its two locks in the same order. Each group of locks is
+/// sorted by the bytes of the paths, so two processes that take several locks cannot deadlock.
 final class StoreLocks {
     private let locks: [any FileLock]
 

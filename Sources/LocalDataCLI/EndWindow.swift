@@ -1,7 +1,8 @@
 import ArgumentParser
 import LocalData
 
-/// `localdata end-window`: requests that a program ends the release window of a value.
+/// `localdata end-window`: asks a program to end the release window of a value. In a release window, the value's legacy
+/// location is kept up to date for an earlier release of the program.
 struct EndWindow: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Ends the release window of a value at the program's next sweep.",
@@ -15,7 +16,7 @@ struct EndWindow: AsyncParsableCommand {
     @OptionGroup var place: PlaceOptions
 
     func validate() throws {
-        // The request is stored in the ledger of the program, so the program must be identified.
+        // The request is stored in the ledger, a file of the program, so the command line must identify the program.
         if place.appID == nil, place.root == nil { throw ValidationError("Name the program: --app-id or --root.") }
     }
 

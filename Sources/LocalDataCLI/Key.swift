@@ -1,7 +1,8 @@
 import ArgumentParser
 import LocalData
 
-/// `localdata key`: creates sealing keys for key sources that a program can only read.
+/// `localdata key`: creates encryption keys for key sources that a program can read but not write, such as a systemd
+/// credential.
 struct Key: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Makes sealing keys that a service manager passes to a service.", subcommands: [New.self])

@@ -32,14 +32,14 @@ enum Output {
         return String(decoding: try encoder.encode(value), as: UTF8.self).escapingControlsInJSON()
     }
 
-    /// Prints the JSON output of a command without a result.
+    /// Prints the JSON output of a command that succeeded and has no other output.
     static func done() throws { try json(["done": true]) }
 
     private static func write(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
 }
 
 extension Unicode.Scalar {
-    /// Whether a terminal may execute the character, or change the order of other characters because of it.
+    /// Whether the character may control the terminal, or may change the order in which it shows other characters.
     /// Reason: "On a terminal, control characters are shown as escapes" in Docs/Decisions/ToolAndErrors.md.
     fileprivate var isControl: Bool {
         switch properties.generalCategory {

@@ -19,7 +19,7 @@ struct PlaceOptions: ParsableArguments {
     @OptionGroup(title: "Key source")
     var key: KeyOptions
 
-    /// Runs a command with a router for the selected storage, then shuts the router down.
+    /// Runs a command with a `StorageRouter` for the selected storage, then shuts the router down.
     /// - Parameters:
     ///   - domains: The domains that the command uses.
     ///   - isSealed: Whether the command reads or writes sealed data, which belongs to one application.

@@ -2,13 +2,15 @@ import ArgumentParser
 import Foundation
 import LocalData
 
-/// `localdata quarantine`: shows and purges values that a migration replaced.
+/// `localdata quarantine`: shows and purges quarantined values. These are values that a migration displaced and kept
+/// for a review by the user.
 struct Quarantine: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows and purges values that a migration displaced and that no user has reviewed.",
         subcommands: [ListEntries.self, Show.self, Purge.self], defaultSubcommand: ListEntries.self)
 
-    /// The options that identify the owner of the quarantine. They are required, because a default owner would have an empty quarantine.
+    /// The options that identify the program whose quarantine is used. They are required, because the quarantine of a
+    /// default program would be empty.
     struct Owner: ParsableArguments {
         @OptionGroup var place: PlaceOptions
 

@@ -3,7 +3,7 @@ import Foundation
 import LocalData
 import LocalDataBackup
 
-/// `localdata rotate`: replaces the data key of a database.
+/// `localdata rotate`: replaces the data key of a database, the key that encrypts its rows.
 struct Rotate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Seals a database with a new data key, and destroys the old one.",

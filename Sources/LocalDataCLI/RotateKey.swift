@@ -2,7 +2,7 @@ import ArgumentParser
 import LocalData
 import LocalDataBackup
 
-/// `localdata rotate-key`: replaces the key in a key source.
+/// `localdata rotate-key`: replaces the key in a key source, the location of an encryption key, such as a keyring item.
 struct RotateKey: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Makes a new key in the key source, and gives databases, vaults and the quarantine to it.",

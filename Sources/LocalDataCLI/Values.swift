@@ -120,7 +120,8 @@ struct Set: AsyncParsableCommand {
         if place.json { try Output.done() }
     }
 
-    /// Checks that an existing value has the same kind as the new one. A value that cannot be decoded has no kind.
+    /// Checks that an existing value has the same kind as the new one. If there is no value, or if it cannot be
+    /// decoded, any kind is accepted.
     /// - Throws: `ValidationError` with the next step if the kinds differ.
     private func requireSameKind(_ router: StorageRouter, _ new: DocumentValue) async throws {
         let old: DocumentValue

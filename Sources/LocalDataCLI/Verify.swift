@@ -34,7 +34,8 @@ struct Verify: AsyncParsableCommand {
         }
     }
 
-    /// Adds the freshness anchor from the command line to a configuration.
+    /// Adds a freshness anchor from the command line to a configuration. The anchor records the latest commit of the
+    /// database outside of its file.
     private func apply(to configuration: inout StorageConfiguration) {
         guard let anchor else { return }
         // A relative path on the command line is relative to the current folder, not to the data folder.

@@ -20,7 +20,7 @@
             storedName = name
         }
 
-        /// The arguments of its `AttributeDescription`.
+        /// The arguments of the `AttributeDescription` that the macro generates for this property.
         var description: String {
             guard let type else { return storedName.literal }
             var arguments = [storedName.literal]
@@ -49,13 +49,15 @@
             return lastName == "Optional" ? arguments.first : nil
         }
 
-        /// The type as written in an expression: `T!` is allowed in declarations only.
+        /// The type as text that is valid in an expression. `T!` becomes `T?`, because `T!` is allowed in declarations
+        /// only.
         var metatype: String {
             if let optional = self.as(ImplicitlyUnwrappedOptionalTypeSyntax.self) { return "\(optional.wrappedType.trimmed)?" }
             return self.is(SomeOrAnyTypeSyntax.self) ? "(\(trimmedDescription))" : trimmedDescription
         }
 
-        /// The attribute type of a known type; nil for the program's own types.
+        /// The source text of the `AttributeType` for a type that the macro recognizes; nil for the program's own
+        /// types.
         var attributeType: String? {
             if let wrapped { return wrapped.attributeType }
             if let list = self.as(ArrayTypeSyntax.self) { return list.element.attributeType.map { ".array(\($0))" } }
@@ -79,7 +81,8 @@
             }
         }
 
-        /// The name of a type of Swift or Foundation, or of a type without a module; empty for any other.
+        /// The name of the type without its module. The type must be written without a module, or with Swift,
+        /// Foundation, LocalData or LocalDataModels. Empty for any other type.
         var lastName: String {
             if let identifier = self.as(IdentifierTypeSyntax.self) { return identifier.name.text }
             if let member = self.as(MemberTypeSyntax.self),
@@ -97,7 +100,8 @@
     }
 
     extension ExprSyntax {
-        /// Whether the expression consists of literals only. It then has the same meaning as a `DocumentValue`.
+        /// Whether the expression consists of literals only. The generated code can then use it unchanged as a
+        /// `DocumentValue`.
         var isConstant: Bool {
             if self.is(IntegerLiteralExprSyntax.self) || self.is(FloatLiteralExprSyntax.self) || self.is(BooleanLiteralExprSyntax.self)
                 || self.is(NilLiteralExprSyntax.self)

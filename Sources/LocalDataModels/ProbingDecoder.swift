@@ -39,7 +39,7 @@ final class ShapeSketch {
 
     func note(_ name: String, _ type: AttributeType, isOptional: Bool) {
         if let index = attributes.firstIndex(where: { $0.name == name }) {
-            // The type tried to decode this property as several types.
+            // The type tried to decode this property as several types, so the type of the property is unknown.
             if attributes[index].type != type { attributes[index].type = .named("any") }
             attributes[index].isOptional = attributes[index].isOptional || isOptional
         } else {
@@ -57,8 +57,9 @@ final class ShapeSketch {
     }
 
     /// The shape that follows from the requests.
-    /// - Parameter isComplete: Whether `init(from:)` returned without an error. A single value needs no complete run, because the
-    ///   requested type is enough: a string enumeration requests a string and then rejects the empty one.
+    /// - Parameter isComplete: Whether `init(from:)` returned without an error. The shape of a single value is the
+    ///   requested type, even if `init(from:)` failed afterwards. For example, an enumeration of strings requests a
+    ///   string, and then rejects the empty string.
     func type(named name: String, isComplete: Bool) -> AttributeType {
         switch form {
         case .single(let type): return type
@@ -77,7 +78,7 @@ final class ShapeSketch {
     }
 }
 
-/// A decoder without input. It returns an empty value for each request and records the request in a sketch.
+/// A decoder without input. It returns an empty value for each request, and records the request in `sketch`.
 struct ProbingDecoder: Decoder {
     let sketch: ShapeSketch
     let probe: SchemaProbe
@@ -109,7 +110,7 @@ struct ProbingDecoder: Decoder {
         ProbingDecoder(sketch: sketch.part(name), probe: probe, codingPath: codingPath)
     }
 
-    /// A decoder whose requests are not recorded, for parts that do not affect the shape.
+    /// A decoder whose requests are not recorded. It is used where the shape is already known to be undecided.
     fileprivate var unnoted: ProbingDecoder { ProbingDecoder(sketch: ShapeSketch(), probe: probe, codingPath: codingPath) }
 }
 
@@ -150,7 +151,8 @@ private struct ProbingProperties<Key: CodingKey>: KeyedDecodingContainerProtocol
         return try decoder.value(finding, type)
     }
 
-    // The overloads for numbers, Booleans and strings call `contains` and `decode`, so they need no implementation here.
+    // The other overloads of `decodeIfPresent` are for numbers, Booleans and strings. Their default implementations
+    // call `contains` and `decode`, so this type need not implement them.
     func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) -> Value? {
         decoder.sketch.note(key.stringValue, decoder.probe.finding(type).type, isOptional: true)
         return nil

@@ -126,7 +126,8 @@ extension AttributeDescription {
 }
 
 extension EntityDescription {
-    /// Describes an entity by the type of its values. A type without properties, such as a string or a list, has no attributes.
+    /// Describes an entity (a key or a collection) by the type of its values. A type without properties, such as a
+    /// string or a list, has no attributes.
     public init(_ name: String, version: Int = 1, of type: any Any.Type) {
         var attributes: [AttributeDescription] = []
         if case .compound(_, let known) = AttributeType.of(type) { attributes = known }
@@ -164,7 +165,7 @@ protocol ProbedDictionary {
 
 protocol ProbedReference {
     static var target: any Any.Type { get }
-    /// A reference without a target.
+    /// An empty value of the reference type: a reference that identifies no record.
     static var emptyValue: Any? { get }
 }
 

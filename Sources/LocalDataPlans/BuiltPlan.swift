@@ -2,8 +2,8 @@ import BackendContract
 import Crypto
 import LocalData
 
-/// One unit of work of a plan's step, which leads from one schema version to a later one. A unit is completed before
-/// the next unit begins.
+/// One unit of work in a step of a plan. A step leads from one schema version to a later one. Each unit is completed
+/// before the next one begins.
 struct PlanUnit: Sendable {
     enum Work: Sendable {
         /// Converts an entity's records to the last version of a chain of versions.
@@ -44,11 +44,11 @@ struct PlanBeginning: Sendable {
     let version: Int
     /// The change of the plan that creates the entity, for messages.
     let spelling: String
-    /// The number of units in the step that precede this one.
+    /// The number of units of the step that come before the creation of this entity.
     let unitsBefore: Int
 }
 
-/// The planned operations of a step.
+/// The planned operations of a step: its units of work, and the entities that it creates.
 struct PlanWork: Sendable {
     var units: [PlanUnit] = []
     var beginnings: [PlanBeginning] = []
@@ -67,7 +67,7 @@ struct BuiltStep: Sendable {
     /// The name of the step in the stamps.
     var name: String { "\(from)>\(to)" }
     /// The names of the step's parts in the stamps, in order: the hook before the step, the units, and the hook after
-    /// the step.
+    /// the step. A hook is a closure of the program.
     var parts: [String] {
         (willMigrate == nil ? [] : ["willMigrate"]) + units.map(\.name) + (didMigrate == nil ? [] : ["didMigrate"])
     }
@@ -79,7 +79,8 @@ struct BuiltStep: Sendable {
         return parts.map { strangers.contains($0) ? Self.digest($0) : $0 }
     }
 
-    /// Returns the verb of a part, and a digest of its name.
+    /// Returns a form of a part's name that hides the entities: the first word of the name, and a digest of the whole
+    /// name.
     private static func digest(_ part: String) -> String {
         "\(part.prefix { $0 != " " }) #\(hexadecimalText(of: SHA256.hash(data: Array(part.utf8)).prefix(8)))"
     }
@@ -87,12 +88,12 @@ struct BuiltStep: Sendable {
 
 /// The verified plans of a policy. All kinds of policies are converted to this form.
 struct BuiltPlan: Sendable {
-    /// The versions. Each version precedes the versions that can be reached from it.
+    /// The names of all versions. A version comes before every version to which steps lead from it.
     let versions: [String]
     var steps: [BuiltStep] = []
-    /// The chains of versions of the entities in the last version. If a policy has several plans outside a chain, they
-    /// may begin at different versions of the catalog, but a record contains only the version of its entity. If the
-    /// conversion of earlier records is therefore ambiguous, the entity has no chain.
+    /// For each entity of the last version, the chain of versions that converts its earlier records. Empty if the
+    /// policy has several plans and no chain of steps. Such plans may begin at different versions of the catalog, but a
+    /// record contains only the version of its entity. Its conversion would therefore be ambiguous.
     var chains: [String: EvolutionChain] = [:]
 
     var current: String { versions.last ?? "" }
@@ -134,7 +135,8 @@ struct PlanBuilder {
         return strangers + (links.isEmpty ? [current] : links)
     }
 
-    /// The first and last version of a plan. The last version is nil if the plan leads to the current version.
+    /// The version at which a plan begins, and the version to which it leads. The latter is nil for the current
+    /// version.
     private func ends(of plan: SchemaPlan.AdHocMigration, _ links: [String]) -> (from: String, to: String?) {
         if plan.target != nil || links.contains(plan.name) { return (plan.name, plan.target) }
         for from in links where plan.name.hasPrefix("\(from)To") {
@@ -248,7 +250,9 @@ struct PlanBuilder {
 
     // MARK: Changes
 
-    /// - Parameter targets: The final versions of the entities. Nil for a step of a chain, which increments each version by one.
+    /// Applies the changes of a step to a model, and returns the planned operations of the step.
+    /// - Parameter targets: The final versions of the entities. Nil for a step of a chain, which increments each
+    ///   version by one.
     private func apply(
         _ changes: [SchemaPlan.EntityChange], to model: inout PlanModel, _ step: String, _ stage: SchemaPlan.Stage, targets: [String: Int]?
     ) throws(PlanProblem) -> PlanWork {
@@ -259,7 +263,8 @@ struct PlanBuilder {
                 if let problem = entities.problem(of: name) { throw PlanProblem(place: place, what: problem) }
             }
             if let problem = entities.contradiction(in: change) { throw PlanProblem(place: place, what: problem) }
-            /// The version of the records that the current change writes. It is the final version if no later change updates the entity.
+            /// The version of the records that this change writes. It is the final version if no later change of the
+            /// step updates the entity.
             func version(_ name: String, after current: Int) -> Int {
                 let isLast = !changes[(index + 1)...].contains { later in
                     if case .update = later.verb { return later.entity == name }

@@ -6,7 +6,7 @@ struct PlanProblem: Error {
     let what: String
 }
 
-/// The schema of one entity at one version of a plan.
+/// The schema of one entity (a key or a collection) at one version of a plan.
 struct EntityModel: Sendable {
     var attributes: [AttributeDescription] = []
     /// The attributes that the plan has removed.
@@ -67,7 +67,8 @@ struct EntityModel: Sendable {
                 attribute.name = newName
             }
             removed.remove(attribute.name)
-            // In an open plan, the properties that an update does not mention remain unknown.
+            // If the plan has not mentioned the attribute before, the properties that the update does not set remain
+            // unknown.
             if !isKnown, update.type == nil || update.isOptional == nil { attribute.type = update.type ?? .named("") }
             if let place = index(of: change.name) { attributes[place] = attribute } else { attributes.append(attribute) }
         case .remove:

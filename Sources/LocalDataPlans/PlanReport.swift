@@ -4,7 +4,7 @@ public struct PlanReport: Sendable, Codable, Hashable {
     public struct Step: Sendable, Codable, Hashable {
         /// The kind of a step.
         public enum Kind: String, Sendable, Codable {
-            /// A step of a chain.
+            /// A step of a chain, from one version to the next.
             case incremental
             /// A step directly to a later version, outside the chain.
             case adHoc
@@ -28,7 +28,8 @@ public struct PlanReport: Sendable, Codable, Hashable {
     public var to: String?
     /// The steps in the order in which they were run.
     public var steps: [Step]
-    /// The error of the plan, if inferred changes were applied instead of the plan; see `lightWeightBackup`.
+    /// The error of the plan, if changes that were inferred from the declared schema replaced the plan. See
+    /// `lightWeightBackup`.
     public var fallback: String?
 
     /// Creates a report.

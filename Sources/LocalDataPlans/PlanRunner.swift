@@ -1,8 +1,8 @@
 import LocalData
 
 /// Runs verified steps. It runs the parts of a step in order: the hook before the step, the units of work, and the hook
-/// after the step. It records the progress in the schema stamps, small records beside the data. ``DocumentRecords``
-/// writes the records of entities.
+/// after the step. A hook is a closure of the program. The runner records the progress in the schema stamps, small
+/// records beside the data. ``DocumentRecords`` writes the records of entities (keys and collections).
 struct PlanRunner: Sendable {
     let session: PlanSession
     let scene: PlanSession.Scene
@@ -15,7 +15,8 @@ struct PlanRunner: Sendable {
     }
 
     /// Runs the remaining parts of a step.
-    /// - Parameter positions: The index of each entity's version. Entities that have reached the step's last version are skipped.
+    /// - Parameter positions: For each entity, the index of its present version in the plan's versions. Entities that
+    ///   have reached the step's last version are skipped.
     /// - Returns: The number of changed records; nil if the step was already complete for these entities.
     func run(_ step: BuiltStep, _ positions: [String: Int]) async throws -> Int? {
         let end = scene.versions.firstIndex(of: step.to) ?? 0
@@ -58,7 +59,7 @@ struct PlanRunner: Sendable {
         try await session.calling(what) { try await hook(session.router) }
     }
 
-    /// Runs a part of a step. If the part fails, but another program has completed it since this run began, its error is replaced.
+    /// Runs a part of a step. If it fails, checks whether another program has completed the part since this run began.
     /// - Throws: ``Overtaken`` if another program has completed the part; otherwise the error of the part.
     private func unlessOvertaken<R>(_ run: StepRun, _ part: Int, _ body: () async throws -> R) async throws -> R {
         do { return try await body() } catch let error as StorageError where !(error.code == StorageError.cancelled) {

@@ -5,7 +5,7 @@ import LocalData
 /// progress of a step.
 struct StoredStamps: Sendable {
     var stamps: [SchemaStamp?]
-    /// The index of the store that contains each entity.
+    /// For each entity, the index in `stamps` of the store that contains the entity.
     let stores: [String: Int]
     /// Whether an entity has data. Entities that were not checked are missing; only those without a stamp are usually checked.
     var hasData: [String: Bool] = [:]
@@ -22,8 +22,8 @@ struct StoredStamps: Sendable {
     }
 
     /// The index of each entity's version in the plan's versions. An entity with data but without a stamp has the first
-    /// version. An entity without both has the lowest version of the other entities, or the current version if there
-    /// are no others.
+    /// version. An entity with neither data nor a stamp has the lowest version of the other entities. If there are no
+    /// others, it has the current version.
     func positions(_ scene: PlanSession.Scene, _ catalog: String) throws -> [String: Int] {
         var positions: [String: Int] = [:]
         for entity in scene.concerned {
@@ -39,7 +39,8 @@ struct StoredStamps: Sendable {
             }
             positions[entity] = index
         }
-        // An entity without data gets the position of the others, because a step may create its records.
+        // An entity with neither data nor a stamp gets the lowest position of the others, because a step may create its
+        // records.
         // Reason: "Data without a stamp has the first version" in Docs/Decisions/Evolution.md.
         let rest = positions.values.min() ?? scene.versions.count - 1
         for entity in scene.concerned where positions[entity] == nil { positions[entity] = rest }
@@ -104,7 +105,8 @@ extension PlanSession {
                     "\(catalog)'s schema has no configuration \(configuration). No record was read or changed.")
             }
             concerned = Set(named)
-            // Include the former entities from which a plan creates the entities of the configuration.
+            // Include the former entities that are no longer registered, if the plan copies or renames them to entities
+            // of the configuration.
             for _ in changes {
                 for change in changes {
                     if case (let from, let to)? = change.pair, concerned.contains(to), entities.all[from] == nil { concerned.insert(from) }
@@ -127,7 +129,8 @@ extension PlanSession {
         return Scene(entities: entities, concerned: names, versions: versions, stamps: stores.map(\.1))
     }
 
-    /// Throws `invalidEvolution` if a plan copies or renames an entity into or out of the configuration.
+    /// Throws `invalidEvolution` if a plan copies or renames an entity into or out of the configuration, the group of
+    /// entities to migrate.
     func checkConfiguration(_ changes: [SchemaPlan.EntityChange], _ scene: Scene) throws {
         guard let configuration else { return }
         for change in changes {
@@ -211,7 +214,7 @@ extension PlanSession {
 }
 
 /// A step that is being run, with its recorded progress. The parts of a step are the hook before it, the units of work,
-/// and the hook after it.
+/// and the hook after it. A hook is a closure of the program.
 struct StepRun: Sendable {
     let step: BuiltStep
     let configuration: String?

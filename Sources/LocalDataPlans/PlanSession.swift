@@ -2,11 +2,11 @@ import BackendContract
 import LocalData
 import Logging
 
-/// One run of a policy over a catalog. It reads the stored versions, verifies the plan, and runs the steps from the stored version to the
-/// current one.
+/// One run of a migration policy over a catalog. It reads the stored versions, verifies the plan, and runs the steps
+/// from the stored version to the current one.
 struct PlanSession: Sendable {
     let host: any PlanHost
-    /// The router that is passed to the hooks of a plan.
+    /// The router that is passed to the hooks of a plan, which are closures of the program.
     let router: StorageRouter
     let catalog: String
     let schema: CatalogSchema?
@@ -32,8 +32,8 @@ struct PlanSession: Sendable {
         let entities: [String]
     }
 
-    /// The report of a run. Also, for each entity, the chain of versions by which reads convert earlier records to the
-    /// declared schema.
+    /// The result of a run: its report, and a chain of versions for each entity. Reads use the chain to convert earlier
+    /// records to the declared schema.
     struct Outcome: Sendable {
         var report: PlanReport
         var chains: [String: EvolutionChain] = [:]
@@ -185,8 +185,9 @@ struct PlanSession: Sendable {
         return chains
     }
 
-    /// The next step from a version. If a step was already begun, it is this step. Otherwise it is the longest step for
-    /// which every entity is at the step's first version, or at the step's last version or later.
+    /// The next step from a version: the step from this version that was already begun, or else the longest possible
+    /// step. A step is possible if every entity has the step's first version, or the step's last version or a later
+    /// one.
     private func step(
         _ plan: BuiltPlan, from start: Int, _ positions: [String: Int], _ scene: Scene, _ stored: StoredStamps
     ) -> BuiltStep? {

@@ -1,7 +1,8 @@
 import BackendContract
 import LocalData
 
-/// The keys and collections of a catalog, by name, and the locations of entities that only a plan mentions.
+/// The keys and collections of a catalog, by name. An entity is a key or a collection. Entities that only a plan
+/// mentions are not registered; for these, the locations are stored here, too.
 struct RegisteredEntities: Sendable {
     let all: [String: DeclaredEntity]
     /// Names that more than one entry has.

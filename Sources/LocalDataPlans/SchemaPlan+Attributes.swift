@@ -23,7 +23,7 @@ extension SchemaPlan {
         let name: String
         let verb: Verb
 
-        /// The statement and the attribute, for messages.
+        /// The statement and the attribute as text, for messages.
         var spelling: String {
             switch verb {
             case .add: "AddAttribute \(name)"
@@ -32,7 +32,9 @@ extension SchemaPlan {
             }
         }
 
-        /// A description that is equal for equal changes. It is stored in the schema stamps.
+        /// A text that identifies the change by its statement, its names and its type, without defaults and closures.
+        /// It is part of ``SchemaPlan/EntityChange/identity``. After a crash, that text shows whether the plan still
+        /// begins with the changes that are already done.
         var identity: String {
             switch verb {
             case .add(let type, _, _, _): "\(spelling) (\(type))"
@@ -57,7 +59,7 @@ extension SchemaPlan {
             change = AttributeChange(name: name, verb: .add(attributeType, isOptional: optional, default: defaultValue, nil))
         }
 
-        /// Adds an attribute whose value is computed from the record before the ``UpdateEntity``.
+        /// Adds an attribute. Its value is computed from the content that the record had before the ``UpdateEntity``.
         /// - Parameters:
         ///   - name: The stored name of the attribute.
         ///   - attributeType: The type of the attribute. The computed value is converted to it.
@@ -71,7 +73,8 @@ extension SchemaPlan {
             change = AttributeChange(name: name, verb: .add(attributeType, isOptional: optional, default: nil, value))
         }
 
-        /// Adds an attribute whose value is computed from the record before the ``UpdateEntity``, without the context.
+        /// Adds an attribute. Its value is computed from the content that the record had before the ``UpdateEntity``,
+        /// without the context.
         public init(
             _ name: String, attributeType: AttributeType, optional: Bool = false,
             _ value: @escaping @Sendable (_ old: StoredDocument) throws -> DocumentValue?

@@ -1,7 +1,8 @@
 public import LocalData
 
 extension SchemaPlan {
-    /// A closure of the program that runs before or after a step.
+    /// A closure of the program that runs before or after a step. A step changes the stored data from one schema
+    /// version to a later one.
     public typealias Hook = @Sendable (StorageRouter) async throws -> Void
 
     /// The kind of changes that a step may make.
@@ -27,8 +28,8 @@ extension SchemaPlan {
         ///   - version: The version after the step. The name is persisted.
         ///   - stage: The kind of changes that the step may make.
         ///   - willMigrate: Called before the changes of the step. After a crash it may be called again, even if it had completed.
-        ///   - didMigrate: Called after the changes of the step, and before the version is stamped. After a crash it may be called again,
-        ///     too.
+        ///   - didMigrate: Called after the changes of the step, and before the new version is recorded in the stores
+        ///     (stamped). After a crash it may be called again, too.
         ///   - changes: The changes, in the order in which they are made.
         public init(
             _ version: String, stage: Stage = .custom, willMigrate: Hook? = nil, didMigrate: Hook? = nil,

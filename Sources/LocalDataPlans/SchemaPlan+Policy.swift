@@ -23,8 +23,8 @@ extension SchemaPlan {
         /// Records are written only if their key or collection declares a later version.
         public static var lightweight: Policy { Policy(form: .lightweight) }
 
-        /// Uses plans that each lead from one earlier version to the declared one. If data has no version stamp, the
-        /// first plan's version counts as its version.
+        /// Uses plans that each lead from one earlier version to the declared one. A version stamp is a record beside
+        /// the data with its version. If data has no version stamp, the first plan's version counts as its version.
         /// - Parameters:
         ///   - migrations: The plans.
         ///   - lightWeightBackup: Whether to fall back to the inferred migration (``lightweight``) when no plan begins

@@ -32,7 +32,8 @@ public enum SchemaPlan {
         var kind: EntityKind?
         var security: SecurityPolicy = .automatic
 
-        /// This location, with missing properties filled from another one. The security policy is copied only if the domain is the same.
+        /// This location, with missing properties filled from another one. The security policy is filled only if the
+        /// two domains do not differ.
         func filled(from other: DeclaredPlace) -> DeclaredPlace {
             let isThere = domain == nil || other.domain == nil || domain == other.domain
             return DeclaredPlace(
@@ -55,7 +56,7 @@ public enum SchemaPlan {
         let verb: Verb
         let place: DeclaredPlace
 
-        /// The statement and the entity, for messages.
+        /// The statement and the entity as text, for messages.
         var spelling: String {
             switch verb {
             case .add: "AddEntity \(entity)"
@@ -66,7 +67,9 @@ public enum SchemaPlan {
             }
         }
 
-        /// A description that is equal for equal changes. It is stored in the schema stamps.
+        /// A text that identifies the change. It is stored in the schema stamps, the records in which each store keeps
+        /// the version of its data and the progress of a migration. After a crash, the next run compares the texts
+        /// there with its plan, to continue only a plan that begins with the same changes.
         /// Reason: "A stamp records the parts of a step that are done" in Docs/Decisions/Evolution.md.
         var identity: String {
             guard case .update(let changes) = verb, !changes.isEmpty else { return spelling }
@@ -82,11 +85,13 @@ public enum SchemaPlan {
         }
     }
 
-    /// Adds an entity. Nothing is stored for it. Later steps and the declared schema refer to its attributes.
+    /// Declares an entity that is new in this version of the plan, with its attributes. The step itself writes no
+    /// record. The attributes are used to check the plan: a later step may change or remove only attributes that the
+    /// plan has added, and the last version of the plan must have the attributes of the declared schema.
     public struct AddEntity: Sendable {
         let change: EntityChange
 
-        /// Adds an entity.
+        /// Declares a new entity.
         /// - Parameters:
         ///   - name: The name of the key or collection.
         ///   - domain: The domain of the entity. Required only if no key or collection of the name is registered and the catalog has
@@ -103,7 +108,7 @@ public enum SchemaPlan {
         }
     }
 
-    /// Changes the attributes of an entity. It rewrites every record, one page in each commit.
+    /// Changes the attributes of an entity. It rewrites every record, in batches of one commit each.
     public struct UpdateEntity: Sendable {
         let change: EntityChange
 

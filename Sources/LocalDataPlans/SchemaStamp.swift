@@ -7,7 +7,7 @@ struct SchemaStamp: Codable, Sendable, Equatable {
         var configuration: String?
         var done: Int
         /// The completed parts of the step, then the part that was begun; see ``BuiltStep/noted(in:)``. A part is a
-        /// hook or a unit of work.
+        /// unit of work, or a hook: a closure of the program that runs before or after the step.
         var parts: [String]
     }
 
@@ -17,7 +17,8 @@ struct SchemaStamp: Codable, Sendable, Equatable {
     /// group of entities).
     var entities: [String: String]?
     var progress: Progress?
-    /// Versions before the stamped ones. A program that finds its current version among them is older than the data.
+    /// Versions before the stamped ones. If a program's current version is one of them, the program is older than the
+    /// data.
     var earlier: [String]?
 
     func version(of entity: String) -> String? { entities?[entity] ?? version }

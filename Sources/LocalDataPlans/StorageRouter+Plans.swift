@@ -10,24 +10,30 @@ public struct PlanRegistration: Sendable, Codable {
 
 extension StorageRouter {
     /// Registers the keys of a catalog, migrates their stored data to the declared schema by a policy, and sweeps them.
+    /// A sweep moves the values of all keys from their legacy locations and resolves conflicts.
     ///
-    /// The router checks the whole plan before it writes anything. Then it runs the steps, and writes each page of records in one
-    /// commit. After each step it stamps the version in every store, so that the next run continues after a crash. A catalog that
-    /// is already current costs one read of each store. Wait for this call before you read values of the catalog, because they have
-    /// earlier versions until it returns.
+    /// The router checks all plans of the policy before it writes anything. Then it runs the steps, and writes each
+    /// page of records in one commit. After each step it writes a *stamp* into every store: a record with the version
+    /// of the data. So the next run continues after a crash. A catalog that is already current costs one read of each
+    /// store. Wait for this call before you read values of the catalog, because they have earlier versions until it
+    /// returns.
     ///
-    /// A store without a stamp and without data gets the current version's stamp. Data without a stamp count as the first version
-    /// that the policy names.
+    /// Data without a stamp has the first version that the policy names. If there is neither a stamp nor data, the call
+    /// runs no step and writes stamps with the current version.
     /// - Parameters:
     ///   - catalog: The keys and collections, with their ``StorageKeyCatalog/schema``.
-    ///   - policy: The policy that migrates data of an earlier version.
-    ///   - configuration: The group of entities to migrate and sweep: a name of ``CatalogSchema/configurations``; nil for all of
-    ///     them.
+    ///   - policy: The plans, or another way, to migrate data of an earlier version.
+    ///   - configuration: Restricts the migration and the sweep to a group of keys and collections. The schema declares
+    ///     the groups in ``CatalogSchema/configurations``, and this is the name of one of them. Nil for all keys and
+    ///     collections.
     /// - Returns: The results of the policy and of the sweep.
-    /// - Throws: ``StorageError``: all errors of `registerCatalog(_:migrateImmediately:)`. It throws `invalidEvolution` for an
-    ///   invalid plan, and its message names the faulty part. It throws `incompatibleSchema` when no plan begins at the stored
-    ///   version, or when a later program has completed or begun a migration of the data. It throws `migrationFailed` naming
-    ///   entity, record and attribute. Completed steps are stamped and stay, and no data are lost.
+    /// - Throws: ``StorageError``. Completed steps keep their effects and their stamps, and no data is lost.
+    ///   - All errors of `registerCatalog(_:migrateImmediately:)`.
+    ///   - `invalidEvolution` for an invalid plan. The message names the faulty part.
+    ///   - `incompatibleSchema` if the policy has no plan that begins at the stored version, or if a later version of
+    ///     this program has migrated the data or has begun to.
+    ///   - `migrationFailed` if a record cannot be migrated or a hook fails. For a record, the message names the record
+    ///     and its entity, and the attribute if one is the cause.
     @concurrent
     @discardableResult
     public nonisolated func registerCatalog(
@@ -56,10 +62,11 @@ extension StorageRouter {
     /// Returns the result that ``registerCatalog(_:migrationPolicy:configuration:)`` would have, without registering or changing
     /// anything.
     ///
-    /// The plan's steps and the sweep run on the live records, over stores that record writes instead of performing them. The
-    /// recorded writes stay in memory until the call returns.
+    /// The policy and the sweep read the stored records. Their writes stay in memory, and are discarded when the call
+    /// returns.
     /// - Returns: The result of the registration, except for the durations.
-    /// - Throws: The errors of the registration; `cannotTell` for a step with a custom hook, because a hook is not run.
+    /// - Throws: The errors of the registration; `cannotTell` for a step with a hook (a closure of the program),
+    ///   because the hook is not run.
     @concurrent
     public nonisolated func planRegistration(
         of catalog: some StorageKeyCatalog, migrationPolicy policy: SchemaPlan.Policy, configuration: String? = nil

@@ -4,7 +4,7 @@ import LocalData
 struct SchemaDifferences {
     /// Changes that would make stored values unreadable.
     var problems: [String] = []
-    /// Harmless changes. A recording run adds them to the snapshot.
+    /// Harmless changes. A test run with `LOCALDATA_RECORD=1` adds them to the snapshot.
     var news: [String] = []
 
     /// Compares a catalog with its recorded snapshot.

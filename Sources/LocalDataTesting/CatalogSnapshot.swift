@@ -1,7 +1,8 @@
 public import Foundation
 public import LocalData
 
-/// The declared shapes of a catalog and of its earlier versions. It is a fixture that people review and a test compares.
+/// The declared shapes of the values of a catalog, and of its earlier versions. The snapshot is a fixture: people
+/// review it, and a test compares it with the current catalog.
 ///
 /// Each property is one line: `"stars" : "integer"`, `"address.street" : "string?"`, `"phones[].number" : "string"`.
 ///

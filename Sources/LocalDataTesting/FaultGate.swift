@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A gate that holds operations until a test opens it.
+/// A gate where operations of a ``FaultingBackend`` wait until a test opens it.
 public final class FaultGate: Sendable {
     private struct State {
         var isOpen = false

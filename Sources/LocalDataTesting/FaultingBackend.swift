@@ -65,7 +65,7 @@ public final class FaultingBackend: LockableBackend, ObservableBackend, Recovera
     /// - Throws: The error of the wrapped backend if it does not accept the address.
     public func validate(_ address: StorageAddress) throws(BackendError) { try base.validate(address) }
 
-    /// Reads slots in the wrapped backend, unless a fault is injected.
+    /// Reads slots (locations of records) in the wrapped backend, unless a fault is injected.
     public func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
         let incident = try await begin(.read, addresses.map(\.description))
         switch incident {
@@ -132,7 +132,7 @@ public final class FaultingBackend: LockableBackend, ObservableBackend, Recovera
         return count
     }
 
-    /// Lists slots and damaged records, unless a fault is injected. The call counts as one `addresses`.
+    /// Lists slots and damaged records, unless a fault is injected. The call counts as one `addresses` operation.
     ///
     /// The list contains no damaged records if the wrapped backend is not a `SalvageableBackend`.
     public func listing(in namespace: StorageNamespace) async throws(BackendError) -> StorageListing {
@@ -263,7 +263,7 @@ extension FaultingBackend {
 // MARK: Faults
 
 extension FaultingBackend {
-    /// The fault that remains for an operation after its waits and stops were handled.
+    /// The fault that still applies to an operation after its gates and delays; `none` if no fault applies.
     private enum Incident {
         case none, locked, unavailable, loseAnswer
         case tear(after: Int)

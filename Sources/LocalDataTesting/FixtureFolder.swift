@@ -4,7 +4,7 @@ import Foundation
 struct FixtureFolder {
     let place: URL
 
-    /// Creates a value for a folder whose path is relative to a test's source file.
+    /// Refers to the folder with the given path, relative to a test's source file.
     init(_ path: String, relativeTo file: String) {
         place = URL(filePath: path, relativeTo: URL(filePath: file).deletingLastPathComponent()).absoluteURL
     }
@@ -47,7 +47,8 @@ struct FixtureFolder {
         }
     }
 
-    /// Removes lock files and the ledger. They belong to one machine, and no stored value depends on them.
+    /// Removes lock files and the ledger, the router's notes about migrations. These files belong to one machine, and
+    /// no stored value depends on them.
     static func removeMachineFiles(in root: URL) throws {
         for name in ["locks", "state/ledger.plist"] {
             let path = root.appending(path: name)

@@ -28,7 +28,8 @@ final class GoldenKeyring: Sendable {
         configuration.useBackend(for: .keychain) { [self] in backend(of: $0) }
     }
 
-    /// Returns the backend of a service. There is one for each service, because values and sealing keys share it.
+    /// Returns the backend of a service. The values and the sealing keys of a service share one backend, as they share
+    /// one keyring service.
     private func backend(of service: String) -> any StorageBackend {
         state.withLock { state in
             if let backend = state.backends[service] { return backend }

@@ -20,12 +20,13 @@ public import LocalData
 /// - `root` contains the files that the release wrote, including the key file that opens them.
 /// - `release.json` contains the settings that open the store.
 /// - `expected.json` contains the expected values of keys without protection.
-/// - `sealed` contains the expected values of protected keys and the content of the keyring. A separate key file seals it.
+/// - `sealed` contains the expected values of protected keys and the content of the keyring. Both are encrypted with a
+///   separate key file.
 ///
 /// Only the expected values are ever rewritten.
 ///
-/// A golden store uses a keyring in memory. The session's keyring is neither read nor written.
-/// The key files are part of the fixture and keep nothing secret, so do not record real data.
+/// A golden store uses a keyring in memory. The session's keyring is neither read nor written. The key files are part
+/// of the fixture, so anyone can decrypt it. Do not record real data.
 public enum GoldenStore {
     /// The settings that open a recorded store.
     struct Release: Codable {
@@ -87,7 +88,8 @@ public enum GoldenStore {
         }
     }
 
-    /// Opens a copy of every recorded release with the current keys, sweeps it, and compares its values with the expected ones.
+    /// Opens a copy of every recorded release with the current keys. Sweeps it (migrates all values), and compares its
+    /// values with the expected ones.
     ///
     /// If differences are intended, run the test with `LOCALDATA_RECORD=1`. It writes the current values to `expected.json`,
     /// and those of protected keys to `sealed`. Review and commit these files.

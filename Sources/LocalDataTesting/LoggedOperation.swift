@@ -1,6 +1,7 @@
 import BackendContract
 
-/// One logged call of a ``FaultingBackend``. The log contains the names of slots, but never their values.
+/// One logged call of a ``FaultingBackend``. The log contains the names of slots (locations of records), but never
+/// their values.
 public struct LoggedOperation: Hashable, Sendable, CustomStringConvertible {
     /// The kind of call.
     public enum Kind: String, Hashable, Sendable, CaseIterable {

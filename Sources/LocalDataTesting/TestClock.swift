@@ -11,7 +11,7 @@ import Synchronization
 /// clock.advance(by: .seconds(61))
 /// ```
 public final class TestClock: Sendable {
-    /// The clock that is passed to the runtime.
+    /// The clock that a configuration uses instead of the system's clock.
     package let shifted: ShiftedClock
 
     /// Creates a clock that shows the current date.

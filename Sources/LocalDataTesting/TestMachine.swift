@@ -55,7 +55,8 @@ public final class TestMachine: Sendable {
         return StorageRouter(configuration: configuration)
     }
 
-    /// Cuts the power: ends every running launch. Their pending and later operations throw `unavailable` and do not reach a store.
+    /// Cuts the power: ends every running launch. The pending and later operations of these launches throw
+    /// `unavailable` and do not reach a store.
     ///
     /// An operation that waits for a gate or a delay throws at once.
     public func cut() {
@@ -91,7 +92,8 @@ public final class TestMachine: Sendable {
         }) { backend.open() }
     }
 
-    /// The running databases whose key is in the given domain. Databases that were locked directly are left out.
+    /// The backends of running databases whose key is in the given domain, except databases that a test has locked
+    /// directly.
     private func running(dependentOn domain: StorageDomain, in state: State) -> [FaultingBackend] {
         state.running.filter { keyDomain(of: $0.key) == domain && !state.locked.contains($0.key) }.flatMap(\.value)
     }

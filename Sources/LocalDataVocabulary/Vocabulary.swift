@@ -1,4 +1,5 @@
-// The bare names of migration plans. They are a separate module, because such general names may collide with those of other packages.
+// Short names for the statements of migration plans, without the prefix `SchemaPlan.`. They are a separate module,
+// because such general names may collide with those of other packages.
 @_exported public import LocalData
 @_exported public import LocalDataPlans
 

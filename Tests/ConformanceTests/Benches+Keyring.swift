@@ -8,6 +8,7 @@ import BackendContract
     import TestSupport
 
     /// The benches of the keyring backend, with a real daemon.
+    /// A bench makes the stores on which rules for backends are checked.
     let keyringBenches: [LawBench] = [.keyring]
 
     extension LawBench {

@@ -5,7 +5,8 @@ import Synchronization
 @testable import BackendContract
 
 /// A rehearsal over a store in memory. A rehearsal records changes instead of writing them to the store below it.
-/// If `mixes` is set, every second change goes to the store below, unless the rehearsal has recorded a change of its slots.
+/// A slot is a named place for one record. If `mixes` is set, every second call changes the store below instead.
+/// That is not done for slots whose change the rehearsal has already recorded.
 /// A read then finds some values in the store below and some in the rehearsal.
 ///
 /// A rehearsal first reads the store below, and then records the change.
@@ -81,7 +82,7 @@ final class MixedRehearsal: StorageBackend {
 }
 
 extension LawBench {
-    /// A bench of rehearsals over memory. They must keep the laws like any other store.
+    /// A bench, which makes rehearsals over stores in memory. They must keep the laws, the rules for every backend.
     static func rehearsal(_ name: String, _ capabilities: BackendCapabilities, mixes: Bool) -> LawBench {
         var bench = LawBench.memory(
             name, capabilities, unwrap: { medium(of: ($0 as? MixedRehearsal)?.rehearsal.base ?? $0) })

@@ -9,6 +9,7 @@ import BackendContract
     import TestSupport
 
     /// The benches of the encrypted SQLite backend, with real databases.
+    /// A bench makes the stores on which rules for backends are checked.
     let sqliteBenches: [LawBench] = [.sqlite]
 
     extension LawBench {

@@ -68,7 +68,7 @@ extension LawBench {
         })
 }
 
-/// The error of a bench that gets a store that it did not make.
+/// The error if a bench is given a store that it did not make.
 struct WrongStore: Error {}
 
 /// Returns the medium of a store in memory, which holds its content; nil for any other store.

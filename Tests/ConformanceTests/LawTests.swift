@@ -3,15 +3,16 @@ import BackendContract
 import TestSupport
 import Testing
 
-/// A law, which is a rule for every backend, and a bench, which makes the stores of one backend. A failure prints the two names.
+/// A law and a bench. A law is a rule for every backend. A bench makes the stores of one backend.
+/// A failure prints the names of both.
 struct Case: Sendable, CustomTestStringConvertible {
     let law: BackendLaw
     let bench: LawBench
 
     var testDescription: String { "\(bench): \(law)" }
 
-    /// All cases. Each law runs a quarter of the repetitions that it asks for.
-    /// `Scripts/prove laws` runs all repetitions and more.
+    /// All cases. By default each law is repeated a quarter as often as it specifies.
+    /// The environment variable `LOCALDATA_LAWS` multiplies that number. `Scripts/prove laws` sets it.
     static let all = (benches + keyringBenches + sqliteBenches).flatMap { bench in
         var bench = bench
         bench.scale *= LawSettings().factor / 4

@@ -3,7 +3,7 @@ import MemoryBackend
 import TestSupport
 
 extension Mutant {
-    /// The capabilities of a store whose damaged slots have no name.
+    /// The capabilities of a store that seals names. The name of a damaged slot is therefore unknown.
     static var sealedClaims: BackendCapabilities {
         var claims = fullClaims
         claims.sealsNames = true

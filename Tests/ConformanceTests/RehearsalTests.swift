@@ -4,7 +4,7 @@ import MemoryBackend
 import Synchronization
 import Testing
 
-/// A store that counts the calls that change it. A test puts it below a rehearsal.
+/// A store that counts the calls that change it. A rehearsal must not change it.
 private final class Watched: StorageBackend {
     let store = InMemoryStore()
     let changes = Atomic(0)

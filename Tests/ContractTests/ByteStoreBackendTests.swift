@@ -36,6 +36,7 @@ private final class DictionaryStore: ByteStore {
 }
 
 /// Tests of the adapter that makes a backend of a byte store. A byte store keeps bytes under text names.
+/// A slot is a place for one record, with a name in a namespace. A native value has a type of property lists.
 @Suite(.inTurn) struct ByteStoreBackendTests {
     private let store = DictionaryStore(
         capabilities: BackendCapabilities(
@@ -43,7 +44,7 @@ private final class DictionaryStore: ByteStore {
     private var backend: ByteStoreBackend<DictionaryStore> { ByteStoreBackend(store) }
     private let address = StorageAddress("a key")
 
-    @Test func `the adapter claims only those capabilities of its byte store that it can keep, and adds native values`() {
+    @Test func `the adapter claims native values, and only those capabilities of its byte store that it can keep`() {
         #expect(
             backend.capabilities
                 == BackendCapabilities(durability: .durable, protection: .sealed, maximumValueSize: 10, storesNativeValues: true))

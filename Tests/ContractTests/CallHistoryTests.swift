@@ -40,7 +40,7 @@ import Testing
         #expect(explained > 2_000 && refused > 2_000, "\(explained) explained, \(refused) refused")
     }
 
-    @Test func `the checker without a limit takes thousands of calls and returns the one that no order explains`() {
+    @Test func `the checker without a limit accepts thousands of calls, and returns the call that no order explains`() {
         var history = RegisterHistory()
         for number in 0..<5_000 {
             history.add(.write("\(number)"), number * 10, number * 10 + 14)

@@ -4,8 +4,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Tests of a queue that performs requests which wait at the same time as one group, as a store does in one transaction.
-/// A group may need a lock that another process holds.
+/// Tests of a queue that collects the requests that are waiting, and performs them together as one group.
+/// A store uses it to commit a group in one transaction. A group may need a lock that another process holds.
 @Suite(.inTurn) struct GroupCommitTests {
     private let clock = ManualClock()
     private let lane = TestLane(isHeld: true)
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    /// Submits requests one after the other. Each is submitted after the previous one waits.
+    /// Submits requests one after the other. Each is submitted once the previous one is waiting.
     private func submit(
         _ requests: [(Int, MonotonicInstant)], to queue: GroupCommit<Int, Int>
     ) async -> [Task<Result<Int, BackendError>, Never>] {
@@ -146,8 +146,8 @@ import Testing
         }
     }
 
-    /// Makes a queue whose groups need a lock. The lock is available only after the gate opens. With `failure`, the first attempt to take
-    /// the lock then fails.
+    /// Makes a queue whose groups need a lock. Taking the lock waits until the gate opens.
+    /// - Parameter failure: The error of the first attempt to take the lock; nil if that attempt succeeds.
     private func locking(_ gate: Gate, _ failure: BackendError? = nil) -> GroupCommit<Int, Int> {
         GroupCommit(
             lane: DispatchLane(label: "test"), clock: clock,

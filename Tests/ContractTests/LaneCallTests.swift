@@ -39,7 +39,7 @@ import Testing
         #expect(clock.pending == 0)
     }
 
-    @Test func `a call times out if its work reports no progress for as long as the call may wait`() async {
+    @Test func `a call times out if its work reports no progress for the length of a deadline`() async {
         let stuck = await start { [clock] call in
             clock.advance(by: .seconds(9))
             call.progressed()
@@ -116,7 +116,7 @@ import Testing
         let call = await start { call in
             call.whenAbandoned { why in reason.value.withLock { $0 = why } }
             task.value.withLock { $0 }?.cancel()
-            // A handler that is added after the caller left is called at once.
+            // A handler that is added after the caller has returned is called at once.
             call.whenAbandoned { why in late.value.withLock { $0 = why } }
             return 1
         }
@@ -128,7 +128,7 @@ import Testing
         #expect(late.value.withLock { $0 } == .cancellation)
     }
 
-    @Test func `work that ended in time is not notified of a later deadline`() async {
+    @Test func `work that has ended is not notified when the deadline of its call passes later`() async {
         let reason = Shared<AbandonReason?>(nil)
         let call = await start { call in
             call.whenAbandoned { why in reason.value.withLock { $0 = why } }

@@ -59,7 +59,7 @@ import Testing
         #expect(decoded.payload.canonicalBytes == record.payload.canonicalBytes)
     }
 
-    @Test func `canonical bytes match the recorded vector`() {
+    @Test func `the canonical bytes of a sample value are those in this test`() {
         let value = NativeValue.array([
             .string("\u{E9}"), .integer(-2), .unsigned(.max), .real(0.1), .boolean(true), .date(0.25), .data([0]), .array([]),
             .dictionary(["k": .boolean(false)]),

@@ -66,7 +66,7 @@ import Testing
         #expect(refusal(path)?.reason.contains(folder.file(name) + ",") == true)
     }
 
-    @Test func `the folders of a symbolic link and the folders of its target are both checked`() throws {
+    @Test func `both the folders that contain a symbolic link and the folders that contain its target are checked`() throws {
         let target = try folder.folder("elsewhere/deep") + "/file"
         try writeFile([1], to: target)
         let link = folder.file("one/link")
@@ -92,7 +92,7 @@ import Testing
             ("         0          0 4294967295\n", nil), ("         0       1000          1\n", 65_534), ("1000 1000 1\n", 65_534),
             ("1000 1000 1\n0 0 1\n", nil), (nil, nil),
         ] as [(String?, UInt32?)])
-    func `the owner of files of unmapped users counts as root only if root has no mapping in the user namespace`(
+    func `the common owner of files of unmapped users is trusted like root only if root has no mapping in the user namespace`(
         map: String?, unknown: UInt32?
     ) {
         let owners = TrustedOwners(user: 1_000, map: map, unknownOwner: 65_534)

@@ -64,7 +64,9 @@ struct PosixFileSystemTests {
         #expect(try Set(files.list(root) ?? []) == ["file", "folder"], "the temporary file is gone")
     }
 
-    @Test func `a replacement at the resolved path of a symbolic link changes its target, and at its own path it replaces the link`() throws
+    @Test
+    func `writing to the resolved path of a symbolic link replaces the target, and writing to the path of the link replaces the link`()
+        throws
     {
         try files.createDirectory(path("real"))
         try files.create(path("real/file"), [1])
@@ -182,7 +184,8 @@ struct PosixFileSystemTests {
     }
 
     @Test func `a released lock goes to a waiting caller before its former holder can take it again`() async throws {
-        // `lock` calls the closure `giveUp` only while its caller waits. An open gate shows that the second caller is in the queue.
+        // `lock` calls the closure `giveUp` only while its caller waits.
+        // The closure opens the gate, so an open gate shows that the second caller is waiting.
         let path = path("lock")
         let first = try files.lock(path) { false }
         let order = Shared<[Int]>([])
@@ -208,7 +211,7 @@ struct PosixFileSystemTests {
         #expect(order.value.withLock { $0 } == [2])
     }
 
-    @Test func `a caller that gives up waiting for a lock does not keep the next callers from it`() async throws {
+    @Test func `a caller that gives up waiting for a lock does not block later callers`() async throws {
         let path = path("lock")
         let first = try files.lock(path) { false }
         let asked = Atomic(0)
@@ -244,7 +247,7 @@ struct PosixFileSystemTests {
         #expect(try await !isLockedForOthers(path("lock")))
     }
 
-    @Test func `a lock without references is released`() throws {
+    @Test func `a lock is released when its last reference is`() throws {
         do { _ = try files.lock(path("lock")) { false } }
         try files.lock(path("lock")) { true }.release()
     }

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 /// Tests of which changes apply in which state of a slot, for each precondition.
+/// A slot is a named place for one record. A change whose precondition does not hold is a conflict.
 /// The precondition `replaceable(version:)` protects a value of a later schema version, and a record with an origin.
 /// An origin is metadata that names the older copies that the record replaced.
 @Suite(.inTurn) struct PreconditionTests {
@@ -19,8 +20,8 @@ import Testing
     private static let damage = StorageProbe.corrupt(StorageCorruption(bytes: [9], revision: seen, reason: "torn"))
     private static let wholeDamage = StorageProbe.corrupt(StorageCorruption(bytes: [9], revision: nil, reason: "torn"))
 
-    /// Whether a change applies in each state.
-    /// The columns are preconditions: none, absent, the state's revision, and another revision.
+    /// Whether a change applies in each state, for each of four preconditions: none, that the slot is absent,
+    /// that it has the revision of the state, and that it has another revision.
     private static let table: [(state: StorageProbe, none: Bool, absent: Bool, own: Bool, other: Bool)] = [
         (.absent, true, true, false, false),
         (value, true, false, true, false),
@@ -30,7 +31,7 @@ import Testing
         (wholeDamage, false, false, false, false),
     ]
 
-    @Test func `a change applies in the states that the table gives for its precondition, and otherwise conflicts with the state`() {
+    @Test func `a change applies or conflicts as the table says for its precondition and the state of the slot`() {
         for row in Self.table {
             for operation in Self.operations {
                 for (precondition, mayHappen) in [
@@ -44,8 +45,8 @@ import Testing
         }
     }
 
-    @Test func `with replaceable, a change conflicts with a later schema version or an origin, and otherwise acts as without precondition`()
-    {
+    @Test
+    func `the precondition replaceable conflicts with values of a later version and with origins, and else acts like no precondition`() {
         func value(_ version: Int?) -> StorageProbe {
             .value(StorageRecord(payload: .bytes([0]), metadata: StorageMetadata(schemaVersion: version), revision: Self.seen))
         }

@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `a changed record with a corrected checksum is refused, or the decoded record encodes to the same bytes`() async {
+    @Test func `changed bytes with a corrected checksum are refused, or decode to a record that encodes to exactly these bytes`() async {
         // The checksum is corrected, so that only the rest of the format decides.
         let change = zip(records.limited(to: 12), Arbitrary<UInt8>.number(in: 1...255))
         await forAll(change, count: 40, spelling: { "\($0.spelledOut), changed by \($1)" }) { record, change in

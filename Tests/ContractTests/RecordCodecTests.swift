@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `changed bytes with a valid checksum are a record only if that record encodes to the same bytes`() {
+    @Test func `changed bytes with a valid checksum are accepted only if the decoded record encodes to exactly these bytes`() {
         var generator = SeededGenerator(2)
         var accepted = 0
         for round in 0..<30_000 {

@@ -2,6 +2,8 @@ import BackendContract
 import TestSupport
 import Testing
 
+/// Tests of addresses. An address is the name of a record in a namespace of a store.
+/// The values of plain keys, which are in no collection, have the namespace `values`.
 @Suite(.inTurn) struct StorageAddressTests {
     @Test func `two Unicode spellings of one text are two addresses`() {
         let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
@@ -13,7 +15,7 @@ import Testing
         #expect(slots[StorageAddress(composed)] == 1 && slots[StorageAddress(decomposed)] == 2)
     }
 
-    @Test func `names with equal bytes are one address, however the text was made`() {
+    @Test func `names with equal bytes are one address, no matter how the two strings were created`() {
         let copy = String(decoding: Array("a name".utf8), as: UTF8.self)
         #expect(StorageAddress(copy) == StorageAddress("a name"))
         #expect(Set([StorageAddress(copy), StorageAddress("a name")]).count == 1)

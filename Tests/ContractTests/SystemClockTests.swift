@@ -57,14 +57,14 @@ import Testing
         far.cancel()
     }
 
-    @Test func `a duration that does not fit into 64 bits of nanoseconds becomes the largest or smallest that fits`() {
+    @Test func `a duration of more nanoseconds than 64 bits can hold becomes the largest or smallest number that they can hold`() {
         #expect(Duration.seconds(Int64.max).wholeNanoseconds == .max)
         #expect(Duration.seconds(Int64.min).wholeNanoseconds == .min)
         #expect(Duration(secondsComponent: 9_223_372_036, attosecondsComponent: 900_000_000_000_000_000).wholeNanoseconds == .max)
         #expect(Duration.milliseconds(1_500).wholeNanoseconds == 1_500_000_000)
     }
 
-    @Test(.timeLimit(.minutes(10))) func `an action may schedule another action, from many tasks at once`() async {
+    @Test(.timeLimit(.minutes(10))) func `actions that many tasks schedule at once may each schedule another action`() async {
         await withTaskGroup { group in
             for _ in 0..<20 {
                 group.addTask {

@@ -32,7 +32,7 @@ import Testing
         #expect(probes.compactMap(\.record).map(\.isForeign) == [Bool](repeating: true, count: names.count))
     }
 
-    @Test func `UserDefaults reads natively stored values`() async throws {
+    @Test func `UserDefaults reads values that the store wrote as property list types`() async throws {
         let store = scratch.store()
         let values: [(String, NativeValue)] = [
             ("text", .string("a <&> é")), ("integer", .integer(-7)), ("real", .real(0.1)), ("yes", .boolean(true)),

@@ -6,7 +6,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Tests of programs that overwrite the whole list with an older copy, which discards later changes of this store.
+/// Tests of other programs that overwrite a property list with an older copy that they have in memory.
+/// That discards later changes by this store, which therefore applies them again.
 @Suite(.inTurn, .slow("starts programs"), .tags(.process)) struct OverwrittenTests {
     let scratch: Scratch
     let a = StorageAddress("a")
@@ -88,7 +89,7 @@ import Testing
         _ = try await store.apply([.put(.text("1"), at: a)])
         _ = try await scratch.store().apply([.delete(a)])
         #expect(try await store.read(a) == .absent)
-        // The removal also counts if the write and the removal both precede the next read of this store.
+        // The removal is also kept if this store reads nothing between its write and the removal.
         _ = try await store.apply([.put(.text("1"), at: b)])
         _ = try await scratch.store().apply([.delete(b)])
         try overwrite(with: bytes())
@@ -155,7 +156,7 @@ import Testing
             if try await store.apply([.put(.text("\(number)"), at: address)])[0].isApplied { acknowledged.append(address) }
         }
         _ = await program.end(input: "end\n")
-        // A running program would read once more. This read restores what the other program's last write discarded.
+        // The last write of the other program may have discarded changes. This read applies them again.
         _ = try await store.read(a)
         let found = try await scratch.store(suite: suite).read(acknowledged, .fresh)
         let lost = zip(acknowledged, found).filter { $0.1.text == nil }.map(\.0.name)

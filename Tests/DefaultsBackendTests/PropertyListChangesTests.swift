@@ -5,6 +5,8 @@ import Foundation
 import TestSupport
 import Testing
 
+/// Tests that a property list store notices changes by other programs and reports them to a listener.
+/// A slot is a place for one value. Its address is a name in a namespace.
 @Suite(.inTurn) struct PropertyListChangesTests {
     let scratch: Scratch
     let store: PropertyListStore
@@ -58,7 +60,7 @@ import Testing
         #expect(await changes.next() == [StorageAddress("a")])
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a watch of the file ends when its listener is cancelled`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `a store stops watching its file when the only listener is cancelled`() async throws {
         let tasks = CountingSpawner()
         var runtime = Runtime.live
         runtime.tasks = tasks
@@ -81,7 +83,7 @@ import Testing
         writer.cancel()
         listener.cancel()
         await listener.value
-        // The watch is the only task of the store that outlives a call. With the watch ended, no task runs.
+        // Watching is the only task of the store that outlives a call. When it ends, no task is running.
         var running: Int?
         for await count in tasks.counts {
             running = count

@@ -8,12 +8,13 @@ import Testing
 
 /// Tests of concurrent calls. A store runs its file operations on a lane, a serial queue for work that may block.
 /// Changes that wait for the lane at the same time form a group, which rewrites the file once.
+/// A slot is a named place for one value.
 @Suite(.inTurn) struct PropertyListConcurrencyTests {
     let scratch: Scratch
 
     init() throws { scratch = try Scratch() }
 
-    @Test func `a read that memory can answer does not use the lane`() async throws {
+    @Test func `a read of a value that is still current in memory does not use the lane`() async throws {
         let (lane, clock) = (TestLane(), ManualClock(.inRealTime))
         let store = scratch.store(.live(clock: clock, lane: lane))
         let address = StorageAddress("a")
@@ -104,7 +105,9 @@ import Testing
         #expect(try scratch.foundationEntries()["a"] as? String == "2")
     }
 
-    @Test func `a write by another program after this store has read the file and before it renames the new file is kept`() async throws {
+    @Test func `a store keeps what another program writes after the store has read the file and before it renames the new file`()
+        async throws
+    {
         try scratch.writeForeign(["a": "1"])
         let scratch = scratch
         let writes = Mutex(0)
@@ -125,7 +128,8 @@ import Testing
         #expect(files.count("rename") == 1)
     }
 
-    @Test func `concurrent puts share few rewrites of the file, and only one of those that require an empty slot is applied`() async throws
+    @Test func `concurrent writes share few rewrites of the file, and only one of the writes that require an empty slot is applied`()
+        async throws
     {
         let files = HookedFiles()
         let lane = TestLane(isHeld: true)

@@ -50,7 +50,7 @@ import Testing
         #expect(number > 4)
     }
 
-    @Test func `a process killed while it writes leaves its last acknowledged write or the complete next one`() async throws {
+    @Test func `after a process is killed while writing, the file has its last acknowledged write or the complete next one`() async throws {
         let path = scratch.path("killed")
         for round in 1...12 {
             let probe = try RunningProgram(worker: "defaults", ["serve", path, "n"])
@@ -168,7 +168,9 @@ import Testing
         #expect(try await store.read(StorageAddress("a")).text == "repaired")
     }
 
-    @Test func `a file that another program is rewriting in place is re-read instead of reported as damaged`() async throws {
+    @Test func `an incomplete file that another program is still rewriting is read again instead of being reported as damaged`()
+        async throws
+    {
         let whole = try Scratch.propertyList(["a": "new"])
         for cut in [0, 1, whole.count / 2, whole.count - 10] {
             let scratch = try Scratch()
@@ -176,7 +178,8 @@ import Testing
             let pauses = Mutex(0)
             let path = scratch.path()
             let clock = ManualClock(.inRealTime) { _ in
-                // The other program finishes its write during the third pause of this store.
+                // The store pauses before it reads an incomplete file again.
+                // The other program finishes its write in the third pause.
                 if pauses.withLock({
                     $0 += 1; return $0
                 }) == 3 {
@@ -273,7 +276,8 @@ import Testing
         let (first, second) = try await (refused, written)
         #expect(files.operations.last == "synchronizeDirectory")
         #expect(second.error?.outcome == .unknown)
-        // The two calls may also run as two groups. The result of the refused call is then a conflict.
+        // The two calls may also run in two groups, so that only the second group fails.
+        // The refused call then has the result `conflict` instead of an error.
         #expect(first.error.map { $0.outcome == .notApplied } ?? !first.isApplied)
     }
 

@@ -35,6 +35,7 @@ extension SeededGenerator {
 }
 
 /// Tests of the property list format. A value that another program wrote is a foreign value.
+/// A slot is a named place for one value, with metadata that only this library reads.
 @Suite(.inTurn) struct PropertyListFormatTests {
     @Test(arguments: 0..<300 as Range<UInt64>)
     func `Foundation reads the encoded entries with their exact values`(seed: UInt64) throws {
@@ -208,7 +209,7 @@ extension SeededGenerator {
                     let cut = try PropertyListReader.read(Array(whole[..<length]))
                     #expect(cut == entries, "cut at \(length) of \(whole.count)")
                 } catch {
-                    // The truncated file was refused, as required.
+                    // Refusing the truncated file is correct.
                 }
             }
         }
@@ -227,7 +228,7 @@ extension SeededGenerator {
         #expect(try fileBytes(scratch.path()) == before)
     }
 
-    @Test func `a value with unreadable metadata is foreign, and unreadable metadata without a value is a corrupt slot`() async throws {
+    @Test func `if metadata is unreadable, its value counts as foreign, or its slot as corrupt if there is no value`() async throws {
         let scratch = try Scratch()
         let entries: [String: Any] = ["a": ["form": "native"], "b": "nonsense", "c": ["tombstone": true, "revision": "00ff"]]
         try scratch.writeForeign(["a": 1, "LocalData.metadata": ["format": 1, "entries": entries, "later": "kept"] as [String: Any]])

@@ -5,7 +5,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests of a property list store. A tombstone is the record of a removal. A value that another program wrote is a foreign value.
+/// Tests of a property list store. A slot is a named place for one value. A tombstone is the record of a removal.
+/// A value that another program wrote is a foreign value.
 @Suite(.inTurn) struct PropertyListStoreTests {
     let scratch: Scratch
     let store: PropertyListStore
@@ -192,7 +193,7 @@ import Testing
         #expect(try await store.apply(.delete(StorageAddress("a"), if: .revision(now))).isApplied)
     }
 
-    @Test func `addresses in other namespaces never collide with the names of values`() async throws {
+    @Test func `an address in another namespace never collides with a plain value of the same name`() async throws {
         let ledger = StorageNamespace("ledger <1>")
         let (value, entry) = (StorageAddress("a"), StorageAddress("a", in: ledger))
         _ = try await store.apply([.put(.text("value"), at: value), .put(.bytes([7]), StorageMetadata(typeTag: "t"), at: entry)])
@@ -210,7 +211,9 @@ import Testing
     }
 
     @Test(arguments: ["", "a\nb", "a\0b", "LocalData.metadata", "e\u{301}", String(repeating: "x", count: 10_000)])
-    func `an invalid name fails with an invalid-name error and is never absent`(_ name: String) async throws {
+    func `a read or write of an invalid name fails with the error invalidName, and the name is never reported as absent`(
+        _ name: String
+    ) async throws {
         let address = StorageAddress(name)
         let results = try await store.apply([.put(.text("fine"), at: StorageAddress("fine")), .put(.text("x"), at: address)])
         #expect(results[0] == .notAttempted)
@@ -272,8 +275,7 @@ import Testing
         #expect(try PropertyListStore.path(ofSuite: "com.example.app", in: "/c") == "/c/com.example.app.plist")
     }
 
-    @Test func `a symbolic link to a list stays a link, and its path and the path of the target are one store with one lock`() async throws
-    {
+    @Test func `a write through a symbolic link keeps the link, and both paths lead to one store with one lock`() async throws {
         let real = scratch.root + "/elsewhere/real.plist"
         try scratch.write(try Scratch.propertyList(["old": 1]), to: real)
         try FileManager.default.createDirectory(atPath: scratch.root + "/config", withIntermediateDirectories: false)

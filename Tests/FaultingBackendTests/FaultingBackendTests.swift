@@ -7,7 +7,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Tests of a backend that adds faults to an inner backend: operations that fail, wait at a gate, or lose their answer.
+/// Tests of a backend that passes every operation on to an inner backend, the store, and adds faults.
+/// An operation can fail, wait at a gate, or lose its answer. A stop simulates the end of the process.
 /// A law is a rule that every backend must keep.
 @Suite(.inTurn) struct FaultingBackendTests {
     private let clock = ManualClock()
@@ -119,7 +120,7 @@ import Testing
         #expect(try await faulty.read(first).record?.payload == .bytes(Array("x".utf8)))
     }
 
-    @Test func `a single operation can find the store locked or unavailable`() async throws {
+    @Test func `a fault can make the store locked or unavailable for a single operation`() async throws {
         faulty.inject(.locked)
         #expect(try await faulty.apply(put("x", at: first)) == .locked)
         faulty.inject(.unavailable)
@@ -205,7 +206,7 @@ import Testing
         #expect(try await present == [first])
     }
 
-    @Test func `a backend can stop right after an operation, which is applied with an unknown outcome`() async throws {
+    @Test func `a backend can stop right after it has applied an operation, whose outcome is then unknown to the caller`() async throws {
         faulty.inject(.stopAfterwards)
         let error = try await #require(throws: BackendError.self) { try await faulty.apply(put("x", at: first)) }
         #expect(error.outcome == .unknown)
@@ -243,7 +244,9 @@ import Testing
         #expect(!"\(faulty.log)".contains("secret"))
     }
 
-    @Test func `changes by other programs are forwarded, and their sequence ends at once if the inner backend reports none`() async {
+    @Test func `changes by other programs are forwarded, and the sequence of changes is empty if the inner backend cannot report them`()
+        async
+    {
         var changes = faulty.foreignChanges().makeAsyncIterator()
         medium.writeForeign(.bytes([1]), at: first)
         #expect(await changes.next() == [first])
@@ -254,7 +257,7 @@ import Testing
     }
 }
 
-/// A store that reports no foreign changes.
+/// A store that cannot report changes by other programs.
 private struct BlindStore: StorageBackend {
     let identity = BackendIdentity(kind: "blind", store: "test")
     let capabilities = BackendCapabilities()

@@ -42,7 +42,7 @@
         }
 
         @Test(arguments: ["put a new", "put b new", "delete a"])
-        func `a change whose daemon was killed before it read the request has an unknown outcome and loses nothing`(
+        func `if the daemon is killed before it reads a request to change a value, the outcome is unknown and no value is lost`(
             command: String
         ) async throws {
             let fixture = try await ProbeFixture()
@@ -79,7 +79,8 @@
                     keyring.killDaemon()
                     try keyring.startDaemon(password: PrivateKeyring.password)
                 }
-                // The store may have continued with the new daemon after a failed read. This kill ends that run too.
+                // If only a read failed, the increments may have continued with the new daemon.
+                // A second kill makes sure that they end.
                 fixture.keyring.killDaemon()
                 let text = try await answer
                 try await offPool { try fixture.keyring.startDaemon(password: PrivateKeyring.password) }
@@ -136,7 +137,8 @@
             let answer = try await probe.ask("put a two")
             #expect(answer.outcome == "threw timedOut unknown")
             #expect((answer.number("ms") ?? .max) < 5_000, "\(answer)")
-            // A call of another process also ends at its deadline. It cannot change the slot before the late change takes effect.
+            // A call of another process also ends at its deadline.
+            // It cannot change the slot before the pending change of the first process takes effect.
             let other = try fixture.probe()
             #expect(try await other.ask("deadline 500").outcome == "set")
             #expect(try await other.ask("put a three").outcome.hasPrefix("threw timedOut"))
@@ -156,7 +158,8 @@
             #expect(answer.contains("timedOut,timedOut"), "\(answer)")
             #expect((answer.number("ms") ?? .max) < 5_000, "\(answer)")
             #expect((answer.number("pings") ?? 0) > 50, "\(answer)")
-            // On a busy machine, tasks wait even without a keyring. The idle latency is therefore the reference.
+            // On a busy machine, tasks have latency even without keyring calls.
+            // The limit is therefore twice the latency that was measured without calls.
             #expect((answer.number("p99") ?? .max) < max(1_000, 2 * (answer.number("idle-p99") ?? 0)), "microseconds: \(answer)")
             print("While two keyring calls hang on a stopped bus: \(answer)")
             fixture.keyring.continueBus()

@@ -65,7 +65,7 @@
             #expect(try await fixture.probe().ask("get a").outcome == "value two")
         }
 
-        @Test func `the values that a keyring without a password would corrupt are listed`() async throws {
+        @Test func `the description of a keyring without a password lists the values that this keyring would corrupt`() async throws {
             let fixture = try await Self.blank()
             let probe = try fixture.probe()
             #expect(try await probe.ask("put a one").outcome == "applied durable")
@@ -76,7 +76,8 @@
                 )
                 #expect(stored.status == 0)
             }
-            // The daemon may already have read its file back. The leading blanks are then lost and cannot be detected.
+            // The item "blank" may be missing in the list: if the daemon has already read its file again,
+            // the leading blanks of its secret are lost, and nothing shows that they existed.
             let answer = try await probe.ask("keyring").outcome
             #expect(answer.contains(#"at risk: ["#) && answer.contains(#""key""#) && !answer.contains("plain"), "\(answer)")
         }
@@ -95,7 +96,7 @@
             #expect(reason.contains("\(folder)/\(file)") && reason.contains("Do not create another keyring"), "\(reason)")
         }
 
-        @Test func `without a default collection no value is absent and no value is written`() async throws {
+        @Test func `without a default collection no value is reported as absent, and nothing is written`() async throws {
             let fixture = try await ProbeFixture(.empty)
             let probe = try fixture.probe()
             #expect(try await probe.ask("status").outcome == "status absent")
@@ -106,7 +107,8 @@
             #expect(try await probe.ask("unlock").outcome == "threw unavailable notApplied")
         }
 
-        @Test func `an item in a locked collection other than the default one is locked, not absent`() async throws {
+        @Test func `an item in another collection than the default one is reported as locked while that collection is locked`() async throws
+        {
             let fixture = try await ProbeFixture()
             let probe = try fixture.probe()
             let other = try await offPool { try fixture.keyring.createCollection("other") }
@@ -122,7 +124,9 @@
             #expect(try await probe.ask("unlock").outcome == "threw locked notApplied")
         }
 
-        @Test func `unlocking throws locked if no program can show a prompt, and unlocking an open keyring succeeds`() async throws {
+        @Test func `unlocking fails with the error locked if no program can show a prompt, and succeeds if the keyring is not locked`()
+            async throws
+        {
             let fixture = try await ProbeFixture()
             let probe = try fixture.probe()
             #expect(try await probe.ask("unlock").outcome == "unlocked")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import KeyringBackend
 
-/// Tests of the text and the attributes of keyring items, without a keyring.
+/// Tests of the text and the attributes of keyring items, without a keyring. A slot is a named place for one record.
 @Suite(.inTurn) struct KeyringFormatTests {
     /// The test vectors of RFC 4648, section 10.
     @Test(
@@ -53,7 +53,7 @@ import Testing
         #expect(layout.address(of: other, in: .values) == nil)
     }
 
-    @Test func `a store is refused if one of its fixed attributes is also the attribute for the name of a slot`() {
+    @Test func `a store is refused if one of its fixed attributes has the name of the attribute that identifies a slot`() {
         let layout = ItemLayout(service: "s", style: .secretTool(attributes: ["account": "x"]))
         #expect(throws: BackendError.self) { try layout.validateStore() }
     }

@@ -5,7 +5,8 @@
     import TestSupport
     import Testing
 
-    /// Tests of a keyring store. It keeps each record as an item whose secret is one line of text. A tombstone is the record of a removal.
+    /// Tests of a keyring store. It keeps each record as an item whose secret is one line of text.
+    /// A slot is a place for one record, with a name in a namespace. A tombstone is the record of a removal.
     @Suite(.slow("uses a real keyring"), .inTurn, .timeLimit(.minutes(10)), .tags(.keyring)) struct KeyringStoreTests {
         let fixture: KeyringFixture
         let store: SecretServiceStore
@@ -252,7 +253,9 @@
             #expect(try await fixture.store().read(StorageAddress("a")).record?.payload == .bytes(Array("one".utf8)))
         }
 
-        @Test func `a change is not reported as durable if the configured folder is not the folder of the daemon`() async throws {
+        @Test func `a change is not reported as durable if the store does not know in which folder the daemon writes its files`()
+            async throws
+        {
             let elsewhere = try TemporaryDirectory()
             for directory in [elsewhere.path, elsewhere.file("missing"), nil] {
                 let store = SecretServiceStore(

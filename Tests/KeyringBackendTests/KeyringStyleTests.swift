@@ -4,7 +4,9 @@
     import TestSupport
     import Testing
 
-    /// Tests of keyring styles, the attributes and texts in which secret-tool, python-keyring, go-keyring and keyring-rs store items.
+    /// Tests of keyring styles. A style makes a store use the attributes and texts of another program,
+    /// so that both share items.
+    /// The other programs are secret-tool, python-keyring, go-keyring and keyring-rs.
     @Suite(.slow("uses a real keyring"), .inTurn, .timeLimit(.minutes(10)), .tags(.keyring)) struct KeyringStyleTests {
         let fixture: KeyringFixture
 

@@ -109,7 +109,7 @@
             try await probe.expect("portal 10000", "secret \(Self.secret)")
         }
 
-        @Test func `without a portal or a secret portal backend the error says what to install`() async throws {
+        @Test func `if the portal or its backend for secrets is missing, the error says what to install`() async throws {
             let portal = try await SmallSecretPortal(hasSecrets: false)
             let probe = try portal.probe()
             #expect(try await probe.ask("portal-reason").contains("Install a keyring that serves org.freedesktop.impl.portal.Secret"))

@@ -2,8 +2,8 @@
     import TestSupport
     import Testing
 
-    /// Tests of behaviour that differs between gnome-keyring and other services.
-    /// The simulated Secret Service of the tests reproduces that behaviour.
+    /// Tests of behaviour in which other services differ from gnome-keyring.
+    /// A simulated Secret Service reproduces that behaviour. A worker process, the probe, makes the calls.
     @Suite(.slow("uses a real keyring"), .inTurn, .timeLimit(.minutes(5)), .tags(.keyring, .process))
     struct SmallServiceTests {
         // MARK: Prompts
@@ -54,7 +54,9 @@
             try await probe.expect("put a one", "applied untilPowerLoss")
         }
 
-        @Test func `an item in a locked collection other than the default one is locked until that collection is unlocked`() async throws {
+        @Test func `an item in another collection than the default one is reported as locked until that collection is unlocked`()
+            async throws
+        {
             let service = try await SmallSecretService()
             let probe = try service.probe()
             let attributes = ["application": "LocalData", "service": "probe", "namespace": "values", "account": "a"]
@@ -109,8 +111,8 @@
             try await service.tell("lock main")
             async let change = probe.ask("change")
             _ = try await service.add("theirs", ["any": "thing"])
-            // While the keyring is locked, the store checks its state and reports no change.
-            // Wait until that check has happened.
+            // The store learns of the change, but reports none while the keyring is locked.
+            // Wait until it has asked the service for the state of the keyring.
             for _ in 0..<1_000 where try await service.calls("ReadAlias") < 3 { try await Task.sleep(for: .milliseconds(5)) }
             try await service.tell("unlock main")
             let answer = try await change
@@ -132,7 +134,9 @@
             try await probe.expect("change", "changed")
         }
 
-        @Test func `a watch for changes whose bus died continues with the next call that reaches a bus`() async throws {
+        @Test func `after the bus was restarted, a store reports changes by other programs again once a call has reached the bus`()
+            async throws
+        {
             let fixture = try await ProbeFixture()
             let (probe, other) = (try fixture.probe(), try fixture.probe())
             try await probe.expect("watch", "watching")
@@ -156,7 +160,7 @@
             try await probe.expect("get a", "value a\0b")
         }
 
-        @Test func `a write has an unknown outcome if its value cannot be read back`() async throws {
+        @Test func `a write whose value cannot be read back for verification has an unknown outcome`() async throws {
             let service = try await SmallSecretService()
             let probe = try service.probe()
             try await service.tell("fail GetSecrets")
@@ -183,7 +187,9 @@
             #expect(try await allowing.ask("status").outcome == "status ready")
         }
 
-        @Test func `the status names the service, the collection and the transport, even if that transport is refused`() async throws {
+        @Test func `the description of a keyring names the service, the collection and the transport, even if the transport is refused`()
+            async throws
+        {
             let collection = "/org/freedesktop/secrets/collection/main"
             for (quirks, algorithm) in [([], "dh-ietf1024-sha256-aes128-cbc-pkcs7"), ([SmallSecretService.Quirk.plain], "plain")] {
                 let service = try await SmallSecretService(quirks)
@@ -219,7 +225,8 @@
             #expect(try await service.items().count == 1)
         }
 
-        @Test func `values that are set aside and restored while the service loses its sessions exist exactly once`() async throws {
+        @Test func `setting all values aside and restoring them makes no duplicates, even if the service loses its sessions`() async throws
+        {
             let service = try await SmallSecretService()
             let probe = try service.probe()
             for name in ["a", "b"] { try await probe.expect("put \(name) one", "applied untilPowerLoss") }

@@ -7,9 +7,11 @@
     import TestSupport
     import Testing
 
-    /// The exact code that the macros generate, and the declarations that they refuse.
+    /// The exact code that the macros `@StorageModel`, `@Attribute` and `@Transient` generate, and the declarations
+    /// that `@StorageModel` refuses.
     @Suite(.inTurn) struct ExpansionTests {
-        /// Expects the expansion of a source text, and the diagnostics about it.
+        /// Expects that the macros expand a source text to another text, and that the compiler reports the given
+        /// diagnostics.
         private func expect(
             _ source: String, becomes expanded: String, _ diagnostics: [DiagnosticSpec] = [],
             _ location: Testing.SourceLocation = #_sourceLocation

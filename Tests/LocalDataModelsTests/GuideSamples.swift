@@ -22,7 +22,9 @@
     }
 
     @Suite(.inTurn) struct GuideModelTests {
-        @Test func `an older card has the default value, and its color under the new name`() async throws {
+        @Test func `when an older card is read, the new property has its default value, and the renamed property keeps its value`()
+            async throws
+        {
             let storage = StorageRouter(configuration: .inMemory())
             let cards = StorageKeyGroup(owner: "Tests", domain: .userDefaults)
             let old: StorageKey<StoredDocument> = cards.key("card", "A card")

@@ -11,7 +11,7 @@
         var parts: [Part] = []
     }
 
-    /// A public model, as other modules use it.
+    /// A public model: its generated members must be public, too, so that other modules can use it.
     @StorageModel public struct Note: Hashable {
         @Attribute(originalName: "heading") var title: String
         @Attribute(name: "star_count") var stars: Int = 0

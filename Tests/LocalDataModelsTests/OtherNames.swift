@@ -1,7 +1,8 @@
 #if Macros
     import LocalDataModels
 
-    /// A program with types that have the names of the macros. It selects the macros by their module.
+    /// A program that declares a type with the name of a macro, `Attribute`. It can still use the macro by writing the
+    /// module name first: `@LocalDataModels.Attribute`.
     enum Elsewhere {
         @propertyWrapper struct Attribute<Value> {
             var wrappedValue: Value

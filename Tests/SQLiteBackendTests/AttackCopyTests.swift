@@ -9,6 +9,7 @@
 
     /// Tests of a database that was copied and adopted, next to the original database.
     /// Adopting gives a database a new context, a new id and a new data key.
+    /// The context consists of the application, the kind of store and the name of a database.
     extension Attacks {
         @Suite struct Copies {
             private static let original = StoreContext(application: "test", kind: "sqlite", scope: "original")

@@ -9,6 +9,8 @@
     /// Attacks with genuine but outdated rows and labels.
     /// Reading one name cannot detect them. An integrity check of the whole database detects each of them.
     /// A label is a keyed hash of an attribute, by which a query finds rows without decrypting them.
+    /// The count of a label has the number of its entries and a sum of their hashes, encrypted.
+    /// The state of a database is the encrypted record of its number of commits and of all rows.
     extension Attacks {
         @Suite struct Integrity {
             private let place: Place
@@ -128,7 +130,9 @@
                 #expect(report.areRowsWhole && report.commits == 1 && report.rows == 9)
             }
 
-            @Test func `labels that are removed with their sealed count, or restored from an older file, are detected`() async throws {
+            @Test func `an integrity check detects labels that are removed together with their count, or restored from an older file`()
+                async throws
+            {
                 let (labels, counts) = try write { database in
                     (try database.rows("SELECT label, slot FROM labels"), try database.rows("SELECT label, sealed FROM counts"))
                 }
@@ -177,7 +181,8 @@
                 #expect(try await store.verifyIntegrity { _ in }?.isSound == true)
                 await store.close()
                 try await place.check("accepted")
-                // After a lost state, the count of commits starts again. Otherwise, accepting the contents continues it.
+                // Without a state, the number of commits starts again: accepting the contents and one change make 2.
+                // With a state, as below, accepting the contents adds one to its number.
                 #expect(try await verify().commits == 2)
                 try put(latest, state: latestState)
                 let again = place.store()

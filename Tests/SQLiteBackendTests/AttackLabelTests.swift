@@ -5,9 +5,12 @@
     import TestSupport
     import Testing
 
-    /// Attacks on the table of labels. A label is a keyed hash of an attribute. An entry of the table leads a query from a label to a row.
-    /// A page of a query may report damage, or lack a value whose entry was deleted.
-    /// It never has a value that does not match the query.
+    /// Attacks on the table of labels. A label is a keyed hash of an attribute.
+    /// An entry of the table leads a query from a label to a row.
+    /// The count of a label has the number of its entries and a sum of their hashes, encrypted.
+    /// A page is a part of the result of a query. It may report damage, or lack a value whose entry was deleted.
+    /// It never has a value that does not match the query. The last page says whether the result is complete.
+    /// A handle identifies a damaged row, whose name is unknown.
     extension Attacks {
         @Suite struct Labels {
             private let place: Place
@@ -36,7 +39,7 @@
                 [], [.typeTag("note")], [.attribute("n", "1")], [.modified(since: 86_400)], [.typeTag("task"), .modified(since: 86_400)],
             ]
 
-            /// The number of queries with each result: correct, with damage, or without some values.
+            /// The number of queries with each result: all values, damage, or some values missing without a report.
             private struct Tally: Equatable {
                 var right = 0
                 var damaged = 0
@@ -132,7 +135,8 @@
                 for attack in attacks {
                     try write { try $0.execute(attack) }
                     let (all, notes) = (try await count(), try await count([.typeTag("note")]))
-                    // If all labels get the same sealed count, it is still the genuine count of one of them.
+                    // One attack gives all labels the same sealed count, which is genuine for one of them.
+                    // One of the two results may therefore be right, but not both.
                     #expect(all == nil || all == 6, "\(attack): \(String(describing: all))")
                     #expect(notes == nil || notes == 3, "\(attack): \(String(describing: notes))")
                     #expect(all == nil || notes == nil, "\(attack)")
@@ -145,7 +149,7 @@
                 }
             }
 
-            @Test func `the last page of a query is complete only if every entry was read`() async throws {
+            @Test func `the last page of a query is marked as complete only if every entry was read`() async throws {
                 func complete(_ limit: Int, _ conditions: [StorageQuery.Condition]) async throws -> [Bool] {
                     let store = place.store()
                     var (flags, cursor): ([Bool], StorageCursor?) = ([], nil)
@@ -168,7 +172,7 @@
                 for limit in [1, 100] { #expect(try await complete(limit, []).last == false) }
             }
 
-            @Test func `after a change between two pages, the last page is not complete, but reports no damage`() async throws {
+            @Test func `after a change between two pages, the last page is not marked as complete, but reports no damage`() async throws {
                 let store = place.store()
                 let query = StorageQuery(shelf)
                 let first = try await store.page(query, after: nil, limit: 3)
@@ -190,7 +194,7 @@
                     try write { try $0.execute(attack) }
                     let store = place.store()
                     let query = StorageQuery(shelf)
-                    // A value that is added, and removed after the repair, does not hide the damage.
+                    // Adding a value before the repair does not hide the damage. The value is removed after the repair.
                     #expect(try await store.apply(.put(.bytes([1]), at: StorageAddress("more", in: shelf))).isApplied)
                     let handles = try await store.everythingAndDamage(query).damaged.map(\.handle)
                     #expect(!handles.isEmpty, "\(attack)")
@@ -273,7 +277,7 @@
                 }
             }
 
-            @Test func `a missing or damaged row is listed by a handle until it is removed or replaced`() async throws {
+            @Test func `a query reports a missing or damaged row with a handle, until the row is deleted or replaced`() async throws {
                 let store = place.store()
                 let address = StorageAddress("2", in: shelf)
                 let database = try SealedDatabase(path: place.path, keyFile: place.keyPath)
@@ -304,7 +308,9 @@
             }
 
             @Test(arguments: ["slot", "sealed", "row"])
-            func `an overwritten row is deleted by its handle with every label that leads to it`(_ part: String) async throws {
+            func `deleting an overwritten row by its handle also deletes every label entry that leads to the row`(
+                _ part: String
+            ) async throws {
                 let store = place.store()
                 let slot = Data(try SealedDatabase(path: place.path, keyFile: place.keyPath).slot(StorageAddress("2", in: shelf)))
                 let garbage = Data(repeating: 0xA5, count: 16)

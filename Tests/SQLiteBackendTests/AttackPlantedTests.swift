@@ -9,9 +9,10 @@
     @testable import Sealing
 
     /// Tests of databases that an attacker made and put in place of the victim's database.
-    /// The attacker has read the victim's file, with the public half of the recovery key and its voucher, but has no key of the victim.
-    /// A sender is a key pair of a database, with which it wraps data keys for recovery keys. A voucher is the confirmation
-    /// by a recovery key that a sender belongs to a database.
+    /// The attacker has read the victim's file, but has no key of the victim.
+    /// The table `wraps` of a database has its data keys, each wrapped for a key that may open the database.
+    /// A sender is a key pair of a database, with which it wraps data keys for the public half of a recovery key.
+    /// A voucher is the confirmation by a recovery key that a sender belongs to a database.
     extension Attacks {
         @Suite struct Planted {
             private let victim = RecoveryKeyPair { [UInt8](repeating: 1, count: $0) }
@@ -37,7 +38,7 @@
                 case genuineRow
             }
 
-            /// Adds the victim's recovery key to the attacker's database, with the means of the attacker.
+            /// Adds the victim's recovery key to the attacker's database, using only what the attacker has.
             private func forge(_ forgery: Forgery, into place: Place, genuine: KeyTables.Wrap) throws {
                 let connection = try Connection(path: place.path)
                 defer { connection.close() }

@@ -8,6 +8,8 @@
     import Testing
 
     /// Attacks that put whole tables of an older file into a later file. The tables are genuine but outdated.
+    /// The key tables are those with the header and the data keys.
+    /// The sealed state is an encrypted record of the number of commits and of all rows.
     extension Attacks {
         @Suite struct Tables {
             private static let keys = ["header", "keys", "wraps"]
@@ -95,7 +97,9 @@
                 try database.execute("DETACH other")
             }
 
-            @Test func `older key tables in a later file are refused at every step of a key change`() async throws {
+            @Test func `a later file with the key tables of an older file is refused, whichever steps of key changes the two files show`()
+                async throws
+            {
                 let place = try Place()
                 let ages = try await ages(place)
                 var (attacks, opened) = (0, 0)

@@ -8,7 +8,7 @@
     /// Tests of values whose attributes have no labels, alone and next to values with labels.
     /// A label is a keyed hash of an attribute, by which a query finds rows without decrypting them.
     /// All values without attribute labels share one label, the marker.
-    /// `PageTests` checks that every query gives the same results for both.
+    /// `PageTests` checks that every query finds both kinds of values.
     @Suite(.inTurn) struct AttributeIndexTests {
         private let place: Place
         private let store: SQLiteStore
@@ -100,7 +100,9 @@
             await store.close()
         }
 
-        @Test func `a query whose values lose their attribute labels between two pages is not complete`() async throws {
+        @Test func `if values lose their attribute labels between two pages of a query, the last page is not marked as complete`()
+            async throws
+        {
             try await put(0..<8, indexed: true)
             let first = try await store.page(query("red"), after: nil, limit: 1)
             try await put(0..<8, indexed: false)
@@ -116,10 +118,12 @@
             await store.close()
         }
 
-        @Test func `if a value without attribute labels is added between two pages, the last page is not complete`() async throws {
+        @Test func `if a value without attribute labels is added between two pages, the last page is not marked as complete`() async throws
+        {
             try await put(0..<8, indexed: true)
             let first = try await store.page(query("red"), after: nil, limit: 1)
-            // The label that the enumeration continues with is unchanged.
+            // The added value has no entry under the label of the query.
+            // So the entries that the next page reads are unchanged.
             try await put(8..<9, indexed: false)
             let last = try await store.page(query("red"), after: first.next, limit: 100)
             #expect(Set((first.entries + last.entries).map(\.address.name)).isSuperset(of: ["0", "2", "4", "6"]))

@@ -198,7 +198,8 @@
                 await submit([.text("first", at: "new", if: .absent)]),
                 await submit([.text("second", at: "new", if: .absent)]),
                 await submit([.text("1", at: "known", if: .revision(revision)), .text("x", at: "beside")]),
-                // A batch whose second precondition no longer holds.
+                // A batch with a second change whose precondition no longer holds,
+                // because the previous call changed "known".
                 await submit([.text("never", at: "batch"), .text("2", at: "known", if: .revision(revision))]),
                 await submit([.delete(StorageAddress("beside"))]),
                 await submit([.text("y", at: "beside", if: .absent)]),

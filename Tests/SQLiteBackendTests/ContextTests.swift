@@ -39,7 +39,7 @@
         }
 
         @Test(arguments: others)
-        func `a database that was put at the path of another one is refused unchanged, and the error has the two contexts`(
+        func `a database that was put at the path of another one is refused and not changed, and the error has both contexts`(
             _ other: StoreContext
         ) async throws {
             let path = folder.file("a.sqlite")

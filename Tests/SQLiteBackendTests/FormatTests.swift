@@ -29,7 +29,7 @@
             try Reader.copy("golden.key", to: keyFile)
         }
 
-        /// Expects that the store reads these probes, and lists exactly the names that are not absent.
+        /// Expects these probes (results of reads) from the store, and a list of exactly the names that are not absent.
         private func expect(_ store: SQLiteStore, _ expected: [StorageAddress: StorageProbe]) async throws {
             let addresses = Array(expected.keys)
             let probes = try await store.probes(addresses)
@@ -56,8 +56,9 @@
         }
 
         @Test(arguments: ["3fd095a765ef3897", "2e06ce93c640b5e0"])
-        func `if two names have the same first choice of a row id, either can be deleted, and the other stays`(_ gone: String) async throws
-        {
+        func `of two names whose row ids collide, either can be deleted and stored again, and the other one stays`(
+            _ gone: String
+        ) async throws {
             try copyGolden()
             var expected = try Reader.golden("golden-python.json").probes
             #expect(expected[StorageAddress(gone)] != nil)
@@ -68,7 +69,7 @@
             var dump = try await Reader.dump(path, keyFile)
             let left = dump.records.filter { $0.name == "3fd095a765ef3897" || $0.name == "2e06ce93c640b5e0" }
             #expect(left.map(\.pushedUp) == [0])
-            // The name is stored again in the next free row, behind the row of the other name.
+            // The other name still has the preferred row id. So the name that is stored again gets the next free id.
             #expect(try await store.apply(.put(.bytes([1]), at: StorageAddress(gone))).isApplied)
             expected[StorageAddress(gone)] = try await store.read(StorageAddress(gone))
             try await expect(store, expected)

@@ -6,7 +6,8 @@
     import TestSupport
     import Testing
 
-    /// Tests of adopting databases that have a freshness anchor. Adopting gives a database a new context and a new id.
+    /// Tests of adopting databases that have a freshness anchor, which records the latest state of a database outside
+    /// its file. Adopting gives a database a new context (the application and the name of the store) and a new id.
     extension FreshnessTests {
         private static let elsewhere = StoreContext(application: "test", kind: "sqlite", scope: "elsewhere")
 
@@ -33,7 +34,7 @@
             await again.close()
         }
 
-        @Test func `adopting an older file is refused as rolledBack`() async throws {
+        @Test func `adopting an older file is refused with the error rolledBack`() async throws {
             try await write(["1"], anchor)
             try save("older")
             try await write(["2", "3"], anchor)
@@ -49,7 +50,8 @@
             await former.close()
         }
 
-        @Test func `a database that is adopted without its anchor gets a new anchor later`() async throws {
+        @Test
+        func `a database that was adopted without an anchor can be opened with a new anchor, which then records its state`() async throws {
             try await write(["1"], anchor)
             let store = adopting(nil)
             try await store.adopt(from: .test)

@@ -8,7 +8,8 @@
     import TestSupport
     import Testing
 
-    /// A freshness anchor in memory. A test can remove its mark (the recorded state of the database), make it fail, or delay its writes.
+    /// A freshness anchor in memory. It records the latest state of a database as a mark.
+    /// A test can remove the mark, make the anchor fail, or delay its writes.
     final class MemoryAnchor: FreshnessAnchor {
         struct State {
             var mark: FreshnessMark?
@@ -322,7 +323,7 @@
             #expect(anchor.mark?.commits == 4)
         }
 
-        /// An anchor that another program writes right after its first read.
+        /// An anchor that is empty at its first read. Another program writes it right after that read.
         private final class LateAnchor: FreshnessAnchor {
             private let anchor: MemoryAnchor
             private let isFirst = Mutex(true)

@@ -18,7 +18,8 @@
 
         private func store() -> SQLiteStore { place.store(runtime: .live(clock: clock, lane: lanes)) }
 
-        /// Makes files whose lock waits at a gate once they are armed, as if another process held the lock.
+        /// Makes a file system in which taking the store's lock waits at a gate, as if another process held the lock.
+        /// It waits only while `isArmed` is true.
         private func gatedFiles(_ gate: Gate) -> (HookedFiles, isArmed: Shared<Bool>) {
             let (isArmed, lockPath) = (Shared(false), place.lockPath)
             let files = HookedFiles { operation, path in
@@ -113,7 +114,7 @@
         }
 
         @Test func `a batch that takes longer than the deadline continues and succeeds`() async throws {
-            // Each random word advances the clock. The nonce of each row needs three words.
+            // Each random word advances the clock by 20 ms, and each nonce needs three words. 1,000 rows take a minute.
             var runtime = Runtime.live(clock: clock)
             runtime.randomness = Randomness(words: { [clock] in
                 clock.advance(by: .milliseconds(20))
@@ -146,7 +147,7 @@
         }
 
         @Test func `a change that times out behind a transaction of another program was not applied`() async throws {
-            // A wait advances this clock, so the deadline of the call passes while SQLite waits.
+            // Instead of waiting, the store advances this clock. So the deadline of the call passes while SQLite waits.
             let store = place.store(deadline: .seconds(2), runtime: .live(clock: ManualClock()))
             try await store.put("0", at: "known")
             let holder = try place.probe("hold-transaction")

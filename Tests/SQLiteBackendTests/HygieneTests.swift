@@ -51,7 +51,8 @@
         @Test func `no name, value, metadata or key is found in any file in any encoding`() async throws {
             let store = sqliteStore(at: path, keyFile: keyFile)
             let marker = Self.marker
-            // The first changes empty the log, the later ones fill it.
+            // The first two changes leave an empty log.
+            // The later changes fill it, so that the search covers its content.
             #expect(try await store.apply(.put(.bytes([1]), at: StorageAddress("\(marker) removed"))).isApplied)
             #expect(try await store.apply(.tombstone(Self.metadata, at: StorageAddress("\(marker) removed"))).isApplied)
             for number in 0..<20 {
@@ -109,7 +110,7 @@
             await store.close()
         }
 
-        /// Returns the nonce, ciphertext and tag of the row with a nonce.
+        /// Returns the sealed bytes of the row that begins with this nonce: nonce, ciphertext and tag.
         private func sealedBytes(holding nonce: [UInt8]) async throws -> [UInt8] {
             let rows = try AttackTarget.contents(of: path).rows
             return try #require(rows.map { Array($0.sealed.dropFirst(9)) }.first { $0.starts(with: nonce) })
@@ -127,7 +128,8 @@
             let rows = try paths.flatMap { try AttackTarget.contents(of: $0).rows }
             #expect(rows.count == 4)
             var seen: Set<[UInt8]> = []
-            // The versions of rows are random too. The sealed bytes without the format and the key id share no block.
+            // The versions of rows are random too.
+            // No 12 successive bytes occur twice in the sealed bytes after the format and the key id.
             #expect(Set(rows.map(\.id)).count == 4 && Set(rows.map(\.slot)).count == 4 && Set(rows.map(\.version)).count == 4)
             #expect(Set(rows.map(\.sealed.count)).count == 1)
             for row in rows {

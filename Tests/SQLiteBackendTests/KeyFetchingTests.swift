@@ -106,9 +106,8 @@
             #expect(try await waiting.value == "third")
         }
 
-        @Test(.timeLimit(.minutes(10))) func `a store that is closed while its key is fetched reports no value as absent`()
-            async throws
-        {
+        @Test(.timeLimit(.minutes(10)))
+        func `if a store is closed while its calls wait for the key, no call reports the existing value as absent`() async throws {
             let place = try await filledPlace()
             let clock = ManualClock()
             let source = GatedSource(inner: place.keyFile())

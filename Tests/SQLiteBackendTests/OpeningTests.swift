@@ -178,8 +178,7 @@
             #expect(try await place.check() == 1)
         }
 
-        @Test func `no new database is created if some values were sealed elsewhere with a key that the source does not have`() async throws
-        {
+        @Test func `no database is created while values elsewhere are sealed with a key that the key source does not have`() async throws {
             let place = try Place()
             let sealedElsewhere: Set<[UInt8]> = [[1, 2, 3, 4, 5, 6, 7, 8]]
             let store = place.store { () throws(BackendError) in sealedElsewhere }

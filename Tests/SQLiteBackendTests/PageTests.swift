@@ -55,7 +55,7 @@
             return entries
         }
 
-        /// Returns the entries of all pages of a query, and the damaged slots that have no name.
+        /// Returns the entries of all pages of a query, and the damaged slots. The names of damaged slots are unknown.
         func everythingAndDamage(
             _ query: StorageQuery, limit: Int = 3
         ) async throws -> (entries: [StoragePage.Entry], damaged: [DamagedSlot]) {
@@ -75,7 +75,7 @@
         }
     }
 
-    /// Tests of pages of queries, and of labels.
+    /// Tests of labels, and of queries. The result of a query comes in pages. A cursor says where the next page begins.
     /// A label is a keyed hash of an attribute, by which a query finds rows without decrypting them.
     /// The table of labels is a feature: a database gets it with its first value in a namespace other than that of plain keys.
     @Suite(.slow("goes through real files many times"), .inTurn) struct PageTests {
@@ -113,7 +113,8 @@
             try await place.check()
         }
 
-        @Test func `the first value in another namespace adds the label feature, and open stores keep working`() async throws {
+        @Test
+        func `the first value outside the namespace of plain keys adds the label feature, and open stores keep working`() async throws {
             let place = try Place()
             let (first, second) = (place.store(), place.store())
             try await first.put("1", at: "plain")
@@ -244,7 +245,10 @@
             try await place.check()
         }
 
-        @Test func `values that an older version wrote into another namespace get labels when the label feature is added`() async throws {
+        @Test
+        func `values that an older version wrote outside the namespace of plain keys get labels when the label feature is added`()
+            async throws
+        {
             let folder = try TemporaryDirectory()
             let (path, keyFile) = (folder.file("old.sqlite"), folder.file("old.key"))
             var records: [DumpedRecord] = []
@@ -261,8 +265,8 @@
             let store = sqliteStore(at: path, source: PinnedKeyFile(keyFile, pin: "golden"))
             let query = StorageQuery(shelf, [.modified(since: 3 * 86_400)])
             #expect(try await store.names(query) == (3..<9).map { "old \($0)" })
-            // Adding one value labels the older ones.
-            // Writing an old value again seals it with the active key, which moves its labels to that key.
+            // The first change adds the label feature, which also gives labels to the older values.
+            // The second change seals an old value with the active key. Its new labels are derived from that key.
             let again = StorageMetadata(typeTag: "new", modifiedAt: 20 * 86_400)
             for name in ["one more", "old 5"] {
                 #expect(try await store.apply(.put(.bytes([1]), again, at: StorageAddress(name, in: shelf))).isApplied)

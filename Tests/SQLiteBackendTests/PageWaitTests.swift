@@ -7,7 +7,8 @@
     import Testing
 
     /// Tests that a read on the caller's thread never waits for the disk.
-    /// Pages that are not in the memory of the system are read on a lane, a serial queue for work that may block.
+    /// Pages of the file that are not in the page cache of the system are read on a lane,
+    /// a serial queue for blocking work.
     @Suite(.inTurn, .slow("starts programs"), .tags(.process)) struct PageWaitTests {
         /// Counts the pieces of work of a lane.
         private struct CountingLane: Lane {

@@ -9,7 +9,7 @@
 
     @testable import SQLiteBackend
 
-    /// Tests of replacing the data key of a database.
+    /// Tests of rotations. A rotation replaces the data key of a database, and seals all rows again with the new key.
     @Suite(.slow("goes through real files many times"), .inTurn) struct RotationTests {
         private let place: Place
         private let namespace = StorageNamespace("notes")
@@ -197,7 +197,9 @@
             #expect(try await place.check() == 40)
         }
 
-        @Test func `an enumeration during a rotation lists each record at most once, and all of them if it ends`() async throws {
+        @Test func `an enumeration during a rotation returns each record at most once, and every record if it ends without an error`()
+            async throws
+        {
             var (finished, begunAgain) = (0, 0)
             let count = 12
             let all = Set((0..<count).map { note($0) })

@@ -10,6 +10,7 @@
 
     /// Tests that damage in any field of a row affects only that row, and that its name can be used again.
     /// A row under a key that another process has just added is not damage.
+    /// A recipient of a database is a key that opens the database.
     @Suite(.inTurn) struct RowRepairTests {
         /// A flipped bit: the column, the index of the byte in the column, and the bit.
         struct Flip: CustomStringConvertible {
@@ -107,7 +108,7 @@
             let target = try await AttackTarget()
             let (stale, fresh) = (target.store(), target.store())
             #expect(try await stale.probes(target.expected.map(\.address)) == target.expected.map(\.probe))
-            // The store with the older keys also has a connection for writing.
+            // This write opens a second connection in the store that has the older keys.
             #expect(try await stale.apply(.put(.bytes([1]), at: StorageAddress("other"))).isApplied)
             let key = try addKey(target)
             #expect(try await fresh.apply(.put(.bytes([7]), at: Self.aim)).isApplied)
@@ -132,7 +133,9 @@
             await fresh.close()
         }
 
-        @Test func `a row that refers to a new key is opened with the keys that the same transaction reads`() async throws {
+        @Test func `a row is opened with the keys that its own transaction reads, not with keys that the store loaded earlier`()
+            async throws
+        {
             let target = try await AttackTarget()
             let stale = target.store()
             #expect(try await stale.probes(target.expected.map(\.address)) == target.expected.map(\.probe))

@@ -6,7 +6,7 @@
     import Testing
 
     /// Tests of the sealed state: the encrypted record of the number of commits and of all rows.
-    /// Every transaction updates it, and no change repairs it.
+    /// Every transaction updates it. If it differs from the rows, later changes keep the difference.
     /// The independent reader checks the state.
     @Suite(.inTurn, .serialized) struct StateTests {
         private let place: Place

@@ -8,7 +8,8 @@
     @testable import SQLiteBackend
     @testable import Sealing
 
-    /// Tests every step of the format, with the keys and nonces of the vectors that the independent reader printed.
+    /// Tests every step of the format against vectors, inputs with their expected outputs.
+    /// The independent reader made them.
     /// A label is a keyed hash of an attribute, by which a query finds rows without decrypting them.
     /// A term is a keyed hash of a row, or of an entry of a label. The sealed state has the sum of the terms of all rows.
     /// A count has the sum of the terms of one label.
@@ -180,7 +181,7 @@
             #expect(vectors.records.contains { $0.revision != $0.nonce })
         }
 
-        @Test func `labels, their days and their counts match the vectors`() throws {
+        @Test func `labels, their sealed counts, and the days that are hidden under a label match the vectors`() throws {
             let (vector, key) = (vectors.label, try keyset(keks[0]).active)
             let namespace = StorageNamespace(vector.namespace)
             let label = key.label(of: Label.attribute(vector.attribute[0], vector.attribute[1], namespace).fields)
@@ -246,7 +247,7 @@
             for size in vectors.sizes { #expect(SizeClass.padded(size.content + 4) == size.plaintext) }
         }
 
-        @Test func `metadata without attribute labels, and the label that marks it, match the vectors`() throws {
+        @Test func `the metadata of a value without attribute labels, and the label that its row has instead, match the vectors`() throws {
             let (vector, key) = (vectors.unindexed, try keyset(keks[0]).active)
             let metadata = try vector.metadata.metadata
             #expect(!metadata.indexesAttributes)

@@ -21,7 +21,7 @@ import Testing
         try source(name, environment: ["CREDENTIALS_DIRECTORY": directory])
     }
 
-    @Test func `a credential that systemd-creds encrypted and decrypted is the key`() async throws {
+    @Test func `a credential that systemd-creds encrypted and decrypted is read as the key that was stored in it`() async throws {
         // systemd-creds uses a host key in the test's folder.
         // It decrypts into a folder, as systemd does for `LoadCredentialEncrypted=`.
         let environment = ["SYSTEMD_CREDENTIAL_SECRET": bench.folder.file("host-key"), "PATH": "/usr/bin:/bin"]
@@ -40,7 +40,9 @@ import Testing
     }
 
     @Test(arguments: [0o400, 0o440, 0o444, 0o600, 0o644])
-    func `a secret is read through the symbolic links of a Kubernetes mount, and its updates are read, too`(permissions: Int) async throws {
+    func `a secret is read through the symbolic links of a Kubernetes mount, also after Kubernetes has updated it`(
+        permissions: Int
+    ) async throws {
         let mount = try bench.folder.folder("mount")
         try setPermissions(0o1777, of: mount)
         let files = FileManager.default

@@ -8,7 +8,8 @@ import TestSupport
 import Testing
 
 /// Tests of a first key that a power failure may have left incomplete, and of its use before it is durable.
-/// Before its first use, a key is recorded: its id is noted outside of the source that holds it.
+/// A source keeps its key as an item of a store. Before the first use of a key, it is recorded:
+/// its id is noted outside of the source.
 @Suite(.inTurn) struct FirstKeyTests {
     private let medium = MemoryMedium()
     private let address = StorageAddress("key")
@@ -38,7 +39,7 @@ import Testing
         #expect(store.log.filter { $0.kind == .synchronize }.count == 2)
     }
 
-    @Test func `an empty item in the store of a source counts as no key, and creating a key fills it`() async throws {
+    @Test func `an empty item at the place of a key counts as no key, and creating a key fills the item`() async throws {
         medium.corrupt(address, bytes: [])
         let (one, other) = (source().0, source().0)
         #expect(try await one.load() == nil)
@@ -56,7 +57,7 @@ import Testing
         #expect(corruption.bytes == [1])
     }
 
-    @Test func `a source is asked for its key at most once a second, or once a minute after a failure, and a lost key seals nothing`()
+    @Test func `a key in use is read again at most once a second, or once a minute after a failed read, and seals nothing once it is lost`()
         async throws
     {
         let (source, store) = source()
@@ -70,7 +71,7 @@ import Testing
         func seal() async throws(BackendError) -> [UInt8] {
             try await keys.forSealing(from: source) { () throws(BackendError) in [] }.id
         }
-        /// Returns how often a call asks the source, this long after the previous call.
+        /// Advances the clock, and returns how often the next call reads the key from its source.
         func asked(after time: Duration) async throws -> Int {
             clock.advance(by: time)
             let before = store.log.count { $0.kind == .read }

@@ -94,7 +94,7 @@ import Testing
         #expect(try await source.load() != nil)
     }
 
-    @Test func `only drafts of the key of this source are removed`() async throws {
+    @Test func `only files with exactly the name pattern of a draft of this key are removed`() async throws {
         _ = try await source.create(SourceKeys(only: bench.key))
         let keys = bench.folder.file("keys")
         let kept = [
@@ -128,7 +128,9 @@ import Testing
         #expect(try await bench.otherKey.isSame(as: late.create(SourceKeys(only: bench.key)).current))
     }
 
-    @Test func `unlocking a source unlocks the store that holds its key, and the pin of the source has no folder`() async throws {
+    @Test func `unlocking a source unlocks the store that holds its key, and the pin names the item but not the folder of the store`()
+        async throws
+    {
         let store = FaultingBackend(InMemoryStore(identity: BackendIdentity(kind: "memory", store: "/some/folder")))
         let source = BackendKeySource(store, address: StorageAddress("vault"))
         #expect(source.pin == "keyring item vault")

@@ -29,7 +29,7 @@ struct PortalKeySourceTests {
         #expect(try await source().load()?.current.identity == keys[0]?.current.identity)
     }
 
-    @Test func `a source holds only its derived key and accepts no other`() async throws {
+    @Test func `a source always returns its derived key, and refuses to replace it by another one`() async throws {
         let source = try source()
         let own = try #require(try await source.load())
         let other = SourceKeys(only: .random { [UInt8](repeating: 1, count: $0) })

@@ -46,7 +46,7 @@ struct RecoveryKeyPairTests {
         )
     }
 
-    @Test func `sealed content opens only for its sender, and only the recovery key makes a voucher`() async {
+    @Test func `content opens only with the sender that sealed it, and a voucher is valid only for the recovery key that made it`() async {
         await forAll(zip(contents, zip(seeds, seeds)), count: 50) { content, seeds in
             let (key, other) = (Self.key(seeds.0), Self.key(seeds.1 ^ 1))
             guard key.publicKey != other.publicKey else { return }

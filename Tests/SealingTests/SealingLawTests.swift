@@ -6,7 +6,9 @@ import Testing
 @testable import Sealing
 
 /// Property-based tests of sealing. Sealed content opens only unchanged, under its key and in its context.
-/// A keyset is the set of data keys of a database. Each data key is wrapped once for each recipient, a key that opens the database.
+/// A keyset is the set of data keys of a database. A recipient is a key that opens the database.
+/// Each data key is wrapped once for each recipient.
+/// The header of a database has named entries, and a tag that authenticates them.
 @Suite(.inTurn, .tags(.campaign)) struct SealingLawTests {
     private let contents = Arbitrary<[UInt8]>.bytes()
     private let keys = Arbitrary<[UInt8]>.bytes(32...32).map { SealingKey(key: SymmetricKey(data: $0)) }
@@ -123,7 +125,8 @@ import Testing
                 for index in tables.wraps[0][keyPath: part].indices {
                     var wrap = tables.wraps[0]
                     wrap[keyPath: part][index] ^= change
-                    // If the id of the data key is changed, the row with the state of that key must have the same id.
+                    // Both tables refer to the data key by its id. A changed id is therefore changed in both,
+                    // so that only the keyset itself can detect the change.
                     let row = KeyTables.Key(id: wrap.key, state: .active)
                     let changed = try KeyTables(keys: [row], wraps: [wrap])
                     try hold(!opens(changed, databases.0, keys.0), "byte \(index) of \(part)")
@@ -165,7 +168,7 @@ import Testing
         #expect(throws: BackendError.self) { try KeyTables(keys: [keys[0], keys[1]], wraps: wraps + [wraps[0]]) }
     }
 
-    @Test func `the tag of a header is valid for exactly its entries, in any order`() async {
+    @Test func `the tag of a header is valid only for the same entries, but in any order`() async {
         let texts = Arbitrary<String>.text(.one(of: ["a", "b"]), 0...2)
         let values = Arbitrary<[UInt8]>.bytes(0...2)
         let headers = zip(texts, values).list(0...3).map { Dictionary($0, uniquingKeysWith: { first, _ in first }) }

@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 /// Tests of rows on a server that several machines share, and of attacks by that server.
+/// A slot is a keyed hash of a name, by which the server finds the row of the name.
 struct ServerRowTests {
     private static let context = StoreContext(application: "com.example.app", kind: "postgreSQL", scope: "main")
     private let random = Runtime.live.randomBytes
@@ -16,7 +17,7 @@ struct ServerRowTests {
     private struct Server {
         var rows: [[UInt8]: ServerRow] = [:]
 
-        /// Returns the row of the first of these slots that has one.
+        /// Returns the row at the first of these slots at which there is a row.
         func row(_ slots: [[UInt8]]) -> ServerRow? { slots.lazy.compactMap { rows[$0] }.first }
 
         mutating func put(_ row: ServerRow) { rows[row.slot] = row }
@@ -31,7 +32,7 @@ struct ServerRowTests {
             StorageAddress(name, in: namespace), .value, StorageMetadata(typeTag: "T", attributes: ["a": "b"]), payload: Array(text.utf8))
     }
 
-    /// Reads a value as a machine does. Returns nil if the server has no row.
+    /// Reads a value as one of the machines would. Returns nil if the server has no row.
     private func read(_ name: String, _ server: Server, _ codec: ServerRowCodec, in namespace: StorageNamespace = .values) throws -> String?
     {
         let address = StorageAddress(name, in: namespace)
@@ -120,7 +121,8 @@ struct ServerRowTests {
             #expect(isRefused { try codec.open(long) })
         }
         #expect(refused == 16 + 8 + row.sealed.count)
-        // The id of the other key of the store, in the column and in the row.
+        // The row claims to be sealed with the other key of the store:
+        // its column and its sealed bytes have the id of that key.
         var claimed = row
         claimed.key = try self.codec(active: 1).seal(content("name", "value"), random).key
         claimed.sealed.replaceSubrange(1..<9, with: claimed.key)
@@ -134,8 +136,8 @@ struct ServerRowTests {
         server.put(older)
         server.put(try codec.seal(content("name", "latest"), random))
         #expect(try read("name", server, codec) == "latest")
-        // Freshness, completeness and proven absence are not guaranteed.
-        // Several machines write at the same time, so no state counts the rows.
+        // A machine cannot detect that a row is outdated or hidden.
+        // Several machines write at the same time, so there is no common record of all rows to compare with.
         server.put(older)
         #expect(try read("name", server, codec) == "older")
         server.rows = [:]

@@ -111,7 +111,7 @@ import Testing
         withExtendedLifetime(use) {}
     }
 
-    @Test func `if another process removes a new use file before it is locked, another use file is made`() async throws {
+    @Test func `a use file that another process removes before it is locked is created again`() async throws {
         let folder = bench.folder.file("uses")
         let removals = Mutex(3)
         let files = HookedFiles { operation, path in

@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 15, 16, 17, 200, 5_000])
-    func `content of any length is opened, even from memory that is not an array`(length: Int) throws {
+    func `content of any length is sealed and opened, also from memory that is not aligned`(length: Int) throws {
         let content = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 7) }
         let sealed = try cipher.seal(content, nonce: nonce, authenticating: place)
         #expect(sealed.count == length + XAES256GCM.tagLength)
@@ -65,7 +65,7 @@ import Testing
         #expect(opened == content)
     }
 
-    @Test func `empty content without memory is sealed and opened`() throws {
+    @Test func `an empty buffer without an address is sealed and opened`() throws {
         let sealed = try cipher.seal(UnsafeRawBufferPointer(start: nil, count: 0), nonce: nonce, authenticating: [])
         #expect(sealed.count == XAES256GCM.tagLength)
         #expect(try cipher.open(sealed, nonce: nonce, authenticating: []).isEmpty)

@@ -46,7 +46,7 @@ extension BackendError {
 ///   - rounds: The number of writes that must succeed.
 ///   - payload: Encodes a number.
 /// - Returns: The number of successful writes and of conflicts, as in `won=3 lost=1`.
-///   Any other answer ends the count early, and follows these numbers.
+///   Any other result ends the loop early, and is printed after these numbers.
 func countUp(
     _ address: StorageAddress, in store: some StorageBackend, rounds: Int, as payload: (Int) -> StoragePayload
 ) async -> String {

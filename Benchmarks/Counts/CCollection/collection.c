@@ -1,6 +1,6 @@
-// Starts and stops callgrind's count of instructions for the whole process. `CALLGRIND_TOGGLE_COLLECT` would affect
-// only the calling thread. If callgrind's command line named the functions to count, callgrind would have to instrument
-// the program from its start.
+// Starts and stops callgrind's count of instructions on all threads. The request `CALLGRIND_TOGGLE_COLLECT` would
+// affect only the calling thread. Callgrind's command line could also name the functions to count. But callgrind would
+// then instrument the program from its start, and not only in the measured phase.
 #include "collection.h"
 
 // A build without valgrind's header counts nothing; `Scripts/setup --counts` installs the header.

@@ -20,7 +20,7 @@ void secret_password_free(gchar *password);
 
 static const BenchSchema bench_schema = {"org.example.bench", 0, {{"service", 0}, {"account", 0}, {0, 0}}, 0, 0, 0, 0, 0, 0, 0, 0};
 
-// Swift does not import variadic functions, so the functions below call them.
+// Swift does not import variadic C functions, such as those of libsecret. The functions below wrap them for Swift.
 
 // Looks up a password with one call, like a small program in C. Returns 1 if it exists, 0 if not, and -1 after an
 // error.

@@ -7,7 +7,8 @@ func seconds(_ work: () async throws -> Void) async rethrows -> Double {
     return (ContinuousClock.now - start).seconds
 }
 
-/// Returns the median of the seconds that several runs of some work report.
+/// Runs some work several times. The closure returns the duration of one run in seconds, and the function returns the
+/// median.
 func median(of rounds: Int, _ work: () async throws -> Double) async rethrows -> Double {
     var times: [Double] = []
     for _ in 0..<rounds { times.append(try await work()) }

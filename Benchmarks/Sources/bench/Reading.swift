@@ -28,7 +28,8 @@ struct Reading {
         try await router.set(Window(), for: window)
         try await router.batch { batch in for number in 0..<10_000 { batch.set("abc", for: text("text-\(number)", suite: "large")) } }
         try await memory.set("abc", for: volatile)
-        // The router serves a property list from memory only after its file has been unchanged for a moment.
+        // The library serves a property list from memory only after its file has been unchanged for a short time. So
+        // read each value once, and wait before the measurement.
         for key in [small, large] { _ = try await router.get(key) }
         try await Task.sleep(for: .milliseconds(200))
 

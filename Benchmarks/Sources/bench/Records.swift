@@ -1,8 +1,9 @@
 import Foundation
 import LocalData
 
-/// Measures a large collection through the router: storing, enumerating, migrating to a new schema version and to a new
-/// type, and reading and writing single records.
+/// Measures a large collection of records. It stores and enumerates the records, converts them to a new schema version,
+/// and moves them to a collection of another type. It also reads and writes single records. Every operation calls the
+/// library's `StorageRouter`.
 struct Records {
     let root: URL
     let results: Results

@@ -4,7 +4,8 @@ import Synchronization
 /// The results of a run. They are printed when they are added, and can be written to a JSON file, from which
 /// `Scripts/bench-results` makes `Benchmarks/RESULTS.md`.
 final class Results: Sendable {
-    /// The limit for a value, which should be at least or at most this number.
+    /// The limit for a result. The result should be at least `value` if `isLeast` is true, and otherwise at most
+    /// `value`.
     struct Goal: Codable {
         var value: Double
         var isLeast: Bool

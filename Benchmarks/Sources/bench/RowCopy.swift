@@ -1,8 +1,8 @@
 import Foundation
 import GRDBSQLite
 
-/// A copy of all rows of a database in memory. SQLite alone writes it into a new database. The time of this write is
-/// the minimum for any store that stores these rows in SQLite.
+/// Keeps a copy of all rows of a database in memory, and writes it into a new database with SQLite alone. The time of
+/// this write is the minimum for any store that stores these rows in SQLite.
 struct RowCopy {
     private enum Cell {
         case integer(Int64)

@@ -3,8 +3,9 @@ import GRDB
 import LocalData
 import LocalDataTesting
 
-/// Measures a collection of sessions. Each session is added, is removed or expires, and is purged by a sweep: its data
-/// is deleted for good. The cost of a session must not depend on the number of earlier sessions.
+/// Measures a collection of login sessions, which are records with an id and a user. Each session is added, and is then
+/// removed or expires. Later, a sweep deletes its data for good (purges it). The cost of a session must not depend on
+/// the number of earlier sessions.
 struct Sessions {
     let root: URL
     let results: Results
@@ -19,7 +20,7 @@ struct Sessions {
         let allKeys: [AnyStorageKey]
     }
 
-    /// The number of sessions that are added in each round, before its sweeps.
+    /// The number of sessions that each round adds before it runs its sweeps.
     private static let round = 1_000
 
     func run() async throws {

@@ -1,8 +1,8 @@
 import Foundation
 import LocalData
 
-/// Compares two processes that sweep the same catalog at the same time with a single process. A sweep moves the value
-/// of each key from its legacy location.
+/// Measures how long a sweep of one catalog takes: once by one process, and once by two processes at the same time. A
+/// sweep moves the value of each key from its legacy location to its present store.
 struct TwoPrograms {
     let root: URL
     let results: Results

@@ -94,8 +94,8 @@ final class Comparison {
         try table.write(rows.slot(index), version: rows.versions[index], sealed: rows.seal(index))
     }
 
-    /// Returns the median time of durable writes of one page. They do not extend the file, because a first write is not
-    /// measured.
+    /// Returns the median time of durable writes of one page at the start of a file. The first write extends the file
+    /// and is not measured.
     private func bareSync() throws -> Double {
         let file = open(folder.path + "/page", O_RDWR | O_CREAT, 0o600)
         defer { close(file) }

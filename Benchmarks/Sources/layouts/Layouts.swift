@@ -47,8 +47,9 @@ struct Layouts {
         print("\n4 KiB written in place + fdatasync, median between the puts:\n\n\(syncs.joined(separator: "\n"))")
     }
 
-    /// Checks that layout C, in which a prefix of the slot is the id of a row, finds rows whose ids collide. If it lost
-    /// such rows, its figures could not be compared with those of the other layouts.
+    /// Checks that layout C finds rows whose ids collide. In this layout, the id of a row is a prefix of its slot, the
+    /// keyed hash that identifies the row. If layout C lost such rows, its figures could not be compared with those of
+    /// the other layouts.
     private static func checkWalk(_ root: URL) throws {
         let table = try Table(.c, path: root.path + "/walk.sqlite")
         let slots = [UInt8](repeating: 7, count: 15).withUnsafeBytes { shared in (0..<3).map { [UInt8](shared) + [UInt8($0)] } }

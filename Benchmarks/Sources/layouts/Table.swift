@@ -2,11 +2,11 @@ import Foundation
 
 /// The way in which a table stores the slot of a row: the keyed hash of 16 bytes by which the row is found.
 enum Layout: String, CaseIterable {
-    /// The slot is the primary key of a table without a rowid.
+    /// Layout A: the slot is the primary key of a table without a rowid.
     case a = "A"
-    /// SQLite numbers the rows, and a unique index contains the slots.
+    /// Layout B: SQLite numbers the rows, and a unique index contains the slots.
     case b = "B"
-    /// The id of a row is the first 62 bits of its slot, or the next free id above it.
+    /// Layout C: the id of a row is the first 62 bits of its slot, or the next free id above it.
     case c = "C"
 
     var title: String {
@@ -25,8 +25,9 @@ enum Layout: String, CaseIterable {
         }
     }
 
-    /// Finds a row by its slot in A and B, and by its id in C. In B, the first column is the id that `update` uses. In
-    /// C, it is the slot, which the caller compares, because ids can collide.
+    /// The statement that finds a row: by its slot in layouts A and B, and by its id in layout C. In A and B, the first
+    /// column of the result identifies the row for `update`. In C, the first column is the slot. The caller compares it
+    /// with the wanted slot, because ids can collide.
     fileprivate var find: String {
         switch self {
         case .a: "SELECT slot, version, sealed FROM records WHERE slot = ?"
@@ -44,8 +45,8 @@ enum Layout: String, CaseIterable {
     }
 }
 
-/// The records of one database in one of the layouts. A put reads the row first, because LocalData must do so to check
-/// the precondition of a change.
+/// All records of one database, stored in one of the layouts. A put reads the row before it writes the row. LocalData
+/// does so too, to check the precondition of a change.
 final class Table {
     private let connection: Connection
     private let layout: Layout
@@ -68,7 +69,7 @@ final class Table {
 
     deinit { copy.deallocate() }
 
-    /// Returns the version of a row and copies its sealed bytes; nil if there is no such row.
+    /// Returns the version of a row, and copies the encrypted row into a buffer; nil if there is no such row.
     func get(_ slot: UnsafeRawBufferPointer) throws -> Int64? {
         defer { find.reset() }
         guard try seek(slot).found else { return nil }
@@ -102,7 +103,7 @@ final class Table {
         while try all.step() { body(all.blob(0), all.integer(1), all.blob(2)) }
     }
 
-    /// Copies every row, and returns the number of rows.
+    /// Copies each row into a buffer, and returns the number of rows.
     func enumerate() throws -> Int {
         var count = 0
         try forEach { _, _, sealed in

@@ -14,7 +14,7 @@ extension Workplace {
         return try RunningProgram(worker, ["foundation", tags.joined(separator: ","), end], environment: environment)
     }
 
-    /// The environment of a program. A killed program prints no backtrace.
+    /// The environment of a program, without Swift's backtraces: a program that crashes prints none.
     static var quiet: [String: String] { ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 } }
 }
 
@@ -22,7 +22,7 @@ extension RunningProgram {
     /// Waits until a signal has stopped the program; false if it has ended.
     func isStopped() async throws -> Bool {
         for _ in 0..<50_000 {
-            // In this file, the state of a process comes after its name, which is in parentheses.
+            // In `/proc/PID/stat`, the state of a process comes after its name, which is in parentheses.
             guard let text = try? String(contentsOfFile: "/proc/\(processID)/stat", encoding: .utf8), !text.contains(") Z ") else {
                 return false
             }

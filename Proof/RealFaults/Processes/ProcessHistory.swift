@@ -38,9 +38,9 @@ package struct ProcessHistory: Sendable {
         /// The answer; nil if the worker was killed before it.
         var answer: [String]?
 
-        /// Whether the change was certainly made.
+        /// Whether the call certainly took effect: it succeeded, or its error says that the change was made.
         var isDone: Bool { ["ok", "applied"].contains(answer?.first) }
-        /// Whether it is unknown if the change was made. It may even be made later.
+        /// Whether it is unknown if the call took effect. Its change may even be made later.
         var isOpen: Bool { answer == nil || answer?.first == "unknown" }
         /// The value that the call returned.
         var value: String? {
@@ -150,8 +150,8 @@ package struct ProcessHistory: Sendable {
     /// destination, and later updates the copy (the mirror) in the legacy location, which the older release uses. So
     /// the releases need not read the same value at each moment. The rules are:
     /// - No read returns a value that was not written.
-    /// - At the end, both releases read the same value.
-    /// - No later acknowledged write of the same release overwrote this value.
+    /// - At the end, both releases read the same value, the final value.
+    /// - After the write of the final value, the release that made it got no acknowledgement for a later write.
     private func rolling() -> [String] {
         let calls = calls.filter { Self.isRolling($0.key) }
         let writes = calls.filter { $0.verb == "set" && ($0.isDone || $0.isOpen) }

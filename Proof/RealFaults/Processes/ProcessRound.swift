@@ -1,8 +1,8 @@
 import Foundation
 import TestSupport
 
-/// Several processes work on the same stores for a while. Each is stopped at random, or killed and replaced by another
-/// one. The processes run two releases of one program.
+/// Several processes use the same stores for a while. At random moments, a process is stopped for some time, or killed
+/// and replaced by a new process. The processes run two releases of one program.
 package struct ProcessRound: Sendable {
     /// A planted mistake of a worker, which the history must reveal.
     package enum Planted: String, CaseIterable, Sendable {
@@ -25,7 +25,8 @@ package struct ProcessRound: Sendable {
     /// The workers end when this file exists.
     private var end: String { folder.file("end") }
 
-    /// The least number of kills, stops and calls. A round continues until it has them, also on a slow machine.
+    /// The least numbers of kills, stops and calls. On a slow machine, the round (this run of all processes) continues
+    /// until it has reached them.
     private static let least = (kills: 10, stops: 10, calls: 1_000, callsOfPlanted: 200)
     /// The limit of a round in seconds, in case no calls are made.
     private static let longest = 300
@@ -118,7 +119,8 @@ package struct ProcessRound: Sendable {
             } else if workers[index].wakes == nil {
                 workers[index].program.signal(SIGSTOP)
                 stops += 1
-                // One stop in ten lasts longer than the calls of the other workers wait.
+                // One stop in ten takes 2.5 seconds. Calls of other workers then time out, because they wait for
+                // a lock at most 1.5 seconds.
                 let milliseconds = Int.random(in: 0..<10, using: &dice) == 0 ? 2_500 : Int.random(in: 1...300, using: &dice)
                 workers[index].wakes = Self.now() + milliseconds * 1_000_000
             }
@@ -145,8 +147,8 @@ package struct ProcessRound: Sendable {
 
     // MARK: Afterwards
 
-    /// Checks all values with a new process. Sweeps must finish, legacy locations must be empty, and the values that
-    /// are read become part of the history.
+    /// Checks all values with a new process. Its sweeps, which migrate all keys, must finish. The legacy locations must
+    /// then be empty. The values that the process reads become part of the history.
     private mutating func settle() async throws {
         for log in logs { history.add((try? String(contentsOfFile: log, encoding: .utf8)) ?? "") }
         let worker = try ConversingWorker(place, root: root)

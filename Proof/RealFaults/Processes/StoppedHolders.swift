@@ -4,7 +4,7 @@ import TestSupport
 /// The answers that another process gets while the holder of a lock is stopped, and after it continues.
 package struct StoppedHolder: Sendable {
     package let lock: String
-    /// How often a worker was stopped until it held the lock.
+    /// How many times a worker was stopped before it was found to hold the lock.
     package private(set) var tries = 0
     /// The answers, in the order of ``columns``.
     package private(set) var seen: [String] = []

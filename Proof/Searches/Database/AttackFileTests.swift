@@ -52,8 +52,8 @@
                 var tally = AttackTally("flip a bit of the database file")
                 var zeros = 0
                 for at in database.indices {
-                    // Most of the file is zeros. Outside of the long form, every 16th byte of these and every 4th of
-                    // the others is enough.
+                    // Most bytes of the file are zeros. Outside of a long run, only every 16th zero is flipped, and
+                    // other bytes only at every 4th position.
                     if database[at] == 0 { zeros += 1 }
                     guard isLong || (database[at] == 0 ? zeros % 16 == 0 : at % 4 == 0) else { continue }
                     for mask in masks(at: at / 4) {
@@ -84,8 +84,8 @@
                 expectNothingWrong(grown)
             }
 
-            /// A database with its log, copied while the store is open. `older` has the earlier states of the names
-            /// that the log changed.
+            /// Makes a database whose log has commits, and copies both files while the store is open.
+            /// `older` has the states of each name before the last commits.
             private func opened() async throws -> (target: AttackTarget, files: Copy, older: [StorageAddress: [StorageProbe]]) {
                 let target = try await AttackTarget()
                 let store = target.store()
@@ -144,7 +144,10 @@
                 expectNothingWrong(gone)
             }
 
-            @Test func `a missing database whose log still exists is refused, not absent`() async throws {
+            @Test
+            func `if the database is missing but its log exists, every read and change is refused, and no value is reported as absent`()
+                async throws
+            {
                 let (target, files, _) = try await opened()
                 var tally = AttackTally("take the database away, leave its log")
                 let path = target.folder.file("attacked.sqlite")
@@ -184,7 +187,7 @@
                     default: try files.createDirectory(atPath: path, withIntermediateDirectories: false)
                     }
                     if let contents { try writeFile(contents, to: path) }
-                    // A link to a missing file counts as a missing database.
+                    // A link to a missing file is no attack. Every value is absent, as if the database were missing.
                     if kind == "a dangling link" {
                         let store = target.store(at: path)
                         #expect(try await store.read(StorageAddress("other")) == .absent)

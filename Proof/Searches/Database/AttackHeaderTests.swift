@@ -8,11 +8,12 @@
 
     @testable import SQLiteBackend
 
-    /// Attacks on the parts of a database that are not encrypted (the header and the tables of wrapped keys), and on the key file.
+    /// Attacks on the parts of a database that are not encrypted, and on the key file. These parts are the header and
+    /// the tables of wrapped keys, that is, of encrypted keys.
     extension Attacks {
         struct Headers {
-            /// Opens the attacked database again, and requires that every read and every change is refused with one
-            /// of the codes.
+            /// Opens the attacked database again, and requires that every read and every change is refused.
+            /// The error of each read must have one of the given codes.
             private func expectRefused(
                 _ target: AttackTarget, _ tally: inout AttackTally, as codes: Set<BackendError.Code>, keyFile: String? = nil
             ) async throws {
@@ -96,7 +97,9 @@
                 expectAllRefused(tally, target)
             }
 
-            @Test func `added, removed, exchanged or mistyped rows of header and keys are refused`() async throws {
+            @Test func `the header and key tables are refused if a row is added, removed, exchanged, or has a value of another type`()
+                async throws
+            {
                 let target = try await AttackTarget()
                 let twin = try await AttackTarget("twin", in: target.folder)
                 var tally = AttackTally("change rows of header and keys")
@@ -162,7 +165,7 @@
                 expectAllRefused(tally, target)
             }
 
-            @Test func `header and key columns of another type are refused even if their bytes are equal`() async throws {
+            @Test func `a value of another type in the header or key tables is refused even if its bytes are unchanged`() async throws {
                 let target = try await AttackTarget()
                 var tally = AttackTally("text for bytes, bytes for text in header and keys")
                 for sql in [

@@ -75,7 +75,8 @@
                 let tally = try await attack("flip a bit of an id", target, changes: changes)
                 #expect(tally.aimed == [.hidden: 64])
                 #expect(tally.others == [.right: 64 * (target.expected.count - 1)])
-                // The sealed row contains its name, so a list may return the record or fail.
+                // A list finds every row, whatever its id, and the sealed bytes contain the name. So a list may return
+                // this record, or fail.
                 #expect(tally.lists[.right, default: 0] + tally.lists[.refused, default: 0] == 64)
             }
 
@@ -92,7 +93,8 @@
                 expectRefused(try await attack("shorten or lengthen a slot", target, changes: slots), target)
             }
 
-            @Test func `a row with a format or key that the header does not permit is damaged and not overwritten`() async throws {
+            @Test func `a row with a format or key that the header does not permit is reported as damage and not overwritten`() async throws
+            {
                 let target = try await AttackTarget()
                 let formats = (0...255).filter { $0 != 1 }.map { format in { (row: inout RawRecord) in row.sealed[0] = UInt8(format) } }
                 expectRefused(try await attack("every unknown row format", target, changes: formats), target)
@@ -116,7 +118,7 @@
                 let aim = StorageAddress("attacked")
                 let row = try target.row(aim)
                 let store = target.store()
-                // A NULL needs a table that allows it, so its declaration is changed for a moment.
+                // The table forbids NULL. So its declaration is changed while a NULL is written.
                 let loose = "CREATE TABLE records (id INTEGER PRIMARY KEY, slot BLOB, version INTEGER, sealed BLOB)"
                 let strict = try #require(
                     try target.attacking { try $0.value("SELECT sql FROM sqlite_schema WHERE name = 'records'")?.text })
@@ -171,7 +173,9 @@
                 #expect(tally.madeChanges == 0)
             }
 
-            @Test func `two rows with exchanged ids are absent, and neither is read under the name of the other one`() async throws {
+            @Test func `after the ids of two rows are exchanged both names are absent, and neither row is read under the other name`()
+                async throws
+            {
                 let target = try await AttackTarget()
                 var tally = AttackTally("swap whole rows")
                 let store = target.store()
@@ -238,7 +242,8 @@
                     }
                 }
                 expectRefused(try await attack("parts of a row of another database, in place", target, changes: changes), target)
-                // Insert each row of the other database under its id. In this database, the name has a different id.
+                // Insert each row of the other database under the id that it has there. In this database, the same name
+                // has a different id, so the row is not found.
                 var tally = AttackTally("whole rows of another database, at their places")
                 let store = target.store()
                 for row in other.rows {
@@ -279,13 +284,17 @@
                     _ = try await tally.look(store, expected, aimedAt: [aim], older: [aim: [before]])
                 }
                 tally.note()
-                // The older and the later row have the same slot. So mask 4 changes nothing, and masks 3 and 7 restore the whole older row.
+                // The older and the later row have the same slot.
+                // Restoring only the slot (4) therefore changes nothing.
+                // Restoring version and sealed bytes (3, or 7 with the slot) restores the whole older row.
                 #expect(tally.aimed == [.right: 1, .refused: 4, .older: 2])
                 #expect(tally.others == [.right: 7 * (expected.count - 1)])
                 await store.close()
             }
 
-            @Test func `as documented, a deleted row is absent, and a copy of a row under another id changes no read`() async throws {
+            @Test func `as documented, a deleted row is reported as absent, and a copy of a row under another id has no effect on reads`()
+                async throws
+            {
                 let target = try await AttackTarget()
                 let aim = StorageAddress("attacked")
                 let row = try target.row(aim)
@@ -310,7 +319,7 @@
                 copies.note()
                 #expect(copies.aimed == [.right: copies.attacks])
                 #expect(copies.others == [.right: copies.attacks * (target.expected.count - 1)])
-                // A list must not return one name twice, so it may fail instead.
+                // A list finds both rows. It must not return their name twice, so it may fail instead.
                 #expect(copies.lists[.right, default: 0] + copies.lists[.refused, default: 0] == copies.attacks)
                 await store.close()
             }

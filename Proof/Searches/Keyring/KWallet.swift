@@ -38,12 +38,13 @@
             try #require(up.status == 0, "\(up)")
         }
 
-        /// Waits until the changes are on the disk. KWallet loses those of the last two seconds before a kill.
+        /// Waits until the changes are on the disk. If KWallet is killed, it loses the changes of the last two seconds.
         func settle() async throws { try await Task.sleep(for: .seconds(8)) }
 
         func kill() async { await program?.kill() }
 
-        /// Kills KWallet once it has written its file, and starts it again. Returns when the wallet is open.
+        /// Waits until KWallet has written its file, kills KWallet, and starts it again. Returns when the wallet is
+        /// open.
         func restart() async throws {
             try await settle()
             await kill()

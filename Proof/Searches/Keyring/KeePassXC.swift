@@ -59,7 +59,8 @@
         /// Waits until the changes are on the disk. KeePassXC writes its file a moment after a change.
         func settle() async throws { try await Task.sleep(for: .seconds(3)) }
 
-        /// Starts KeePassXC again without the password. It does not lock an open database without asking the user.
+        /// Locks the database by starting KeePassXC again without the password. To lock an open database, KeePassXC
+        /// would ask the user.
         func lock() async throws {
             await kill()
             program = try RunningProgram("keepassxc", [database], environment: environment)

@@ -20,7 +20,8 @@
             try await probe.expect("list", "list [\"a\", \"b\"]")
             try await probe.expect("delete b", "applied untilPowerLoss")
             try await probe.expect("get b", "absent")
-            // KeePassXC writes its file a moment after a change, so changes right before its end are lost.
+            // KeePassXC writes its file a moment after a change. If it were killed at once, the last changes would be
+            // lost.
             try await Task.sleep(for: .seconds(3))
             await provider.kill()
             try await probe.expect("get a", "unavailable unavailable")

@@ -75,7 +75,7 @@
         static let otherIsLocked = "another collection with the item is locked"
         static let folderIsGone = "its folder is gone, and a file in its place"
 
-        /// Prints the row of a state that the program cannot be brought into.
+        /// Prints a row for a state that cannot be tested with this keyring, and the reason.
         func cannot(_ state: String, _ reason: String) { print("| \(keeper.name) | \(state) | cannot be: \(reason) | | |") }
 
         // MARK: States
@@ -120,7 +120,8 @@
             try await over()
         }
 
-        /// Restarts the keyring. The session of the test program then belongs to a keyring process that has ended.
+        /// Restarts the keyring. The test program keeps its session, an encrypted connection to the process that has
+        /// ended.
         private func restarted() async throws {
             try await keeper.settle()
             await keeper.kill()
@@ -196,7 +197,7 @@
             #expect(changed.outcome.hasPrefix(change), "\(keeper.name): \(name)")
         }
 
-        /// Requires that the first call after a state succeeds.
+        /// Requires that the first call after the end of a state succeeds.
         private func over() async throws {
             let found = try await probe.ask("get a")
             print("| \(keeper.name) | … and over | \(found) | | |")

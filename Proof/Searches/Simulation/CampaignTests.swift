@@ -3,8 +3,9 @@ import Simulation
 import TestSupport
 import Testing
 
-/// Tests of the code that runs campaigns. A campaign is a simulated run of programs with random calls and accidents, which a seed
-/// determines (Proof/README.md, "Simulation"). `Scripts/prove campaigns` runs seeds by the thousand.
+/// Tests of the code that runs campaigns (Proof/README.md, "Simulation"). A campaign is a simulated run of programs.
+/// A seed determines its random calls and its accidents, such as kills and power cuts.
+/// In a release window, two versions of a program share a value. `Scripts/prove campaigns` runs thousands of seeds.
 @Suite(.serialized, .alone) struct CampaignTests {
     @Test func `no recorded failure of an earlier campaign happens again`() throws {
         let folder = try #require(Bundle.module.url(forResource: "PastFailures", withExtension: nil))
@@ -58,7 +59,7 @@ import Testing
         #expect(digests.count == Int(count))
     }
 
-    /// - Parameter size: The maximum number of calls and accidents in the shrunk plan.
+    /// - Parameter size: The maximum number of calls and accidents in the plan, which is what the shrunk campaign runs.
     private func shrinks<S: Subject>(_ subject: S.Type, _ mutant: Mutant, to size: Int) throws {
         let violation = try #require(Series<S>(0..<2_000, mutant: mutant).run().violations.first)
         let shrunk = violation.campaign.shrunk(violation, mutant)

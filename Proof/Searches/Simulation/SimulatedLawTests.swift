@@ -6,7 +6,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Tests that the simulated stores keep the laws, which are rules for every real store. Otherwise a campaign on them would prove nothing.
+/// Tests that the simulated stores keep the laws, which are rules for every real store.
+/// If they broke a law, simulated runs with them would prove nothing about real stores.
+/// A bench makes the stores on which the laws are checked.
 @Suite(.inTurn) struct SimulatedLawTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let law: BackendLaw
@@ -29,7 +31,7 @@ private struct WrongStore: Error {}
 private let worlds = Atomic(UInt64(0))
 
 extension LawBench {
-    /// A bench for a store of the simulation.
+    /// A bench that makes simulated stores of one kind.
     static func simulated(_ name: String, _ nature: SimulatedStore.Nature) -> LawBench {
         @Sendable func simulated(_ store: any StorageBackend) throws -> SimulatedStore {
             guard let store = store as? SimulatedStore else { throw WrongStore() }

@@ -2,14 +2,15 @@ import Simulation
 import TestSupport
 import Testing
 
-/// Tests of the model of release windows: which histories it allows and refuses, by the rows of the table in `Docs/Windows.md`.
-/// In a release window, version 2 of a program keeps the legacy location of a value up to date for version 1.
-/// A mirror is the copy that version 2 writes there. A mark is a record beside the mirror that says what was mirrored.
-/// A sweep settles all keys.
+/// Tests of the model of release windows: which histories of calls it allows and which it refuses. The model follows
+/// the table in `Docs/Windows.md`. A comment before a test names the rows of that table that it covers. In a release
+/// window, version 2 of a program stores a value at a new location, the destination. For version 1 it keeps the legacy
+/// location up to date. A mirror is the copy that version 2 writes there. A mark is a record beside the mirror that
+/// says what was mirrored. A sweep is a call that brings all keys into their final state.
 @Suite struct WindowModelTests {
     private typealias Action = WindowModel.Action
 
-    /// Whether the model allows the actions one after the other.
+    /// Returns whether the model allows these actions in this order.
     private func explains(
         _ actions: [Action], policy: Policy = .destinationWins, isApart: Bool = false, value: String? = nil, older: String? = "val-#1"
     ) -> Bool {
@@ -27,18 +28,20 @@ import Testing
     private func writeOlder(_ text: String?) -> Action { .older(text, isAcknowledged: true, isBare: false, isRepeated: false) }
     private func read(_ text: String?) -> Action { .read(text, ends: false) }
     private let undisturbed = Action.inStep(ends: false, sweeps: false)
-    /// The begin of a round in which no running program knows the destination, and of a round in which one does.
+    /// Begins a part of the history in which no running program knows the destination (`off`), or one does (`on`).
     private let off = Action.round(isActive: false)
     private let on = Action.round(isActive: true)
 
-    @Test func `rows 2 and 3, a value that only the legacy location has is read`() {
+    // Rows 2 and 3.
+    @Test func `a value that only the legacy location has is read`() {
         #expect(explains([read("val-#1")]))
         #expect(!explains([read(nil)]))
         #expect(explains([read(nil)], older: nil))
         #expect(!explains([.olderRead(nil)]))
     }
 
-    @Test func `rows 4 to 6, a mirror may be late, but is up to date after a call that nothing disturbs`() {
+    // Rows 4 to 6.
+    @Test func `a mirror may be late, but is up to date after an undisturbed call of version 2`() {
         #expect(explains([set("val-#2"), .olderRead("val-#1"), read("val-#2"), .olderRead("val-#2")]))
         #expect(explains([set("val-#2"), undisturbed, .olderRead("val-#2")]))
         #expect(!explains([set("val-#2"), undisturbed, .olderRead("val-#1")]))
@@ -46,24 +49,28 @@ import Testing
         #expect(explains([set(nil), undisturbed, .olderRead(nil), read(nil)]))
     }
 
-    @Test func `row 7, a value that version 1 writes over the mirror is read next and replaces the value of version 2`() {
+    // Row 7.
+    @Test func `if version 1 overwrites the mirror, the next read returns its value, which replaces the value of version 2`() {
         let begin = [set("val-#2"), undisturbed, writeOlder("val-#3")]
         #expect(explains(begin + [read("val-#3"), .end([3])]))
         #expect(!explains(begin + [read("val-#2")]))
         #expect(!explains(begin + [.settle(ends: false), read("val-#2")]))
-        // The value was made from the legacy location, and no mirror was written. The write of version 1 wins here, too.
+        // Here, version 2 took its value from the legacy location and has not written a mirror. A later write of
+        // version 1 wins all the same.
         #expect(!explains([read("val-#1"), off, writeOlder("val-#3"), on, read("val-#1")]))
     }
 
-    @Test func `row 8, a value that version 1 removes is absent for version 2, and its content is in quarantine`() {
+    // Row 8.
+    @Test func `a value that version 1 removes is absent for version 2, and its content is in quarantine`() {
         let begin = [set("val-#2"), undisturbed, writeOlder(nil)]
         #expect(explains(begin + [read(nil), .end([2])]))
         #expect(!explains(begin + [read("val-#2")]))
         #expect(!explains(begin + [read(nil), .end([])]))
     }
 
+    // Row 9.
     @Test(arguments: Policy.allCases)
-    func `row 9, a sweep decides between conflicting values of versions 1 and 2, and a read does not`(_ policy: Policy) {
+    func `a sweep decides between conflicting values of versions 1 and 2, and a read does not`(_ policy: Policy) {
         let begin = [set("val-#2"), off, .olderRead("val-#1"), writeOlder("val-#3"), on]
         func explains(_ actions: [Action]) -> Bool { self.explains(begin + actions, policy: policy) }
         #expect(explains([read("val-#2"), .olderRead("val-#3"), read("val-#2")]))
@@ -78,7 +85,8 @@ import Testing
 
     @Test func `after a write by version 2 that may not have seen the value of version 1, the value of version 2 is read`() {
         let begin = [set("val-#2"), undisturbed, writeOlder("val-#3"), .write("val-#4", isBlind: true, isAcknowledged: true, ends: false)]
-        // Either version 2 had read the value of version 1 and replaced it, or a sweep must decide between the two values.
+        // If version 2 had read the value of version 1, it replaced this value. If not, a sweep must decide between the
+        // two values.
         #expect(explains(begin + [undisturbed, read("val-#4")]))
         #expect(explains(begin + [.settle(ends: false), read("val-#4"), .end([3, 4])]))
         #expect(!explains(begin + [read("val-#3")]))
@@ -90,7 +98,8 @@ import Testing
         #expect(!explains(actions))
     }
 
-    @Test func `row 1, after the end of the window the legacy location is not read, and a sweep empties it`() {
+    // Row 1.
+    @Test func `after the end of the window the legacy location is not read, and a sweep empties it`() {
         let begin = [set("val-#2"), undisturbed, .settle(ends: true), .inStep(ends: true, sweeps: true)]
         #expect(explains(begin + [.olderRead(nil), read("val-#2")]))
         #expect(!explains(begin + [.olderRead("val-#2")]))

@@ -6,8 +6,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Tests of the simulated machine. It runs tasks, timers and lanes (serial queues for work that may block) as steps on one thread.
-/// A seed chooses the next step.
+/// Tests of the simulated machine. It runs tasks, timers and lanes (serial queues for work that may block)
+/// as steps on one thread. A seed chooses the next step. A slot is a named place for one record in a store.
 @Suite(.inTurn) struct WorldTests {
     @Test func `a run fails if a real thread adds a step`() {
         let world = Simulation(seed: 1)
@@ -15,7 +15,7 @@ import Testing
         let failure = #expect(throws: Simulation.Failure.self) {
             try world.run {
                 _ = runtime.tasks.spawn { while !Task.isCancelled { await Task.yield() } }
-                // A real timer or queue would resume the task in this way.
+                // Resumes the task from a real thread, as a real timer or queue would.
                 await withCheckedContinuation { continuation in
                     Thread.detachNewThread {
                         usleep(20_000)
@@ -74,7 +74,7 @@ import Testing
         #expect(probe == .absent)
     }
 
-    @Test func `after a power cut, a slot has any number of its first changes and none of the later ones`() throws {
+    @Test func `a power cut may lose any number of the last changes of a slot, but keeps all changes before them`() throws {
         var kept: Set<Int> = []
         for seed in 0..<UInt64(200) {
             let world = Simulation(seed: seed)

@@ -5,8 +5,8 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// Tries every fault at every operation of every store. No value may be lost or come back. A few sweeps must bring all
-/// keys into their final state.
+/// Tries every fault at every operation of every store. No value may be lost or come back.
+/// A sweep is a call that brings all keys into their final state. At most two sweeps may be needed.
 @Suite(.inTurn, .tags(.campaign)) struct FaultEnumerationTests {
     struct Fault: Sendable {
         let name: String
@@ -45,7 +45,7 @@ import Testing
         print("faults: \(scenario): \(cases) cases")
     }
 
-    /// Returns the number of operations of a store that the action needs without a fault.
+    /// Returns how many operations of a store the action of a scenario needs if nothing fails.
     private func count(_ scenario: FaultScenario, _ store: StorageDomain) async throws -> Int {
         let machine = TestMachine()
         try await scenario.prepare(machine)
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    /// Requires that two sweeps finish, and that a third one changes nothing.
+    /// Requires that one of two sweeps is complete, and that a third one changes nothing.
     private func settle(_ router: StorageRouter, _ scenario: FaultScenario, _ place: String) async throws {
         try await router.registerCatalog(TestCatalog(scenario.keys))
         let first = await router.sweep()

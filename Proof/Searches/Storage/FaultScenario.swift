@@ -11,9 +11,9 @@ struct FaultScenario: Sendable, CustomStringConvertible {
     }
 
     let description: String
-    /// Every store that the action uses. Each operation of each store gets every fault.
+    /// Every store that `act` uses. Each fault is tried at each operation on each of these stores.
     let stores: [StorageDomain]
-    /// The keys that a sweep brings into their final state.
+    /// The keys for a sweep, the call that brings keys into their final state.
     let keys: [AnyStorageKey]
     /// Brings the machine into the state before the action.
     let prepare: @Sendable (TestMachine) async throws -> Void
@@ -23,9 +23,10 @@ struct FaultScenario: Sendable, CustomStringConvertible {
     let read: @Sendable (StorageRouter) async throws -> String?
     /// The values that are allowed at the end, for each answer.
     let outcomes: @Sendable (Answer) -> Set<String?>
-    /// Further values that are allowed before the sweep, because a conflict is not resolved yet.
+    /// Further values that are allowed before the sweep, because only the sweep resolves a conflict.
     var alsoBeforeSweep: Set<String?> = []
-    /// Values that no user reviewed. They must be in quarantine at the end, after any fault.
+    /// Values that are displaced without a user's review. At the end, after any fault, they must be in quarantine, the
+    /// store for such values.
     var quarantined: Set<String> = []
     /// Values of which the quarantine may hold a copy.
     var mayBeQuarantined: Set<String> = []
@@ -49,7 +50,8 @@ extension FaultScenario {
                 case .unknown: [new, "old"]
                 }
             },
-            // A legacy location that could not be read when the value was replaced is a conflict later.
+            // If the legacy location could not be read during the change, its value later conflicts with the new one.
+            // The legacy value may then move into quarantine.
             mayBeQuarantined: new == "old" ? [] : ["old"], older: older)
     }
 

@@ -2,7 +2,7 @@ import LocalData
 import LocalDataTesting
 import LocalDataVocabulary
 
-/// A record that others refer to.
+/// A record that can refer to another record of its type, the friend.
 struct LostPerson: StoredEntity {
     static let place = TaskLocal<StorageDomain>(wrappedValue: .memory())
     static var collection: StorageCollection<LostPerson> {
@@ -28,7 +28,7 @@ extension LostAnswerCase {
         var friend: Friend
     }
 
-    /// A case of a person that refers to another one.
+    /// A case of two records: person "a" refers to person "b".
     private static func people(
         _ description: String, evolving chain: TypedEvolution<LostPerson>? = nil,
         prepare: @escaping @Sendable (StorageRouter) async throws -> Void = { _ in },
@@ -36,7 +36,8 @@ extension LostAnswerCase {
     ) -> LostAnswerCase {
         LostAnswerCase(description: description) { domain in
             let people = chain.map { LostPerson.collection.evolving($0) } ?? LostPerson.collection
-            // A referenced record is stored as its own collection declares it.
+            // The second collection has no migration chain.
+            // A referenced record is stored as that collection declares it.
             let watched = [(people, "a"), (LostPerson.collection, "b")].map { collection, id in
                 ObservedSlot(collection.key(id), in: "people", mark: LostPerson(id, "mark"))
             }
@@ -74,12 +75,13 @@ extension LostAnswerCase {
 
     // MARK: Plans
 
-    /// A case of a plan, which is a migration of whole collections. The entity of the plan is a collection with two records.
+    /// A case of a plan, which is a migration of whole collections. The entity of the plan is a collection with two
+    /// records.
     /// - Parameters:
     ///   - older: Whether the entity is in the legacy store.
     ///   - to: The collection that the plan makes from the entity; nil for none.
     ///   - keeps: Whether the program still declares the entity.
-    ///   - chain: The plan for the entity's domain.
+    ///   - chain: Makes the plan for the domain (the kind of store) of the entity.
     private static func plan(
         _ description: String, older: Bool = false, to: String?, version: Int = 1, keeps: Bool = false,
         chain: @escaping @Sendable (_ entity: StorageDomain) -> MigrationChain
@@ -152,7 +154,8 @@ extension LostAnswerCase {
     ]
 }
 
-/// Creates a document with an id. Within a case, `record` would be another method.
+/// Creates a document with an id.
+/// A function of the file, because inside ``LostAnswerCase`` the name `record` means one of its methods.
 private func document(_ id: String) -> StoredDocument { record(id) }
 
 /// Creates a document with an id and a text.

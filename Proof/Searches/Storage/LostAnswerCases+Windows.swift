@@ -11,13 +11,14 @@ extension LostAnswerCase {
         keys.bare.moved(from: keys.old, keeping: .untilReleased, options: MigrationOptions(keepsWeakerCopy: true))
     }
 
-    /// Writes a value to both locations, then changes the legacy one with an older program.
+    /// Stores a value in both locations, as in a release window. Then an older program changes the legacy location.
     private static func changedByOlder(_ machine: LostAnswerMachine, _ keys: Keys) async throws {
         try await machine.launch().router.set("new", for: window(keys))
         try await machine.launch().router.set("of the older release", for: keys.old)
     }
 
-    /// Writes a value to both locations, then removes the legacy one with an older program.
+    /// Stores a value in both locations, as in a release window. Then an older program removes the value in the legacy
+    /// location.
     private static func removedByOlder(_ machine: LostAnswerMachine, _ keys: Keys) async throws {
         try await machine.launch().router.set("new", for: window(keys))
         try await machine.launch().router.remove(keys.old)

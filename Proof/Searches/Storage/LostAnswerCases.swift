@@ -4,8 +4,9 @@ import LocalDataVocabulary
 import Testing
 
 /// One kind of call that writes through a router, and the slots that it may change.
+/// A router is the object through which a program uses its stores. A slot is a named place for one record in a store.
 struct LostAnswerCase: Sendable, CustomTestStringConvertible, CustomStringConvertible {
-    /// A case with a chosen domain (kind of store) for its destination.
+    /// A case with a chosen destination, which is the domain (the kind of store) that the call writes to.
     struct Scene: Sendable {
         let destination: StorageDomain
         let watched: [ObservedSlot]
@@ -17,7 +18,8 @@ struct LostAnswerCase: Sendable, CustomTestStringConvertible, CustomStringConver
 
     let description: String
     let scene: @Sendable (StorageDomain) -> Scene
-    /// Whether an observed slot changes only in a store that commits several changes at once.
+    /// Whether the case needs a store that commits several changes at once.
+    /// In other stores it changes no observed slot.
     var needsAtomicCommits = false
     /// A copy of this case, only for stores that commit several changes at once.
     var withAtomicCommits: LostAnswerCase { LostAnswerCase(description: description, scene: scene, needsAtomicCommits: true) }
@@ -263,7 +265,7 @@ extension StorageRouter {
     }
 }
 
-/// The record of the cases.
+/// The type of the records that the cases store.
 struct LostNote: Codable, Sendable, Identifiable {
     var id: String
     var text: String

@@ -8,8 +8,9 @@ import Testing
 
 @testable import LocalData
 
-/// Tests every kind of call that writes. The answer of each of its writes is lost in turn. If a slot changed anyway, its
-/// observer must get the new value.
+/// Tests that an observer gets a change even if the store's answer to the write was lost.
+/// For each kind of call that writes, each of its writes loses its answer in turn.
+/// A slot is a named place for one record. If a slot has changed, its observer must get the new value.
 @Suite(.inTurn) struct LostAnswerTests {
     /// The stores of the destinations: one commits several changes at once, the other does not.
     private static let destinations: [StorageDomain] = [.encryptedSQLite(database: "place"), .keychain(service: "place")]
@@ -34,7 +35,7 @@ import Testing
         }
     }
 
-    /// How a lost answer is reported.
+    /// How the store reports that an answer was lost: the call throws, or every result is a failure.
     private enum Loss: String, CaseIterable {
         case thrown = "whose call threw"
         case told = "whose results were failures"
@@ -45,7 +46,7 @@ import Testing
         var writes = 0
         /// How many observed slots the call changed.
         var changed = 0
-        /// The changed slots whose observers ended with another value.
+        /// The changed slots whose observers did not get the stored value as their last one.
         var missed: [String] = []
     }
 
@@ -75,7 +76,7 @@ import Testing
         var outcome = Outcome()
         outcome.writes = faulty.log.dropFirst(logged).count { $0.kind == .apply }
         let after = try await machine.revisions(scene.watched)
-        // Ends each sequence after the values that its observer already got.
+        // Each sequence of values now ends after the values that were already sent to its observer.
         router.env.hub.close()
         for (index, slot) in scene.watched.enumerated() where before[index] != after[index] {
             outcome.changed += 1
@@ -89,7 +90,7 @@ import Testing
     }
 }
 
-/// A machine whose stores do not report changes of other processes. An observer notices only changes of its process.
+/// A machine whose stores do not report changes by other processes. An observer sees only changes by its own process.
 final class LostAnswerMachine: Sendable {
     /// The legacy store.
     static let older = StorageDomain.userDefaults(suite: "older")
@@ -109,7 +110,8 @@ final class LostAnswerMachine: Sendable {
     func medium(of domain: StorageDomain) -> MemoryMedium { media[domain] ?? MemoryMedium() }
 
     /// Starts another process.
-    /// - Parameter tellsLossInResults: Whether a lost answer is a failure of each mutation instead of the call.
+    /// - Parameter tellsLossInResults: Whether a lost answer is reported as a failed result for each mutation.
+    ///   Otherwise the call throws the error.
     func launch(tellsLossInResults: Bool = false) -> (router: StorageRouter, stores: [StorageDomain: FaultingBackend]) {
         var configuration = base
         configuration.use(clock)
@@ -161,7 +163,7 @@ struct ObservedSlot: Sendable {
     let name: String
     let domain: StorageDomain
     let address: StorageAddress
-    /// Stores a value that differs from every value of a case.
+    /// Stores the value `mark`, which differs from every value that a case stores.
     let mark: @Sendable (StorageRouter) async throws -> Void
     /// Reads the value as a text.
     let read: @Sendable (StorageRouter) async throws -> String

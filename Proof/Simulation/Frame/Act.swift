@@ -3,8 +3,8 @@ import LocalData
 import Synchronization
 import TestSupport
 
-/// Carries out one run of a campaign on a simulated machine. The plan of the run has rounds: groups of programs that
-/// run at the same time, with the calls that they make.
+/// Carries out one run of programs on a simulated machine. The plan of the run has rounds: groups of programs that run
+/// at the same time, with the calls that they make.
 package struct Act<S: Subject>: Sendable {
     let campaign: Campaign<S>
     let machine: Machine<S>
@@ -15,8 +15,8 @@ package struct Act<S: Subject>: Sendable {
     }
 }
 
-/// Starts the programs of a run and makes their calls. Each subject, a part of the library that campaigns test, has a
-/// type of stage.
+/// Starts the programs of a run and makes their calls. Each subject, a part of the library that simulations test, has
+/// its own type that conforms to this protocol.
 protocol Stage<S>: Sendable {
     associatedtype S: Subject
     associatedtype Running: RunningProgram
@@ -61,7 +61,7 @@ extension Stage {
 }
 
 extension Act {
-    /// Runs every round of the plan. Then no store is locked, unavailable or full any more.
+    /// Runs every round of the plan. At the end, no store is locked, unavailable or full any more.
     func live(on stage: some Stage<S>) async throws {
         for (number, round) in plan.rounds.enumerated() { try await live(round, number, stage) }
         machine.world.setHaste(0)
@@ -130,7 +130,7 @@ extension Act {
     }
 }
 
-/// Lets each accident of a round happen when the round has taken the planned number of steps.
+/// Causes the accidents of a round, each after the planned number of steps.
 private final class Accidents<On: Stage>: Sendable {
     private let stage: On
     private let running: [On.Running]

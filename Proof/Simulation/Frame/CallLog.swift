@@ -1,7 +1,8 @@
 import LocalData
 import Synchronization
 
-/// Records what callers and other programs did to each key or record, the answers that they got, and the times.
+/// The log of a run: what callers and other programs did to each key or record, the answers that they got, and the
+/// times.
 package final class CallLog<Deed: CampaignDeed>: Sendable {
     struct Entry: Sendable {
         /// The number of the key or record; -1 for a change of all of them.
@@ -80,13 +81,14 @@ package final class CallLog<Deed: CampaignDeed>: Sendable {
     var lines: [String] { state.withLock(\.lines) }
     /// How often calls of each kind ended in each way.
     var counts: [String: Int] { state.withLock(\.counts) }
-    /// The first message of an error or a log that contained a value; nil if there was none.
+    /// The first message, of an error or of a logger, that contained a stored value. No message may contain one. It is
+    /// nil if there was no such message.
     var leak: String? { state.withLock(\.leak) }
     var roundEnds: [Int] { state.withLock(\.roundEnds) }
     /// How many power cuts there were.
     var powerCuts: Int { entries.count { $0.deed.isPowerCut && $0.end != nil } }
 
-    /// Adds a line to the history that is not a call.
+    /// Adds a line to the printed history about something other than a call.
     func note(_ text: String) {
         state.withLock { $0.lines.append("\($0.clock): \(text)") }
         world.note(text.utf8.count, text)
@@ -119,8 +121,9 @@ package final class CallLog<Deed: CampaignDeed>: Sendable {
         world.note(key, text)
     }
 
-    /// Notes that a call of one or several keys begins.
-    /// - Parameter deeds: The changes that may have been made if the call never ends.
+    /// Notes that a call on one or several keys begins.
+    /// - Parameter deeds: The operation of the call on each key. If the call never ends, these operations may have
+    ///   happened.
     func begin(_ deeds: [(key: Int, deed: Deed)], by program: Int = 0, _ text: String) -> [Int] {
         let wall = world.wallSeconds
         return state.withLock { state in

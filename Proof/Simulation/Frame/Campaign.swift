@@ -16,9 +16,9 @@ package enum Rule: String, Sendable, Codable {
 /// One run of a simulation. It has a plan (the programs, their calls, and what goes wrong), and a seed that chooses the
 /// order in which ready steps are taken.
 ///
-/// The answers of all callers form one history for each key or record. One order of the calls must explain it. At the
-/// end, when every store can be reached, a few sweeps (migrations of all keys) must finish and leave the legacy
-/// locations empty. Every value that was replaced, but not by a call, must still be stored.
+/// At the end, the rules are checked. For each key or record, one order of its calls must explain all answers. Then
+/// every store can be reached, and a few sweeps (migrations of all keys) must finish and leave the legacy locations
+/// empty. A value that was replaced by something other than a call must still be stored.
 package struct Campaign<S: Subject>: Sendable, Codable, Hashable {
     /// A rule that a run broke.
     package struct Violation: Error, CustomStringConvertible {
@@ -71,7 +71,8 @@ package struct Campaign<S: Subject>: Sendable, Codable, Hashable {
         } catch let violation as Violation {
             result = .failure(violation)
         } catch { result = .failure(act.violation(.world, "\(error)")) }
-        // The result is complete, so the steps that the tasks take while they unwind do not change it.
+        // The result is complete. To free their memory, the tasks of the run now take their last steps, which do not
+        // change the result.
         let left = machine.unwind()
         let outcome = try result.get()
         if left > 0 { throw act.violation(.world, "\(left) programs stay in memory after the run") }
@@ -124,9 +125,8 @@ package struct PastFailure<S: Subject>: Codable, Sendable {
 
     /// Runs the plan again, in several orders of its steps.
     ///
-    /// The plan reproduces the failure, not the seed: a seed gives another order of steps as soon as the code
-    /// changes.
-    /// - Returns: The first violation.
+    /// A seed stands for another order of steps as soon as the code changes. So the stored plan runs with the stored
+    /// seed and with other seeds.
     package func again(orders: UInt64 = 20) -> Campaign<S>.Violation? {
         for seed in [campaign.seed] + (0..<orders) {
             var campaign = campaign

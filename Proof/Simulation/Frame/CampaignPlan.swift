@@ -7,13 +7,14 @@ package protocol CampaignPlan: Codable, Hashable, Sendable {
     associatedtype Program: CampaignProgram
 
     var kind: Kind { get }
-    /// How slow the machine is: a timer fires although other steps are ready, on average once in so many steps. 0 means
-    /// never.
+    /// How slow the simulated machine is. A timer fires although other steps are ready, on average once in this number
+    /// of steps. If it is 0, a timer fires only when no other step is ready.
     var haste: Int { get set }
     var rounds: [Round<Program>] { get set }
     /// A description of the initial state.
     var head: String { get }
-    /// Changes that make the initial state simpler.
+    /// Changes of the plan, each of which makes the initial state simpler. They help to find a simpler run that breaks
+    /// the same rule.
     var simplifications: [(inout Self) -> Void] { get }
 
     /// Creates the plan that follows from a seed.
@@ -21,14 +22,14 @@ package protocol CampaignPlan: Codable, Hashable, Sendable {
     init(seed: UInt64, kind: Kind?)
 }
 
-/// A program that runs in a round.
+/// A program that runs in a round, that is, in a group of programs that run at the same time.
 package protocol CampaignProgram: Codable, Hashable, Sendable {
     associatedtype Verb: Label
     /// The calls of each caller, in order.
     var callers: [[Call<Verb>]] { get set }
     /// A short text that distinguishes the program from others in the printed plan.
     var note: String { get }
-    /// A copy of the program without the properties that are not needed for most failures.
+    /// A copy of the program in which unusual properties, which few failures need, are switched off.
     var simpler: Self { get }
 }
 

@@ -1,4 +1,5 @@
-/// Counts how often runs reached each row (a state of a value), and which faults had occurred before in the same run.
+/// Counts the states of values that programs met, and the faults that had occurred before in the same run. A state is
+/// called a row.
 package struct Coverage<S: Subject>: Sendable {
     package private(set) var rows: [S.Kind: [S.Row: Int]] = [:]
     package private(set) var faults: [S.Row: [Fault: Int]] = [:]
@@ -7,7 +8,7 @@ package struct Coverage<S: Subject>: Sendable {
 
     package init() {}
 
-    /// Counts a fault as active for the rest of the run.
+    /// Notes a fault. From now on, each state that a program meets counts as met after this fault.
     mutating func begin(_ fault: Fault) { active.insert(fault) }
 
     mutating func hit(_ kind: S.Kind, _ row: S.Row) {
@@ -24,8 +25,8 @@ package struct Coverage<S: Subject>: Sendable {
         kinds.merge(other.kinds) { $0.merging($1, uniquingKeysWith: +) }
     }
 
-    /// A table that counts how often the label of each line (the side) occurred together with the label of each column
-    /// (the head). The count is nil for a combination that cannot occur.
+    /// A table of counts. Each count says how often the name of a line (`side`) and the name of a column (`head`)
+    /// occurred together. It is nil if they cannot occur together.
     private struct Table {
         let heads: [String]
         let lines: [(side: String, counts: [Int?])]

@@ -5,8 +5,8 @@ import LocalData
 import Logging
 import Synchronization
 
-/// The simulated machine of a run, with its disk, the conditions of its stores (`weather`) and the log of all calls
-/// (`diary`). It also checks that no secret is written in plaintext.
+/// The simulated machine of a run and its disk. `weather` has the current faults of its stores, and `diary` is the log
+/// of all calls. It also checks that no secret is written in plaintext.
 package final class Machine<S: Subject>: Sendable {
     let world: Simulation
     let mutant: Mutant?
@@ -16,8 +16,8 @@ package final class Machine<S: Subject>: Sendable {
     let coverage = Mutex(Coverage<S>())
     private let base = StorageConfiguration.inMemory()
     private let secrets = Mutex<Set<Int>>([])
-    /// The numbers of secret texts, by their fingerprints. An origin, the metadata of a record about the older copies
-    /// that it replaced, may contain fingerprints.
+    /// The fingerprints (hashes) of secret texts, each with the number of its text. A record's origin, which is
+    /// metadata about the older copies that the record replaced, may contain fingerprints.
     private let fingerprints = Mutex<[String: Int]>([:])
     private let shownSecret = Mutex<String?>(nil)
     private let accidentsEver = Mutex(0)
@@ -27,7 +27,8 @@ package final class Machine<S: Subject>: Sendable {
     private struct Programs: Sendable {
         var processes: [SimulatedProcess] = []
         var routers: [WeakRouter] = []
-        /// Whether the run has been judged, so that the memory of its programs is freed.
+        /// Whether the rules were checked and the memory of the programs is being freed. A program that starts later is
+        /// freed, too.
         var areReleased = false
     }
 
@@ -41,10 +42,10 @@ package final class Machine<S: Subject>: Sendable {
         disk.watch { [weak self] in self?.judge($1, in: $0) }
     }
 
-    /// Starts a program and registers its catalog.
+    /// Starts a program and registers its catalog, the list of its keys.
     /// - Parameters:
-    ///   - isWary: Whether the keyring "k" acknowledges changes only as durable until a power loss.
-    ///   - pageSize: How many records a page has; nil for the default.
+    ///   - isWary: Whether the keyring "k" says of an acknowledged change that a power loss may undo it.
+    ///   - pageSize: How many records the library reads at once when it lists a collection; nil for the default.
     func launch(
         _ name: String, version: String, _ catalog: some StorageKeyCatalog, isWary: Bool = false, pageSize: Int? = nil
     ) async -> (router: StorageRouter, process: SimulatedProcess) {
@@ -57,8 +58,8 @@ package final class Machine<S: Subject>: Sendable {
         if let pageSize { configuration.pageSize = pageSize }
         let make: @Sendable (String, SimulatedStore.Nature) -> SimulatedStore = { [disk, weather, mutant] medium, nature in
             var faults = mutant?.faults ?? []
-            // The library's own stores, such as the quarantine, do not get this fault, because the run would fail
-            // before any value moves.
+            // The library's own stores, such as the quarantine, do not claim too much protection. Otherwise, the run
+            // would fail before any value moves.
             if medium.hasPrefix("own") { faults.remove(.overstatesProtection) }
             return SimulatedStore(medium, nature, on: disk, of: process, runtime, faults: faults, weather: weather)
         }
@@ -67,7 +68,7 @@ package final class Machine<S: Subject>: Sendable {
         configuration.useBackend(for: .keychain) {
             make("keychain \($0)", isWary && $0 == "k" ? .ring(acknowledges: .untilPowerLoss) : .ring())
         }
-        // A router that is released here belongs to a process that was killed. A killed process closes nothing.
+        // A router is released here only after its process was killed, and a killed process closes no store.
         configuration.closesWhenReleased = false
         configuration.makeOwnStore = { make("own \($0)", .list) }
         let router = StorageRouter(configuration: configuration)
@@ -81,7 +82,8 @@ package final class Machine<S: Subject>: Sendable {
         return (router, process)
     }
 
-    /// Frees the memory of a run that has been judged: every program unwinds, and its calls reach no store.
+    /// Frees the memory of a run after its rules were checked. The tasks of all programs take their last steps, in
+    /// which every call of a store fails.
     /// - Returns: How many programs are still in memory.
     func unwind() -> Int {
         let processes = programs.withLock { programs in
@@ -95,7 +97,7 @@ package final class Machine<S: Subject>: Sendable {
 
     func spawn(_ work: @escaping @Sendable () async -> Void) -> ScheduledAction { world.runtime("callers").tasks.spawn(work) }
 
-    /// Counts a fault in the coverage as active for the rest of the run.
+    /// Notes a fault in the coverage. States of values that are reached later in this run count as reached after it.
     func cover(_ fault: Fault) { coverage.withLock { $0.begin(fault) } }
 
     /// How many accidents have happened so far.
@@ -111,8 +113,8 @@ package final class Machine<S: Subject>: Sendable {
         fingerprints.withLock { known in for fingerprint in Self.fingerprints(of: text) { known[fingerprint] = number } }
     }
 
-    /// Returns the fingerprints that an origin would contain for a text. There is one for each payload in which another
-    /// program may store the text.
+    /// Returns the fingerprints by which an origin may name a text. There are several, because another program may
+    /// store the text in several encodings.
     private static func fingerprints(of text: String) -> [String] {
         let payloads: [StoragePayload] = [.native(.string(text)), .bytes(Array(text.utf8)), .bytes(Array("\"\(text)\"".utf8))]
         return payloads.map { payload in

@@ -2,12 +2,13 @@
     import LocalData
 #endif
 
-/// A variant of the protocol with one part switched off. A campaign must notice each of them.
+/// A variant of the library, or of its simulated stores, with one safety measure switched off. For each mutant, at
+/// least one simulated run must break a rule.
 package enum Mutant: String, CaseIterable, Sendable, Codable {
     /// Mutants of writing and of moving values.
     case noLane, noTombstone, noDurabilityBarrier, deleteBeforeDurable, noSecondLook, olderPlacesNotRead, sharedSourceCollected,
         noProtectionCheck, originNotCarried, copiesByContent
-    /// Mutants of versions, collections and lifetimes.
+    /// Mutants of schema versions, collections and lifetimes.
     case convertedOverAnything, markBeforeRecords, noBackup, expiryNotCarried, expiredFallsBack, purgesAtOnce, noValidation,
         laterVersionNotChecked
     case referredNotStored, noRemovalEpoch

@@ -2,8 +2,8 @@
 /// accidents, the search for an order of the calls, the shrinking of failures, and series of runs.
 package protocol Subject: Sendable {
     associatedtype Plan: CampaignPlan
-    /// The states of a value, such as pending or removed. They are the rows of the coverage: the table that counts how
-    /// often each state was reached.
+    /// The states of a value, such as pending or removed. A state is called a row. The coverage counts how often runs
+    /// reached each row.
     associatedtype Row: Label
     /// An operation on a value that the call log records.
     associatedtype Deed: CampaignDeed
@@ -11,7 +11,7 @@ package protocol Subject: Sendable {
 
     /// The mutants that the subject's campaigns must notice. A mutant switches off one part of the protocol.
     static var mutants: [Mutant] { get }
-    /// The kind whose runs notice a mutant soonest; nil if any kind will do.
+    /// The kind of run, for example of migration, that notices a mutant soonest; nil if any kind will do.
     static func telling(_ mutant: Mutant) -> Kind?
 
     /// Whether a value can reach a row in runs of a kind.
@@ -21,11 +21,11 @@ package protocol Subject: Sendable {
     /// Whether a value can reach a row after a fault.
     static func isPossible(_ row: Row, _ fault: Fault) -> Bool
 
-    /// Carries out a run and judges it.
+    /// Carries out a run, and throws if the run broke a rule.
     static func play(_ act: Act<Self>) async throws
 }
 
-/// One of a fixed list of names, which tables and files contain.
+/// A name from a fixed list. Printed tables and stored plans contain it.
 package protocol Label: Hashable, Sendable, Codable, CaseIterable, RawRepresentable where RawValue == String {}
 
 /// The properties of an operation that the frame needs.

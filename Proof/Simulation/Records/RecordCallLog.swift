@@ -17,7 +17,7 @@ package enum RecordDeed: CampaignDeed {
 
     package var isPowerCut: Bool { if case .powerCut = self { true } else { false } }
 
-    /// The text that the operation leaves.
+    /// The text that the operation stores; nil if it stores none.
     var text: String? {
         switch self {
         case .write(let text, _), .swap(_, let text, _), .older(let text, _): text
@@ -25,7 +25,8 @@ package enum RecordDeed: CampaignDeed {
         }
     }
 
-    /// The change without the previous value, for a call whose answer did not contain the previous value.
+    /// The operation without the previous value, for a call that failed after its change. Its error does not contain
+    /// this value, so a swap becomes a write.
     var unseen: RecordDeed { if case .swap(_, let text, let lifetime) = self { .write(text, lifetime: lifetime) } else { self } }
 
     var isChange: Bool {
@@ -37,7 +38,8 @@ package enum RecordDeed: CampaignDeed {
 }
 
 extension CallLog.Entry where Deed == RecordDeed {
-    /// The interval in which a value that the call wrote expires.
+    /// When the value that the call wrote expires. This is an interval, because the exact time of the write is not
+    /// known.
     func life(_ lifetime: Double?) -> Life {
         guard let lifetime else { return .endless }
         return Life(low: wallBegin + lifetime, high: wallEnd.map { $0 + lifetime } ?? .infinity)
@@ -47,8 +49,8 @@ extension CallLog.Entry where Deed == RecordDeed {
 extension CallLog where Deed == RecordDeed {
     /// Makes a call and records it.
     /// - Parameters:
-    ///   - deeds: The changes that may have been made if the call never ends.
-    ///   - isLook: Whether the call changes nothing. Then it is recorded only if it is answered.
+    ///   - deeds: The operations of the call. If the call never ends, they may have happened.
+    ///   - isLook: Whether the call only reads. Such a call is not recorded if it fails.
     ///   - made: Returns the operations that took place, given the result of the call.
     func call<R: Sendable>(
         _ deeds: [(key: Int, deed: RecordDeed)], by program: Int, isLook: Bool = false, _ kind: String, _ body: () async throws -> R,

@@ -1,6 +1,6 @@
 import LocalData
 
-/// Makes the calls of a program of some version and records their answers.
+/// Makes the calls of one program, and adds them with their answers to the log.
 struct RecordCaller: Sendable {
     let scene: RecordScene
     let running: RecordScene.Running
@@ -89,10 +89,10 @@ struct RecordCaller: Sendable {
         }
     }
 
-    /// Migrates all records on request, if the program of this version can.
+    /// Calls the library's migration of all records, if the program of this version has one.
     func carry() async {
         guard let carry = running.program.carry else { return }
-        // If one record cannot be migrated, the request must leave all of them unchanged.
+        // If one record cannot be migrated, the call must leave all of them unchanged.
         if !plan.isSpoilt { diary.add(-1, .mayMove, "\(turn.name) is about to bring everything over") }
         let deeds = (0..<plan.count).map { (key: $0, deed: RecordDeed.carried) }
         await diary.call(deeds, by: running.version, "carry (\(turn.name))") { [plan, scene] in

@@ -1,11 +1,12 @@
 import BackendContract
 import LocalData
 
-/// Forges the metadata of a sealed value at the end of a run, as an attacker without the key could. The attacker
+/// Forges metadata of a sealed (encrypted) value at the end of a run. An attacker needs no key for this. The forgery
 /// changes the expiry, version, type or serializer.
 ///
-/// The library must not trust any of these. It must return the original value or report damage, never absence. No
-/// sweep, which migrates and purges values, may remove the value. Setting a new value under its name must succeed.
+/// The library must not trust forged metadata. A read must return the original value or report damage, but never
+/// absence. No sweep, which migrates and purges values, may remove the value. Setting a new value under its name must
+/// succeed.
 struct RecordForgery: Sendable {
     let act: Act<StoredRecords>
     let scene: RecordScene
@@ -43,7 +44,7 @@ struct RecordForgery: Sendable {
                 throw act.violation(.order, "beside a forged \(forgery.name), record \(record) is \(found ?? "nothing") and not \(text)")
             }
         } catch is StorageError {
-            // The library reports damage.
+            // The library reports damage, which is allowed.
         }
         // The first sweep finds an expired value, and a sweep one day later removes it. So two sweeps would remove a
         // value whose forged expiry was trusted.

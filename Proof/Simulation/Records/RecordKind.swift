@@ -2,7 +2,7 @@
 package enum RecordKind: String, Label {
     /// A key whose value has three versions in the same slot.
     case versions
-    /// A key with three versions, whose evolution is one block that runs once for each value.
+    /// A key with three versions. One closure converts all earlier versions, and is called once for each value.
     case enumerated
     /// A key that came from a legacy location and has had two versions since.
     case movedVersions
@@ -23,7 +23,7 @@ package enum RecordKind: String, Label {
     /// Records from a legacy collection that expire.
     case expiringRecords
 
-    /// Whether the kind uses the records of a collection.
+    /// Whether the values of this kind are records of a collection.
     var isCollection: Bool { ![.versions, .enumerated, .movedVersions, .expiring].contains(self) }
 
     /// The version of the newest program.
@@ -42,7 +42,8 @@ package enum RecordKind: String, Label {
     /// them.
     var isExplicit: Bool { self == .retagged || self == .carried }
 
-    /// Whether a damaged record may be among the records. It would stop a migration of all records on request.
+    /// Whether a damaged record may be stored beside the others. It would stop a migration of all records on request,
+    /// so kinds with such a migration have none.
     var mayHaveDamage: Bool { isCollection && !isExplicit }
 
     /// Whether values expire.

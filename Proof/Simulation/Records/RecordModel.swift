@@ -27,15 +27,15 @@ struct RecordModel: SequentialModel {
         /// Whether each version has another type of records, so that programs neither read nor change records of other
         /// versions.
         var isTagged = false
-        /// Whether the legacy location is one list of all records. Then an absent record cannot be distinguished from
-        /// a removed one.
+        /// Whether the legacy location is one list of all records. If a record is not in this list, a migration may
+        /// count it as removed.
         var isList = false
         /// Whether the tombstone of a removed or expired record may be dropped once the legacy location is empty.
         var dropsTombstones = false
         /// Whether a read may return a value that it could not move, because the disk is full.
         var answersUnmoved = false
-        /// The earliest time at which values expire that had no lifetime in their legacy location; nil if values do not
-        /// expire.
+        /// The earliest time at which a moved value can expire that had no lifetime in its legacy location. It is nil
+        /// if values do not expire.
         var lifetime: Double?
     }
 
@@ -46,9 +46,10 @@ struct RecordModel: SequentialModel {
         var isSettled = false
         var version = 1
         var life = Life.endless
-        /// Whether the metadata of the record names its legacy location. If so, the tombstone of its removal stays.
+        /// Whether the metadata of the record names its legacy location. If so, removing the record leaves a tombstone.
         var isNamed = false
-        /// The earliest time at which this state can be visible, if a previous value had to expire first.
+        /// If a value had to expire before this state, the earliest time at which it can have expired. No read sees
+        /// this state earlier.
         var since = -Double.infinity
     }
 
@@ -60,11 +61,12 @@ struct RecordModel: SequentialModel {
 
     let rules: Rules
     var now: Stand
-    /// The content of the legacy location that no migration has taken into account yet.
+    /// The content of the legacy location that a migration may still move.
     var older: Old
     /// The content that programs of the older version left in the legacy location.
     var left: Old
-    /// Earlier contents of the legacy location. A migration may have read such a content before it was changed.
+    /// Earlier contents of the legacy location. A migration that read one of them before it was changed may still move
+    /// it.
     var inFlight: Set<Old> = []
     /// The states that a power cut may bring back.
     var undo: Set<Stand> = []
@@ -88,7 +90,7 @@ struct RecordModel: SequentialModel {
 
     enum Action: Sendable {
         case read(String?, by: Int, Span)
-        /// The result for one record when all records were listed.
+        /// The text of this record in a list of all records; nil if the list did not contain the record.
         case listed(String?, by: Int, Span)
         case exists(Bool, Span)
         /// A program got the error that the stored value does not fit its version.
@@ -138,8 +140,8 @@ struct RecordModel: SequentialModel {
                 next.append(state)
             }
         }
-        // The library drops a tombstone when the legacy location is empty. Earlier contents of that location do not
-        // count any more.
+        // When the legacy location is empty, the library drops a tombstone or an expired value. From then on, no
+        // migration moves an earlier content of that location.
         if rules.dropsTombstones, now.isSettled, ceiling > 1, now.value == nil || now.life != .endless {
             var state = self
             state.remember()
@@ -149,8 +151,9 @@ struct RecordModel: SequentialModel {
             state.inFlight = []
             next.append(state)
         }
-        // A migration of all records may also take into account the legacy copy of a record that is already in its
-        // destination. Without this, the copy would count again after a removal that leaves no tombstone.
+        // A migration of all records also meets legacy copies whose records are already in their destination. It may
+        // count such a copy as replaced. Without this step, the model could move the copy after a removal that leaves
+        // no tombstone.
         if rules.isExplicit, rules.hasOlder, now.isSettled, older.value != nil, mayMove {
             var state = self
             state.older = Old()
@@ -159,7 +162,7 @@ struct RecordModel: SequentialModel {
         return next
     }
 
-    /// The states after the content of the legacy location was moved.
+    /// The states after a content of the legacy location was moved, one for each version that the record can have then.
     private func settled(_ old: Old, takesOlder: Bool) -> [RecordModel] {
         let versions = old.value == nil || ceiling == 1 ? [ceiling] : Array(2...ceiling)
         return versions.map { version in
@@ -179,7 +182,7 @@ struct RecordModel: SequentialModel {
 
     private func canRead(_ program: Int) -> Bool { rules.isTagged ? now.version == program : now.version <= program }
 
-    /// The states in which a read may return a value, or nil.
+    /// The states after a read that returned this value, or nil. They are none if the read cannot return it.
     private func seeing(_ seen: String?, _ program: Int, _ span: Span, tagged: Bool = false) -> [RecordModel] {
         var state = self
         guard span.end >= now.since else { return [] }

@@ -1,6 +1,6 @@
 import TestSupport
 
-/// The plan of a run with versions, collections or lifetimes.
+/// The plan of a run that tests schema versions, collections or lifetimes.
 package struct RecordPlan: CampaignPlan {
     package enum Verb: String, Label {
         case value, set, update, erase, remove, exists, sweep, all, carry, setMany

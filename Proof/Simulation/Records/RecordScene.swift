@@ -74,7 +74,7 @@ final class RecordScene: Stage {
     func launch(_ name: String, version: Int) async -> Running {
         let program = shape.program(version)
         let catalog = Catalog(allKeys: program.catalog, id: "records")
-        // Records are listed a page at a time. The page size is small, so that the records need several pages.
+        // The library lists records in pages. The page size is small, so that the records of a run need several pages.
         let (router, process) = await machine.launch(name, version: "\(version)", catalog, pageSize: 2)
         return Running(router: router, process: process, version: version, program: program, catalog: catalog)
     }
@@ -99,7 +99,7 @@ final class RecordScene: Stage {
         }
     }
 
-    /// Notes a failure that no model can explain.
+    /// Notes that a rule was broken, if this is clear without the model.
     func fail(_ what: String) { wrong.withLock { $0 = $0 ?? what } }
     var failure: String? { wrong.withLock(\.self) }
 

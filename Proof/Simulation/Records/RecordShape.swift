@@ -1,7 +1,7 @@
 import BackendContract
 import LocalData
 
-/// The calls of one record. Records are converted to and from texts.
+/// The calls that a program can make on one record. Each takes and returns the record's text instead of the record.
 struct RecordCalls: Sendable {
     let value: @Sendable (StorageRouter) async throws -> String?
     let set: @Sendable (StorageRouter, String) async throws -> Void
@@ -19,7 +19,7 @@ struct RecordProgram: Sendable {
     var all: (@Sendable (StorageRouter) async throws -> [(id: String, text: String)])?
     /// Stores several records in one commit.
     var setMany: (@Sendable (StorageRouter, [(record: Int, text: String)]) async throws -> Void)?
-    /// Migrates all records on request.
+    /// Migrates all records. It is nil for programs that need no such request.
     var carry: (@Sendable (StorageRouter) async throws -> Int)?
 }
 
@@ -128,7 +128,8 @@ struct RecordShape: Sendable {
         return plan.lifetime.map { collection.expiring(after: .seconds($0)) } ?? collection
     }
 
-    /// The evolution to version 2: a step on the document, or one block that runs once for each value.
+    /// Converts values of version 1 into values of version 2. The kind `enumerated` does this with one closure for all
+    /// versions, other kinds with a step.
     private var toSecond: DocumentEvolution {
         if kind == .enumerated {
             return Evolution.from().enumerating { version, old, new in
@@ -189,7 +190,8 @@ struct RecordShape: Sendable {
         case 2:
             return keys { id in (key(id, domain) as StorageKey<Second>).evolving(toSecond).moved(from: old(id)) { Second($0) } }
         default:
-            // The legacy location is read in the second version's type. The move is the step to the third.
+            // Values in the legacy location are read as values of version 2. The move to the destination converts them
+            // into values of version 3.
             let steps = Evolution.from(First.self).to { Second($0) }
             return keys { id in
                 let second: StorageKey<Second> = key("old-\(id)", Self.oldList)
@@ -212,7 +214,8 @@ struct RecordShape: Sendable {
         ) { $0.id }
     }
 
-    /// Records whose text is in a separate record. A read of such a record also resolves its reference.
+    /// The program of a version in which each record refers to another record, which has the text. To read the text,
+    /// the program reads both records.
     private func referring<Place: ChildPlace>(_ version: Int, _ place: Place.Type) -> RecordProgram {
         if version == 1 { return records(tagged() as StorageCollection<First>) }
         let holders = (tagged() as StorageCollection<Holder<Place>>).evolving(
@@ -260,7 +263,7 @@ struct RecordShape: Sendable {
         records(collection("notes", domain).moved(from: list) { $0.map { Second($0) } })
     }
 
-    /// The program that stores all records as a list under one key.
+    /// The program of version 1, which stores all records as a list under one key.
     private var elements: RecordProgram {
         let list = list
         let records = (0..<plan.count).map { number in
@@ -333,7 +336,7 @@ protocol Shaped {
     var text: String { get }
 }
 
-/// The store of the records to which other records refer.
+/// Names the store of the referenced records. It may also contain the records that refer to them.
 protocol ChildPlace: Sendable {
     static var domain: StorageDomain { get }
 }
@@ -344,7 +347,7 @@ enum Beside: ChildPlace { static var domain: StorageDomain { .userDefaults(suite
 enum Together: ChildPlace { static var domain: StorageDomain { .encryptedSQLite(database: "b") } }
 /// The keyring that also contains the referring records. It has no common commit for two records.
 enum Single: ChildPlace { static var domain: StorageDomain { .keychain(service: "k") } }
-/// A keyring, while the referring records are in another store.
+/// A keyring. The records that refer to these records are in a property list.
 enum Apart: ChildPlace { static var domain: StorageDomain { .keychain(service: "d") } }
 
 /// A record to which other records refer.

@@ -3,7 +3,8 @@ import Foundation
 import LocalData
 import TestSupport
 
-/// Judges with the latest program whether a run kept the rules, once every store can be reached again.
+/// Checks whether a run kept all rules. It uses a program of the latest version, after every store can be reached
+/// again.
 struct RecordVerdict: Sendable {
     let act: Act<StoredRecords>
     let scene: RecordScene
@@ -26,7 +27,8 @@ struct RecordVerdict: Sendable {
             throw act.violation(.order, "one record could not be brought over, and others were changed")
         }
         try await sweep(last)
-        // Expired values are not removed yet, and their legacy copies stay as well.
+        // Values that expire are left out here: they may have expired without being removed yet, and their legacy
+        // copies stay as well.
         if !plan.kind.expires { try judgePlaces() }
         let values = try await finalValues(last)
         if plan.isDamaged { try judgeDamage() }
@@ -62,7 +64,7 @@ struct RecordVerdict: Sendable {
             let before = machine.disk.picture(without: ["own ledger"])
             report = await last.router.sweep(last.catalog)
             isIdle = machine.disk.picture(without: ["own ledger"]) == before
-            // A second request purges the legacy copies of records that were migrated on request.
+            // The first call of `carry` migrates the records. A second call purges their legacy copies.
             if !plan.isSpoilt { _ = try? await last.program.carry?(last.router) }
         }
         guard isOver(report) else { throw act.violation(.liveness, "\(Self.sweeps) sweeps did not finish: \(act.rows(of: report))") }
@@ -209,8 +211,8 @@ struct RecordVerdict: Sendable {
             }
             let calls = last.program.records[record]
             for version in 1..<plan.kind.latest {
-                // A backup can only be inspected by restoring it. The current record then becomes a backup of its
-                // version.
+                // The only way to look at a backup is to restore it. The record that it replaces is then kept as a
+                // backup of that record's version.
                 let restored = try await calls.restore(last.router, version)
                 let backup = restored == nil ? nil : try await calls.value(last.router)
                 if restored != nil, backup.flatMap({ writers[$0] }).map({ $0 <= version }) != true {

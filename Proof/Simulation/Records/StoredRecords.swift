@@ -54,8 +54,9 @@ package enum StoredRecords: Subject {
 
     /// Whether a record can reach a row after a fault. A row is a state of a record.
     ///
-    /// The row `unknown` occurs only because of a fault. A removal also removes the older copy, unless a fault or
-    /// another program prevents it. Records that expire have no versions.
+    /// The row `unknown` (the record cannot be read) occurs only after a fault. The row `removedBesideOlder` does so,
+    /// too, because otherwise a removal also removes the older copy. The faults `sleep` and `clockSet` occur only with
+    /// records that expire, and these have no versions.
     package static func isPossible(_ row: Row, _ fault: Fault) -> Bool {
         fault != .torn && fault != .foreign && (row, fault) != (.unknown, .none) && (row, fault) != (.removedBesideOlder, .none)
             && (row, fault) != (.earlierVersion, .sleep) && (row, fault) != (.earlierVersion, .clockSet)

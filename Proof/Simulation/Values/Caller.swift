@@ -52,7 +52,7 @@ struct Caller: Sendable {
         case .sweep: await diary.look(index, label("sweep"), { await router.sweep(scene.currentKeys).isComplete }, { _ in nil })
         case .plan: await diary.look(index, label("plan"), { await router.planSweep().rows.count }, { _ in nil })
         case .rotate:
-            // A rotation must not change any value, however many values it seals with the new key.
+            // The answer is not recorded: a rotation seals values with a new key, but must not change any of them.
             let source = Shape.keySource
             await diary.look(index, label("rotate"), { try await router.rotateKey(of: source).values }, { _ in nil })
         case .batch:

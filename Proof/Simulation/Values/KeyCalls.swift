@@ -1,7 +1,7 @@
 import Foundation
 import LocalData
 
-/// The calls of a key without its value type. Values are converted to and from texts.
+/// The calls on one key, for any type of value. They take and return texts instead of values.
 struct KeyCalls: Sendable {
     let key: AnyStorageKey
     let value: @Sendable (StorageRouter) async throws -> String?
@@ -19,8 +19,8 @@ struct KeyCalls: Sendable {
     let bytes: @Sendable (String) throws -> [UInt8]
     let change: @Sendable (inout StorageBatch, String?) -> Void
 
-    /// Creates the calls of a collection's record. `value` finds the record by listing the collection; all other calls
-    /// use the record's key.
+    /// Creates the calls for one record of a collection. The call `value` searches for the record in a list of the
+    /// collection. All other calls use the record's key.
     init<Value: Identifiable>(
         _ collection: StorageCollection<Value>, _ id: String, text: @escaping @Sendable (Value) -> String,
         make: @escaping @Sendable (String) -> Value

@@ -33,8 +33,8 @@ package enum MovingValues: Subject {
     package static func isPossible(_ kind: Kind, _ row: Row) -> Bool {
         switch row {
         case .inPlace: kind == .inPlace
-        // The kind `weaker` moves a value into a less protected store. This store must not contain a fingerprint of the
-        // legacy value. Without it, the record cannot name the legacy value as superseded.
+        // The kind `weaker` moves a value into a less protected store. A record in that store must not contain a
+        // fingerprint (a hash) of the legacy value. Without a fingerprint, it cannot say that it superseded this value.
         case .superseded where kind == .weaker: false
         case .pending, .superseded, .conflict, .removedConflict, .torn: kind != .inPlace
         default: true
@@ -53,8 +53,8 @@ package enum MovingValues: Subject {
 
     /// Whether a value can be in a row after a fault.
     ///
-    /// The row `unknown` occurs only because of a fault. No other program writes values in an older shape (row
-    /// `inPlace`) in these runs.
+    /// The row `unknown` (the value cannot be read) occurs only because of a fault. In these runs, no other program
+    /// writes values in an older shape (row `inPlace`).
     package static func isPossible(_ row: Row, _ fault: Fault) -> Bool {
         fault != .sleep && fault != .clockSet && fault != .damagedRecord && (row, fault) != (.inPlace, .foreign)
             && (row, fault) != (.unknown, .none)

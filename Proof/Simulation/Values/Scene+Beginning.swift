@@ -13,8 +13,8 @@ extension Scene {
                     continue
                 }
                 let text = Self.beginning(of: index, place)
-                // A value in an older shape is stored in the key's slot. If the slot begins with another content, there
-                // is no such value.
+                // If the migration is in place, the legacy location is the slot of the key. If this slot begins with
+                // another content, it cannot also hold a value in the older shape.
                 let isTaken = moving.rules.isInPlace && plan.beginnings[index] != .absent
                 let value = isTaken ? nil : plant(plan.older[index * 2 + place], text, at: olderPlace)
                 planted[spot] = .some(value)
@@ -41,8 +41,8 @@ extension Scene {
         }
     }
 
-    /// The text with which a legacy location begins. Later writes use this text again, so that a new write can have the
-    /// content of an old one.
+    /// The initial text of a legacy location. Programs write it again later, so that a new content can equal an old
+    /// one.
     static func beginning(of index: Int, _ place: Int) -> String { Marks.text(of: 100_000 + index * 10 + place) }
 
     private func plant(_ beginning: ValuePlan.OlderBeginning, _ text: String, at place: OlderPlace) -> String? {

@@ -105,7 +105,7 @@ final class Scene: Stage {
             guard let origin = metadata.origin else { return false }
             guard let facts = try? JSONDecoder().decode(RecordOrigin.self, from: Data(origin)) else {
                 // The origin of a record names the older copies that the record replaced. A sealed origin cannot be
-                // decoded here, but it can only name copies that were written before the record.
+                // decoded here. In this case, the copies count as named if they were written before the record.
                 let change = machine.disk.change(of: moving.spot.medium, moving.spot.address)
                 return olderValues.allSatisfy { spot, _ in machine.disk.change(of: spot.medium, spot.address) < change }
             }

@@ -23,7 +23,8 @@ struct OlderPlace: Sendable {
     let spot: Spot
     /// The calls of an older version of the program; nil if no older version uses the location.
     let calls: KeyCalls?
-    /// Makes the value that a program without LocalData writes there; nil if no such program writes there.
+    /// Makes the value that a program without LocalData writes to this location. It is nil if no such program uses the
+    /// location.
     let foreign: (@Sendable (String) -> NativeValue)?
 }
 
@@ -44,7 +45,7 @@ struct Moving: Sendable {
     }
 }
 
-/// The keys of one kind of migration.
+/// The keys of one kind of migration, with the locations between which their values move.
 struct Shape: Sendable {
     let moving: [Moving]
 
@@ -75,8 +76,8 @@ struct Shape: Sendable {
     /// Creates the keys of a kind.
     /// - Parameters:
     ///   - number: Distinguishes several shapes of one kind.
-    ///   - isWary: Whether the keyring's items are certain to be on the disk only after an orderly restart of the
-    ///     machine.
+    ///   - isWary: Whether a power loss may undo an acknowledged change in the keyring. The change is safe after an
+    ///     orderly restart of the machine.
     ///   - hasFullDisk: Whether a store is out of space at some time.
     init(_ kind: ValueKind, _ policy: Policy, number: Int, isWary: Bool, hasFullDisk: Bool) {
         var rules = ValueModel.Rules(policy: policy)
@@ -123,8 +124,8 @@ struct Shape: Sendable {
             }
         case .several:
             let better: StorageKey<String> = key("better\(number)", database)
-            // An earlier version moves values from the second location to the first. So a value may move while this
-            // version reads the locations.
+            // An earlier version moves values from the second location to the first, even while this version reads the
+            // locations.
             let places = [place(better.moved(from: old), database, isForeign: false), oldPlace]
             return [text(inRing.moved(from: better).moved(from: old), places, rules, isChain: true)]
         case .weaker:

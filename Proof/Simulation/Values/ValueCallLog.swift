@@ -24,7 +24,7 @@ package enum ValueDeed: CampaignDeed {
 }
 
 extension CallLog where Deed == ValueDeed {
-    /// Makes a call that reads. It is recorded only if it is answered.
+    /// Makes a call that only reads. The call is not recorded if it fails.
     func look<R: Sendable>(_ key: Int, _ kind: String, _ body: () async throws -> R, _ deed: (R) -> ValueDeed?) async {
         let numbers = begin([(key, .powerCut)], kind)
         do {
@@ -41,8 +41,10 @@ extension CallLog where Deed == ValueDeed {
     }
 
     /// Makes a call that changes values.
-    /// - Parameter made: Returns the changes that were made, given the previous value that the call returned. Without
-    ///   it, these are the changes of `deeds`.
+    /// - Parameters:
+    ///   - deeds: The changes that the call intends to make.
+    ///   - made: Returns the changes that were made, given the previous value that the call returned. If it is nil,
+    ///     these are the changes of `deeds`.
     func change(
         _ deeds: [(key: Int, deed: ValueDeed)], _ kind: String, _ body: () async throws -> String?,
         _ made: ((String?) -> [ValueDeed])? = nil

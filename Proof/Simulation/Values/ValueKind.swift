@@ -10,13 +10,13 @@ package enum ValueKind: String, Label {
     case inPlace
     /// From two values, which are merged.
     case merging
-    /// A migration that applies only from a version of the program on.
+    /// A migration with a condition: it applies only in newer versions of the program.
     case conditional
     /// By a custom migration that moves the value with a function of the library.
     case custom
     /// By a custom migration that reads, sets and removes with separate calls.
     case byHand
-    /// Two keys from one legacy location.
+    /// Two keys that take their values from the same legacy location.
     case shared
     /// From the first of two legacy locations that has a value.
     case several
@@ -27,7 +27,7 @@ package enum ValueKind: String, Label {
     /// Into a sealed value of a property list.
     case sealed
 
-    /// Whether the key's slot is in a store whose new items a power cut can tear.
+    /// Whether the key's slot may be in a store in which a power cut can leave a new item incomplete.
     var tears: Bool { [.inPlace, .conditional, .several, .keyring].contains(self) }
 
     /// The conflict policies that are tried. A policy that occurs twice is drawn more often.

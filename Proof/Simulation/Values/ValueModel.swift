@@ -25,18 +25,18 @@ struct ValueModel: SequentialModel {
     var value: String?
     /// Whether the destination holds a value or a tombstone.
     var isSettled = false
-    /// The contents of legacy locations that no migration has taken into account yet.
+    /// The contents of legacy locations that a migration may still move.
     var older: [String?]
     /// The legacy locations with a tombstone.
     var olderRemovals: Set<Int> = []
-    /// The contents that other programs left in the legacy locations, whether or not a migration took them into
-    /// account. A copy stays there until the record that replaces it is durable.
+    /// The latest contents that other programs left in the legacy locations, whether or not they were moved since. A
+    /// power cut may bring them back, because each copy stays until the record that replaces it is durable.
     var left: [String?]
-    /// The contents that legacy locations had before an older program changed them and was killed. A power cut that
-    /// undoes an acknowledged change may also undo the change of the older program.
+    /// If it is unknown whether an older program's change of a legacy location was made: the content before this
+    /// change. A power cut that undoes acknowledged changes may undo this change, too.
     var unacknowledged: [Int: String?] = [:]
-    /// The contents of legacy locations that other programs replaced. A migration may have read such a content before,
-    /// and may still move it.
+    /// Earlier contents of legacy locations. A migration that read one of them before another program replaced it may
+    /// still move it.
     var inFlight: Set<String> = []
     /// The states that a power cut may bring back.
     var undo: Set<Snapshot> = []
@@ -45,18 +45,19 @@ struct ValueModel: SequentialModel {
 
     enum Action: Sendable {
         case read(String?)
-        /// A read by a program whose migration does not apply yet.
+        /// A read by a program in which the migration does not apply, so that it moves nothing.
         case readHeldBack(String?)
         case exists(Bool)
-        /// - `clears`: The legacy locations whose content the change has certainly taken into account.
+        /// - `clears`: The legacy locations whose content the call had certainly seen. No migration moves this content
+        ///   later.
         case write(String?, clears: Set<Int>, isAcknowledged: Bool)
         case swap(String?, String?, clears: Set<Int>, isAcknowledged: Bool, isHeldBack: Bool)
         /// Another program changes a legacy location.
         case older(Int, String?, isAcknowledged: Bool)
-        /// An older version of the program removes the value of a legacy location. Then the contents of the locations
-        /// after it in the list of legacy locations do not count.
+        /// An older version of the program removes the value of a legacy location and leaves a tombstone. From then on,
+        /// the locations after it in the list of legacy locations yield no value.
         case olderRemoved(Int, isAcknowledged: Bool)
-        /// A round ends: each call that has begun has ended, or never continues.
+        /// A round, a group of programs that run at the same time, ends. Its calls make no further changes.
         case endOfRound
         case powerCut
     }
@@ -81,7 +82,7 @@ struct ValueModel: SequentialModel {
 
     static func merged(_ parts: [String]) -> String { parts.joined(separator: "+") }
 
-    /// The result of merging a conflict.
+    /// The value that the policy `merge` makes from the two values of a conflict.
     static func resolved(_ destination: String?, _ source: String) -> String { "\(destination ?? "-")|\(source)" }
 
     private var effective: String? { isSettled ? value : derived }
@@ -112,7 +113,8 @@ struct ValueModel: SequentialModel {
         return next
     }
 
-    /// All states that migrations and resolved conflicts may lead to. The history does not record these steps.
+    /// All states that can be reached by migrations and resolved conflicts. The log of calls does not contain these
+    /// steps.
     private var reachable: [ValueModel] {
         var states: [ValueModel] = []
         var open = [self]
@@ -178,7 +180,8 @@ struct ValueModel: SequentialModel {
                     var next = kept
                     next.value = past.value
                     next.isSettled = past.isSettled
-                    // Other programs' changes of legacy locations were durable at once.
+                    // Changes of legacy locations by other programs were durable at once, so they are not lost. A
+                    // content that was moved may now be moved again.
                     next.older = zip(older, left).map { $0 ?? $1 }
                     if unacknowledged.isEmpty { return [next] }
                     var before = next

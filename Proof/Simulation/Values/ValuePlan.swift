@@ -35,7 +35,7 @@ package struct ValuePlan: CampaignPlan {
 
     package var kind: ValueKind
     var policy: Policy
-    /// How many sets of keys (`Shape`) the run has.
+    /// How many sets of keys the run has. Each set is a ``Shape``.
     var count: Int
     var isWary: Bool
     var tears: Bool
@@ -70,7 +70,8 @@ package struct ValuePlan: CampaignPlan {
         older = (0..<2 * keys).map { place in
             switch draw(16) {
             case 0, 1: .absent
-            // If the first location is empty, an older version moves the value of the second location there.
+            // The first of two legacy locations is often empty. An older version then moves the value of the second one
+            // into it.
             case 3..<9 where (kind == .several || kind == .inPlace) && place % 2 == 0: .absent
             case 2: kind == .inPlace ? .value : pick([.damaged, .undecodable])
             default: .value

@@ -3,7 +3,7 @@ import Foundation
 import LocalData
 import TestSupport
 
-/// Judges whether a run kept the rules, once every store can be reached again.
+/// Checks whether a run kept all rules, after every store can be reached again.
 struct Verdict: Sendable {
     let act: Act<MovingValues>
     let scene: Scene
@@ -12,8 +12,8 @@ struct Verdict: Sendable {
     private var machine: Machine<MovingValues> { scene.machine }
     private var plan: ValuePlan { act.plan }
 
-    /// The largest number of sweeps, each of which migrates all keys. One sweep may not be enough: a later one purges a
-    /// copy that an earlier one left, or that must stay until the machine was restarted.
+    /// The largest number of sweeps, each of which migrates all keys. One sweep may not be enough: a later sweep purges
+    /// copies that an earlier one left, or that had to stay until the machine was restarted.
     private static let sweeps = 6
 
     func reach() async throws {
@@ -42,8 +42,8 @@ struct Verdict: Sendable {
         try await judgeUnseen(last, values)
     }
 
-    /// Whether a row of the report may stay unfinished: the library refuses the migration by design, or the migration
-    /// needs content that is damaged.
+    /// Whether the migration of a key may stay unfinished. A row of the report is the result for one key. The library
+    /// may refuse the migration by design, or the migration may need content that is damaged.
     private func isExcused(_ row: MigrationReport.Row) -> Bool { row.state == .failed && isExcused(row.errorCode?.name) }
 
     private func isExcused(_ code: String?) -> Bool {
@@ -56,13 +56,13 @@ struct Verdict: Sendable {
     }
 
     private func isOver(_ report: MigrationReport) -> Bool {
-        // A legacy location that two keys share keeps its copy while one of the keys still needs it. The migration of
-        // this key may be excused.
+        // A legacy location that two keys share keeps its value while one of the keys cannot be migrated. If that is
+        // excused, the copy that is left is excused as well.
         let isBarred = plan.kind == .shared && report.rows.contains(where: isExcused)
         return report.rows.allSatisfy { ($0.state != .blocked && $0.state != .failed && ($0.residue.isEmpty || isBarred)) || isExcused($0) }
     }
 
-    /// The legacy locations that hold a value although their key is settled, that is, completely migrated.
+    /// The legacy locations that still hold a value although their keys are completely migrated.
     private func stillHeld(_ report: MigrationReport) -> [String] {
         let excused = Set(report.rows.filter(isExcused).map(\.key))
         // A custom migration decides about conflicts, so its legacy locations may keep values.
@@ -159,7 +159,8 @@ struct Verdict: Sendable {
         }
         func laterInPlace(_ place: Int, after begin: Int) -> Bool {
             entries.contains { entry in
-                // In a chain, a change of the intermediate location replaces the content of the oldest one.
+                // In a chain, an older version moves values from one legacy location to the other. So a change of one
+                // location may replace the content of the other.
                 guard let other = entry.deed.olderPlace, other == place || moving.isChain else { return false }
                 return (entry.end ?? .max) > begin + 1
             }

@@ -23,10 +23,10 @@ final class Watch: Sendable {
     }
 
     func judge(_ act: Act<MovingValues>) async throws {
-        // On a full disk, a value stays in its legacy location, and the sequence of `values(for:)` does not observe
-        // changes of that location.
+        // On a full disk, a value stays in its legacy location. The sequence `values(for:)` does not report
+        // changes of this location.
         if act.plan.hasFullDisk { return }
-        // Only a failed read ends the sequence. Then the observer cannot be judged.
+        // If the sequence has ended, a read failed, and the observer cannot know the current value.
         guard !isOver.withLock(\.self), !program.process.hasEnded, let seen = last.withLock(\.self) else { return }
         let value: String?
         do { value = try await scene.moving[key].calls.value(program.router) } catch { return }

@@ -37,7 +37,8 @@ package enum ReleaseWindows: Subject {
         switch fault {
         case .torn, .sleep, .clockSet, .damagedRecord, .full: false
         case .secondProcess, .foreign: !kind.isByTurns
-        // The other kinds always run several versions, which count as faults.
+        // Runs of the other kinds always have version 1 or a second process, which count as faults. So only this kind
+        // has runs without a fault.
         case .none: kind == .window
         default: true
         }
@@ -45,7 +46,8 @@ package enum ReleaseWindows: Subject {
 
     /// Whether a value can be in a row after a fault.
     ///
-    /// A store is locked or unavailable only because of a fault. Version 1 and a second process count as faults.
+    /// Without a fault, no store is locked or unavailable. Version 1 and a second process count as faults, too. So rows
+    /// that need one of them do not occur without a fault.
     package static func isPossible(_ row: Row, _ fault: Fault) -> Bool {
         switch fault {
         case .torn, .sleep, .clockSet, .damagedRecord, .full: false

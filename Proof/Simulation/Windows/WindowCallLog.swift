@@ -3,14 +3,14 @@ import TestSupport
 
 /// An operation on a value that several versions of the program use, by a caller or by another program.
 package enum WindowDeed: CampaignDeed {
-    /// A read that has no answer, or whose answer does not matter.
+    /// A call that only reads and that was not answered, or whose answer is not checked.
     case look
     case read(String?)
     case exists(Bool)
-    /// - `isCalm`: Whether no fault occurred during the call. This applies to the other cases, too.
+    /// - `isCalm`: Whether no fault occurred during the call. It means the same in the cases below.
     case write(String?, isCalm: Bool)
     case swap(String?, String?, isCalm: Bool)
-    /// A sweep, or the end of the release window.
+    /// A sweep, which migrates all keys and decides conflicts; or the end of the release window.
     case settle(isCalm: Bool, ends: Bool = false)
     /// A change by a program without LocalData.
     case foreign(String?, isRepeated: Bool)
@@ -57,7 +57,7 @@ extension CallLog where Deed == WindowDeed {
             let answer = "\(error.code) \(error.outcome)"
             switch error.outcome {
             case _ where isLook: end(numbers, .didNotHappen, kind, answer)
-            // A sweep that failed may have made its first steps.
+            // A sweep that failed may have changed something before.
             case _ where isSettling: end(numbers, .unknown, kind, answer)
             case .applied: end(numbers, .happened(deeds.map(\.deed.applied)), kind, answer)
             case .notApplied: end(numbers, .didNotHappen, kind, answer)
@@ -67,8 +67,8 @@ extension CallLog where Deed == WindowDeed {
     }
 
     /// The calls of one key, as actions of the model of a moving value.
-    /// - Parameter isActive: Whether a program runs that knows the destination, for each round and after the last one.
-    ///   A round is a group of programs that run at the same time.
+    /// - Parameter isActive: For each round, a group of programs that run at the same time: whether one of them knows
+    ///   the destination. A last element is for the time after all rounds.
     func history(of key: Int, _ isActive: [Bool]) -> CallHistory<WindowModel> {
         let mine = entries.filter { $0.key == key || $0.key < 0 }
         let breaks = (roundEnds + mine.filter(\.deed.isPowerCut).map(\.begin)).sorted()
@@ -80,8 +80,8 @@ extension CallLog where Deed == WindowDeed {
             }
         }
         var history = CallHistory<WindowModel>()
-        // The times of the log are doubled, so that there is a time for a check between the end of a call and the next
-        // event.
+        // In the history, each time of the log is doubled. So there is a moment for a check between the end of a call
+        // and the next event.
         func add(_ action: WindowModel.Action, _ entry: Entry, isOptional: Bool? = nil) {
             let end = bound(entry)
             history.add(action, entry.begin * 2, end == .max ? .max : end * 2, isOptional: isOptional ?? (entry.end == nil))
@@ -109,11 +109,11 @@ extension CallLog where Deed == WindowDeed {
                 demand(isCalm, sweeps: false)
             case .swap(_, let left, _): add(.write(left, isBlind: true, isAcknowledged: false, ends: ends), entry)
             case .settle(let isCalm, let endsWindow):
-                // A call that ends the window has the rules of version 3.
+                // A call that ends the window follows the rules of version 3, for which the window is over.
                 ends = ends || endsWindow
                 add(.settle(ends: ends), entry)
-                // If the legacy location changes during a sweep, the sweep visits the key again and may decide a
-                // second conflict.
+                // If the legacy location changes during a sweep, the sweep visits the key again, and may decide a
+                // second conflict. So a second sweep is added, which may have happened or not.
                 if isMet(entry, where: Self.isOlderChange) { add(.settle(ends: ends), entry, isOptional: true) }
                 demand(isCalm, sweeps: true)
             case .foreign(let value, let isRepeated):
@@ -128,7 +128,8 @@ extension CallLog where Deed == WindowDeed {
         return history
     }
 
-    /// The action of version 1 in the legacy location; nil for a call without an effect and without an answer.
+    /// The model's action for a call of version 1, which uses only the legacy location. It is nil for a call that
+    /// changed nothing and got no answer.
     private static func older(_ entry: Entry) -> WindowModel.Action? {
         switch entry.deed {
         case .read(let value): .olderRead(value)

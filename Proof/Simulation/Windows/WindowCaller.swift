@@ -34,7 +34,8 @@ struct WindowCaller: Sendable {
                 [.exists($0)]
             }
         case .set:
-            // For the verb `batch`, version 1 writes the initial content again, with the same bytes.
+            // Version 1 makes a set instead of a batch. It writes the initial content again, so that a new content can
+            // equal an old one.
             let text = call.verb == .batch ? WindowScene.beginning(of: index) : text(0, of: index)
             await self.call([(index, .write(text, isCalm: false))], "set \(text)", index) {
                 try await calls.set(router, text)
@@ -72,8 +73,8 @@ struct WindowCaller: Sendable {
         }
     }
 
-    /// The verb that a program uses for a planned call. Version 1 has no migrations, so the verbs of migrations are
-    /// replaced by others.
+    /// The verb that a program uses for a planned call. Version 1 replaces verbs that it does not support by `set` or
+    /// `value`.
     private func verb(of call: Call<WindowPlan.Verb>) -> WindowPlan.Verb {
         guard version == 1 else { return call.verb }
         return switch call.verb {
@@ -106,8 +107,8 @@ struct WindowCaller: Sendable {
         await scene.machine.diary.call(deeds, by: version, label(verb, index), body, made)
     }
 
-    /// Returns a value that the program writes. It contains a number, counted from the number of the call's first text.
-    /// It has two parts if the program knows both parts of the value.
+    /// Returns a text that the program writes. The text contains the number of the call's first text, plus `number`. If
+    /// this version knows a second part of the value, the text has this part, too.
     private func text(_ number: Int, of index: Int) -> String {
         func mark(_ number: Int) -> String { Marks.text(of: turn.first + number) }
         let isEnriched = scene.keys[index].rules.isEnriched && version > 1

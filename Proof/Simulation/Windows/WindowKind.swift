@@ -4,7 +4,7 @@ package enum WindowKind: String, Label {
     case window
     /// Programs of version 1 and version 2 alternately, each alone.
     case downgrade
-    /// Programs of versions 1 and 2 write at the same time. In some runs, a program ends the release window.
+    /// Programs of versions 1 and 2 at the same time, in some runs with version 3, which ends the release window.
     case rolling
 
     /// Whether each program runs alone.
@@ -25,9 +25,9 @@ package enum WindowKind: String, Label {
 /// The two stores between which a value moves, the legacy one first.
 package enum WindowStores: String, Label {
     case listToDatabase, listToList, listToRing, databaseToDatabase, ringToRing
-    /// A whole number that becomes a record of one text.
+    /// In version 1 a whole number, and later a record with one text.
     case numbers
-    /// A text that becomes a record of two texts. Version 1 knows only the first one.
+    /// In version 1 a text, and later a record with two texts. Version 1 knows only the first one.
     case enriched
     /// The records of a collection, which move from a property list into a database.
     case records

@@ -1,9 +1,9 @@
-/// The steps that the history does not record: the steps of migrations and sweeps, and the writes of mirrors. A mirror
-/// is the copy of the value that the library writes to the legacy location for version 1.
+/// The steps of the library that the history does not record: migrations, sweeps (migrations of all keys), and writes
+/// of mirrors. A mirror is the copy of the value that the library writes to the legacy location for version 1.
 extension WindowModel {
     /// The states that can be reached without a recorded call.
     /// - Parameters:
-    ///   - decides: Whether a sweep is running, which decides conflicts.
+    ///   - decides: Whether a sweep is running. Only a sweep decides conflicts.
     ///   - ends: Whether a program is running for which the release window is over.
     func reachable(decides: Bool, ends: Bool) -> [WindowModel] {
         var states: Set<WindowModel> = [self]
@@ -23,8 +23,8 @@ extension WindowModel {
         guard isSettled else { return older == nil ? [] : [folded()] + (ends ? [folded().takenOver()] : []) }
         if isReleased { return (decides ? decided() : []) + cleared() + lateMirrors() }
         var moves: [WindowModel] = []
-        // If no program with the release window has written the destination, the end of the window is an ordinary
-        // migration.
+        // A program for which the window is over may remove the legacy value, as in any migration. It may do so if no
+        // program with an open window has written the destination.
         if ends, !isKept, standing == .behind { moves += cleared() }
         switch standing {
         case .inStep: if ends { moves.append(released()) }
@@ -54,14 +54,14 @@ extension WindowModel {
         undo.insert(Past(value: value, isSettled: isSettled, isReleased: isReleased, isKept: isKept, standing: standing))
     }
 
-    /// The state after the library has folded a change of version 1, that is, has written it to the destination. The
-    /// change was made durable before.
+    /// The state after the library has written a change of version 1 to the destination. It had made this change
+    /// durable before.
     private func folded() -> WindowModel {
         var next = self
         next.rememberValue()
         next.value = older.map { rules.up($0, over: value) }
-        // A value that version 1 replaced need not be kept, because version 1 had read it. A value that version 1
-        // removed must be in quarantine.
+        // If version 1 replaced a value, it had read this value, so the value need not be kept. If version 1 removed
+        // it, the value must be in quarantine.
         if older == nil, let value { next.owed.formUnion(Marks.numbers(in: Array(value.utf8))) }
         next.isSettled = true
         next.isKept = true
@@ -70,8 +70,8 @@ extension WindowModel {
         return next
     }
 
-    /// The state after a program without the release window moved the value. As long as no program with the window has
-    /// written the destination, this is an ordinary migration.
+    /// The state after a program for which the window is over moved the value. No program with an open window has
+    /// written the destination, so this is an ordinary migration.
     private func takenOver() -> WindowModel {
         var next = with(.behind)
         next.isKept = false
@@ -96,8 +96,8 @@ extension WindowModel {
             case .sourceWins: [replaced(by: rules.up(older, over: value))]
             case .merge: [replaced(by: ValueModel.resolved(value, rules.up(older, over: value)))]
             }
-        // After a removal in the destination, the legacy value may lose with any policy. A value that a program without
-        // LocalData wrote never wins over a removal.
+        // A removal in the destination may win with any policy. It always wins over a value that a program without
+        // LocalData wrote.
         return rules.policy == .destinationWins || value == nil ? [kept] + replaced : replaced
     }
 
@@ -111,7 +111,7 @@ extension WindowModel {
         return next
     }
 
-    /// The state after the destination was marked as released, which ends the window.
+    /// The state after the record in the destination was marked as released, which ends the window for all programs.
     private func released() -> WindowModel {
         var next = self
         next.rememberValue()
@@ -141,7 +141,8 @@ extension WindowModel {
                     return OlderPast(older: past.older, standing: isBlind && isNews ? .conflict : .behind)
                 })
         }
-        // The record may already name the legacy location as empty. Then there is no conflict.
+        // The record in the destination may already say that the legacy location is empty. Then an empty location is no
+        // conflict.
         guard next.standing == .conflict, older == nil else { return [next] }
         return [next, next.with(.behind)]
     }
@@ -166,8 +167,8 @@ extension WindowModel {
         return rules.isApart ? [next, next.with(.unmarked)] : [next]
     }
 
-    /// The states after a delayed mirror of an earlier value was written. This is possible only if no program has
-    /// changed the legacy location since that value was current.
+    /// The states after the mirror of an earlier value was written with a delay. No program may have changed the legacy
+    /// location since that earlier value was replaced.
     private func lateMirrors() -> [WindowModel] {
         guard standing == .behind else { return [] }
         return late.sorted { ($0 ?? "") < ($1 ?? "") }.map { value in
@@ -179,7 +180,7 @@ extension WindowModel {
         }
     }
 
-    /// The state after the superseded value of the legacy location was purged.
+    /// The state after the library removed the value in the legacy location, which the destination has replaced.
     private func cleared() -> [WindowModel] {
         guard standing == .behind, older != nil else { return [] }
         var next = self
@@ -208,8 +209,9 @@ extension WindowModel {
         // A location that was emptied again cannot be distinguished from one that stayed empty.
         if new == nil, isReleased || standing == .behind || standing == .conflict { states.append(next.with(.behind)) }
         if isBare, let new {
-            // A value without a revision is identified by its content. If the content equals the mirror or an earlier
-            // content, the value may count as already seen.
+            // A value of a program without LocalData has no revision, so the library identifies it by its content. If
+            // the content equals the mirror or an earlier content, the library may take it for one that it has already
+            // seen.
             if new == value.map(rules.down) { states.append(next.with(.behind)) }
             if isRepeated, standing != .inStep {
                 var known = next.with(.behind)
@@ -232,7 +234,8 @@ extension WindowModel {
         (kept.undo, kept.olderUndo, kept.late, kept.isActive) = ([], [], [], false)
         kept.cutsLeft -= 1
         var states = [kept]
-        // The mark, a tombstone that names the mirrored record, may be lost separately if it is committed separately.
+        // The mark is a tombstone that names the mirrored record. If it is committed after the mirror, a power cut may
+        // lose only the mark.
         if rules.isApart, standing == .inStep { states.append(kept.with(.unmarked)) }
         if rules.isApart, standing == .ahead { states.append(kept.with(.conflict)) }
         func back(_ past: Past) -> WindowModel {
@@ -257,7 +260,7 @@ extension WindowModel {
 }
 
 extension WindowModel.Rules {
-    /// The text for the part that version 1 does not know, in a value that version 1 wrote.
+    /// The second part of a value that version 1 wrote. Version 1 knows only the first part.
     static let nothingMore = "-"
 
     /// A value of two parts, as a text.

@@ -26,8 +26,8 @@ package struct WindowModel: SequentialModel {
         case inStep
         /// The content is the mirror, but the mark of the mirror was not written.
         case unmarked
-        /// The content is an earlier mirror, or was seen by the writer of the destination's record. The next mirror
-        /// replaces it.
+        /// The content is an earlier mirror, or a content that the writer of the destination's record had seen. The
+        /// next mirror replaces it.
         case behind
         /// Version 1 wrote the content over the mirror, so the content replaces the value of the destination.
         case ahead
@@ -57,10 +57,10 @@ package struct WindowModel: SequentialModel {
     var value: String?
     /// Whether the destination holds a value or a tombstone.
     var isSettled = false
-    /// Whether the destination is marked as released, which ends the window.
+    /// Whether the record in the destination is marked as released, which ends the window for all programs.
     var isReleased = false
-    /// Whether a program with the release window wrote the destination. Only then must its record be marked as released
-    /// when the window ends.
+    /// Whether a program for which the window was open wrote the destination. Only then must the record be marked as
+    /// released when the window ends.
     var isKept = false
     /// The content of the legacy location, which version 1 reads.
     var older: String?
@@ -89,7 +89,7 @@ package struct WindowModel: SequentialModel {
     }
 
     package enum Action: Sendable {
-        /// - `ends`: Whether the window is over for the program. This applies to the other cases, too.
+        /// - `ends`: Whether the window is over for the program. It means the same in the cases below.
         case read(String?, ends: Bool)
         case exists(Bool)
         /// - `isBlind`: Whether it is possible that the call did not see the content of the legacy location.
@@ -97,13 +97,13 @@ package struct WindowModel: SequentialModel {
         case swap(String?, String?, isBlind: Bool, ends: Bool)
         case olderRead(String?)
         /// - `isBare`: Whether a program without LocalData made the change.
-        /// - `isRepeated`: Whether the content was stored there before.
+        /// - `isRepeated`: Whether the legacy location had this content at an earlier time.
         case older(String?, isAcknowledged: Bool, isBare: Bool, isRepeated: Bool)
         case olderSwap(String?, String?)
         /// A sweep, or the end of the window.
         case settle(ends: Bool)
-        /// A check at one moment: version 1 reads the current value, or the window is over and the legacy location is
-        /// empty.
+        /// A check after a call that nothing disturbed. If the window is open, version 1 must read the current value.
+        /// If a sweep has ended the window, the legacy location must be empty.
         case inStep(ends: Bool, sweeps: Bool)
         /// A new round of programs begins. The earlier programs make no further changes.
         case round(isActive: Bool)
@@ -125,8 +125,8 @@ package struct WindowModel: SequentialModel {
     private func directly(after action: Action) -> [WindowModel] {
         switch action {
         case .read(let seen, let ends):
-            // A program for which the window is over reads only the destination. A program with the window first writes
-            // a newer value of version 1 to the destination.
+            // A program for which the window is over reads only the destination. Other programs first write a newer
+            // value of version 1 to the destination.
             guard isSettled else { return seen == nil && older == nil ? [self] : [] }
             return seen == value && (standing != .ahead || isReleased || ends) ? [self] : []
         case .exists(let seen): return seen == (isSettled && value != nil) || seen == (effective != nil) ? [self] : []
@@ -134,7 +134,7 @@ package struct WindowModel: SequentialModel {
             let states = (isBlind ? [true, false] : [false]).flatMap {
                 written(new, isBlind: $0, isAcknowledged: isAcknowledged, ends: ends)
             }
-            // A program without the window may mark its record as released, which ends the window.
+            // If the window is over for the program, its record may end the window for all programs.
             return ends ? states + states.map(\.withoutWindow) : states
         case .swap(let seen, let left, let isBlind, let ends):
             return directly(after: .read(seen, ends: ends)).flatMap {

@@ -5,16 +5,16 @@ package struct WindowPlan: CampaignPlan {
     /// The content of the slots of a key when the run begins.
     package enum Beginning: String, Codable, CaseIterable, Sendable {
         case older, nothing, both
-        /// A value as version 2 writes it, only in the destination.
+        /// Only the destination has a value, as version 2 writes it.
         case newer
         case removed = "removed, older"
     }
 
-    /// How the release window ends, in which the legacy location is kept up to date for version 1.
+    /// How the release window ends. While it is open, the legacy location is kept up to date for version 1.
     package enum End: String, Codable, CaseIterable, Sendable {
-        /// By a sweep of a later version.
+        /// A later version of the program ends it by a sweep, which migrates all keys.
         case version
-        /// By a call of `endReleaseWindow(for:)`.
+        /// A call of `endReleaseWindow(for:)` ends it.
         case release
     }
 
@@ -53,7 +53,8 @@ package struct WindowPlan: CampaignPlan {
         let stores = pick(WindowStores.allCases)
         self.stores = stores
         policy = pick(stores.policies)
-        // A window of records ends for all of them at once, which the model of one value cannot express.
+        // A collection has one window for all of its records. Its end cannot be expressed in the model, which knows a
+        // single value.
         let mayEnd = stores != .records
         end = mayEnd ? pick(End.allCases) : .version
         ends = mayEnd && draw(2) == 0
@@ -64,12 +65,13 @@ package struct WindowPlan: CampaignPlan {
         }
         rounds = []
         let versions = kind.versions(draw)
-        // In some plans, the programs of the rounds call the end of the window.
+        // In some plans, the programs already call `endReleaseWindow(for:)` in the rounds.
         let callsEnd = draw(4) == 0 && end == .release
         for round in versions {
             let isSingle = kind == .rolling
             let programs = round.map { version in
-                // Version 3 ends a window, so it runs only in plans whose window may end by a version.
+                // For version 3, the window is over. So it runs only in plans in which a version ends the window. In
+                // other plans, version 2 runs instead.
                 let version = version == 3 && (end == .release || !mayEnd) ? 2 : version
                 return Program(
                     version: version,

@@ -12,7 +12,7 @@ struct WindowRow {
         var copies: [String: String]?
         var absent: [String]?
         var rewrites: [String]?
-        /// The state of the window, by the name of the legacy location.
+        /// The states of the windows, such as `released`, by the names of their legacy locations.
         var windows: [String: String]?
         var mirrors: Mirrors?
 
@@ -29,8 +29,8 @@ struct WindowRow {
         let fingerprint: String?
         let origin: Origin?
 
-        /// The revision of the record in the destination that this record mirrors; nil if this record is not a mirror.
-        /// A later record may have kept the origin of a mirror, so the kind must match, too.
+        /// If this record is a mirror, the revision of the record in the destination that it copies. A later record may
+        /// have kept the origin of a mirror. So the kind of the record, a value or a removal, must match, too.
         var mirrored: String? {
             guard let mirrors = origin?.mirrors, mirrors.kind == (isValue ? "value" : "removed") else { return nil }
             return mirrors.revision
@@ -82,6 +82,6 @@ struct WindowRow {
         }
     }
 
-    /// The digits of a revision, without the prefix of its name in an origin.
+    /// A revision without the letter `r`, with which it begins in origins.
     private static func digits(_ mark: String) -> Substring { mark.hasPrefix("r") ? mark.dropFirst() : mark[...] }
 }

@@ -6,8 +6,8 @@ extension WindowScene {
     /// - Returns: The initial models of the keys.
     func plant() -> [WindowModel] { keys.enumerated().map { plant($0, $1) } }
 
-    /// The first content of the legacy location. Programs write this content again later, so that a new write can have
-    /// an old content.
+    /// The initial content of the legacy location. Programs write it again later, so that a new content can equal an
+    /// old one.
     static func beginning(of index: Int) -> String { Marks.text(of: 100_000 + index) }
 
     private static func newer(_ index: Int) -> String { Marks.text(of: 200_000 + index) }
@@ -34,7 +34,8 @@ extension WindowScene {
         }
     }
 
-    /// The metadata of the values with which a run begins. Queries find a record by its type and version.
+    /// The metadata of the values with which a run begins. Those of records also contain a type and a version, by which
+    /// queries find them.
     private var metadata: StorageMetadata {
         guard plan.stores == .records else { return StorageMetadata(serializer: "json") }
         return StorageMetadata(

@@ -56,7 +56,7 @@ final class WindowScene: Stage {
         await WindowCaller(scene: self, running: running, turn: turn).make(call)
     }
 
-    /// Makes a sweep and adds it to the call log.
+    /// Makes a sweep, which migrates all keys, and adds it to the call log.
     func sweep(_ running: Running, _ label: String) async -> MigrationReport {
         let report = Mutex(MigrationReport())
         await machine.diary.call(keys.indices.map { ($0, .settle(isCalm: false)) }, by: running.version, label) {

@@ -55,8 +55,8 @@ enum WindowShape {
         WindowModel.Rules(policy: plan.policy, isApart: plan.stores == .ringToRing, isEnriched: plan.stores == .enriched)
     }
 
-    /// The options for a legacy location in a property list, which protects less than the destination. Keeping a copy
-    /// there must be allowed explicitly.
+    /// The options for a legacy location in a property list, if the destination has better protection. They allow a
+    /// copy of the value to stay in the property list.
     private static let weaker = MigrationOptions(keepsWeakerCopy: true)
 
     private static func text(_ plan: WindowPlan, _ number: Int, _ from: StorageDomain, _ to: StorageDomain) -> KeptKey {

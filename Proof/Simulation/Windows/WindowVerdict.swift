@@ -80,7 +80,7 @@ struct WindowVerdict: Sendable {
 
     /// Ends the release window, and requires that only the newest value is left.
     private func end(_ last: WindowScene.Running) async throws {
-        // The program `last` still keeps the window. It must notice that the window is over.
+        // For the program `last`, the window was still open. It must now notice that the window is over.
         let later = await scene.launch("later", version: 3)
         if plan.end == .release {
             for index in scene.keys.indices { await scene.release(last, index, "release \(index) in the end") }

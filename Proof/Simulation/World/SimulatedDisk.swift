@@ -75,7 +75,7 @@ package final class SimulatedDisk: Sendable {
 
     func show(_ content: Content, in medium: String) { state.withLock(\.watch)?(medium, content) }
 
-    /// Adds to the trace of a run which content a process left in a slot.
+    /// Adds a line to the trace of a run: which process changed a slot, and the new content.
     func note(_ process: String, _ medium: String, _ address: StorageAddress, _ content: Content?) {
         guard world.isTraced else { return }
         let what =

@@ -1,7 +1,7 @@
 import BackendContract
 import Synchronization
 
-/// The lifetime of one process of a simulated machine, and the waiting tasks of the process.
+/// One process of a simulated machine: whether it has ended, and which of its tasks wait for a store.
 package final class SimulatedProcess: Sendable {
     private struct State {
         var isOver = false
@@ -29,7 +29,8 @@ package final class SimulatedProcess: Sendable {
     /// Ends the process and resumes its tasks, so that they free their memory. From now on each call of a store
     /// throws at once, so callers get errors.
     ///
-    /// Call this when the run has been judged, and then ``Simulation/unwind(limit:)``.
+    /// Call this only after the run was checked for broken rules, because the errors are no part of the run. Afterwards
+    /// call ``Simulation/unwind(limit:)``, which takes the steps of the resumed tasks until none is left.
     package func release() {
         end()
         let waiting = state.withLock { state in

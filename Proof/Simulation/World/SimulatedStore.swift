@@ -13,7 +13,7 @@ package final class SimulatedStore: StorageBackend {
         /// Whether other processes see a change before it is durable. They see a renamed file early, but a database's
         /// commit only when it is durable.
         package var showsEarly = true
-        /// How long the store says that an acknowledged change lasts.
+        /// The durability that the store reports for an acknowledged change.
         package var acknowledges = StorageDurability.durable
 
         package init(_ capabilities: BackendCapabilities) { self.capabilities = capabilities }
@@ -43,8 +43,8 @@ package final class SimulatedStore: StorageBackend {
         }
     }
 
-    /// Ways in which a store breaks the contract of a backend. A run with such a store fails as if the library ignored
-    /// the contract. So each of these faults is a mutant, which a campaign must notice.
+    /// Ways in which a simulated store can break the contract of a backend. Each of them is a mutant: at least one run
+    /// with such a store must break a rule.
     package struct Faults: OptionSet, Sendable {
         package let rawValue: Int
         package init(rawValue: Int) { self.rawValue = rawValue }
@@ -60,9 +60,9 @@ package final class SimulatedStore: StorageBackend {
         package static let dropsLock = Faults(rawValue: 1 << 4)
         /// Deletes a slot where it should leave a tombstone.
         package static let forgetsTombstones = Faults(rawValue: 1 << 5)
-        /// Acknowledges every change as durable, even if its kind of store keeps changes only until a power loss.
+        /// Reports every change as durable, even if a power loss may undo the changes of this kind of store.
         package static let overstatesDurability = Faults(rawValue: 1 << 6)
-        /// Claims the protection of a keyring.
+        /// Claims to protect its content as a keyring does.
         package static let overstatesProtection = Faults(rawValue: 1 << 7)
     }
 
@@ -86,7 +86,8 @@ package final class SimulatedStore: StorageBackend {
     ///   - nature: The kind of store.
     ///   - runtime: The runtime of the process, which supplies the store's lane.
     ///   - faults: The ways in which the store breaks its contract.
-    ///   - weather: The current troubles of stores, and the observer of reads.
+    ///   - weather: Says which stores of the run are locked, unavailable or full at the moment, and which calls fail.
+    ///     The store reports each read to it, so that a simulation can count the reads.
     package init(
         _ medium: String, _ nature: Nature, on disk: SimulatedDisk, of process: SimulatedProcess, _ runtime: Runtime, faults: Faults = [],
         weather: StoreConditions = StoreConditions()
@@ -118,7 +119,7 @@ package final class SimulatedStore: StorageBackend {
 
     private static let outOfReach = BackendError(.unavailable, "The store cannot be reached. Nothing was changed.")
 
-    /// Runs work on the lane. A process that has ended does not run it, and gets no answer.
+    /// Runs work on the lane. If the process has ended, the work does not run, and the caller gets no answer.
     private func work<R: Sendable>(
         isMutation: Bool, _ body: @escaping @Sendable () throws(BackendError) -> R
     ) async throws(BackendError) -> R {

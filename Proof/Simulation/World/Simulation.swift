@@ -59,12 +59,13 @@ package final class Simulation: Sendable {
         var started = 0.0
         var steps = 0
         var boots = 1
-        /// How often a timer fires although other steps are ready: on average once in so many steps. 0 means never.
+        /// How slow the machine is. A timer fires although other steps are ready, on average once in this number of
+        /// steps. If it is 0, a timer fires only when no other step is ready.
         var haste = 0
         var digest: UInt64 = 0xCBF2_9CE4_8422_2325
         var thread: pthread_t?
         var leak: String?
-        /// The tasks that were spawned.
+        /// All tasks of the run, so that they can be cancelled after it.
         var tasks: [Task<Void, Never>] = []
         /// The notes of each step; nil if the run is not traced.
         var trace: [String]?
@@ -122,8 +123,8 @@ package final class Simulation: Sendable {
         }
     }
 
-    /// Makes the machine slow: a timer fires although other steps are ready, on average once in `haste` steps. 0
-    /// means never.
+    /// Makes the machine slow: a timer fires although other steps are ready, on average once in `haste` steps. If
+    /// `haste` is 0, a timer fires only when no other step is ready.
     package func setHaste(_ haste: Int) { state.withLock { $0.haste = haste } }
 
     /// Whether time advances only when no step is ready.
@@ -191,7 +192,7 @@ package final class Simulation: Sendable {
     ///
     /// First release the run's processes, so that none of these steps reaches a store. Also read ``digest``, ``steps``
     /// and ``trace`` first, because the steps change them.
-    /// - Parameter limit: The number of steps after which the rest stays in memory.
+    /// - Parameter limit: The largest number of steps. Tasks that need more stay in memory.
     package func unwind(limit: Int = 100_000) {
         betweenSteps(nil)
         let tasks = state.withLock { state in
@@ -280,8 +281,8 @@ package final class Simulation: Sendable {
         }
     }
 
-    /// Holds up the chosen lanes for a while. Work that waits there may exceed its deadline, while everything else
-    /// continues.
+    /// Stops the chosen lanes for a while, and everything else continues. A call that waits on such a lane may exceed
+    /// its deadline.
     package func stall(for duration: Duration, where isMeant: (_ label: String) -> Bool) {
         let held = state.withLock { state in
             let held = state.lanes.indices.filter { !state.lanes[$0].isStalled && isMeant(state.lanes[$0].label) }

@@ -1,9 +1,10 @@
 import BackendContract
 import Synchronization
 
-/// The current troubles of all stores, and the observer of their reads.
+/// The faults of all stores of a run: which stores are locked, unavailable or full, and which calls fail. A simulation
+/// can also set an observer here, which is called for each read.
 package final class StoreConditions: Sendable {
-    /// A trouble that affects every read or change of a store.
+    /// A fault that affects every read or every change of a store until it ends.
     package enum Trouble: String, Hashable, Sendable, Codable {
         case locked, unavailable
         /// The store refuses every change because there is no space. Reads see the content.
@@ -58,7 +59,8 @@ package final class StoreConditions: Sendable {
         }
     }
 
-    /// How many calls have failed. A pending failure happens at the next call, which may be much later.
+    /// How many calls have failed so far. A failure that is still pending will hit the next call of its store, and
+    /// counts only then.
     var failedCalls: Int { state.withLock(\.failed) }
 
     /// Sets the observer of all reads.

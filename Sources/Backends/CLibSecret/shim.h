@@ -1,11 +1,11 @@
 #pragma once
 #include <gio/gio.h>
 
-// Declarations of the libsecret functions that LocalData uses. They replace libsecret's header, because only
-// libsecret's .pc file (pkg-config) contains the path of that header. The .pc file requires GIO's .pc file, which
-// adds the flag -pthread, and SwiftPM prints a warning about this flag in every build. Package.swift therefore names
-// GObject's .pc file, which has the paths of GLib's headers only. Scripts/check compares these declarations with
-// libsecret's header.
+// Declarations of the libsecret functions that LocalData uses. The header of libsecret itself is not included:
+// pkg-config gives its path only for the module of libsecret. That module requires the module of GIO, which adds the
+// flag -pthread. SwiftPM would then print a warning about this flag in every build. Package.swift therefore uses the
+// module of GObject, which gives only the paths of GLib's headers. Scripts/check compares these declarations with the
+// header of libsecret.
 #ifndef __SECRET_SERVICE_H__
 typedef struct _SecretValue SecretValue;
 typedef struct _SecretServicePrivate SecretServicePrivate;
@@ -22,7 +22,7 @@ SecretValue *secret_value_new(const gchar *secret, gssize length, const gchar *c
 const gchar *secret_value_get(SecretValue *value, gsize *length);
 void secret_value_unref(gpointer value);
 
-// Functions of GIO that localdata_call_with_descriptor uses, see below.
+// Two functions of GIO, declared for localdata_call_with_descriptor (below).
 GUnixFDList *g_unix_fd_list_new(void);
 gint g_unix_fd_list_append(GUnixFDList *list, gint fd, GError **error);
 
@@ -32,9 +32,10 @@ const gchar *secret_service_get_session_dbus_path(SecretService *self);
 GVariant *secret_service_encode_dbus_secret(SecretService *service, SecretValue *value);
 SecretValue *secret_service_decode_dbus_secret(SecretService *service, GVariant *value);
 
-// A SecretService object on a separate connection. libsecret's constructor always requests the connection that GIO
-// shares in the process, so a subclass clears the bus type during construction. The subclass is written in C, because
-// Swift does not import GObject classes and variadic functions.
+// The functions below create a SecretService object that uses a separate connection to the bus. The constructor of
+// libsecret sets a bus type, and GIO then uses the connection that the whole process shares. A subclass therefore
+// clears the bus type after that constructor, so that GIO uses the connection that it is given. The subclass is written
+// in C, because Swift does not import GObject classes and variadic functions.
 // Reason: "The store has a private connection to the bus" in Docs/Decisions/Keyring.md.
 
 static inline GObject *localdata_service_construct(GType type, guint count, GObjectConstructParam *parameters) {
@@ -51,7 +52,7 @@ static inline void localdata_service_class_init(gpointer klass, gpointer data) {
     ((GObjectClass *)klass)->constructor = localdata_service_construct;
 }
 
-// Returns the type of that subclass. The first call registers it, so that call must return before another one begins.
+// Returns the type of the subclass. The first call registers the type, and must not overlap with another call.
 static inline GType localdata_secret_service_type(void) {
     GTypeQuery parent;
     GType type = g_type_from_name("LocalDataSecretService");

@@ -21,9 +21,9 @@ static inline void localdata_checksum(const unsigned char *bytes, int count, int
     }
 }
 
-// Sets hasRest to 1 if the write-ahead log contains a complete transaction that its index does not contain. The cause
-// is a process that wrote the transaction to the log but did not enter it in the index: it was killed in between, or
-// a flush of the log failed. Recovery, which rebuilds the index, would apply this transaction.
+// Sets hasRest to 1 if the write-ahead log contains a complete transaction that its index does not contain. Such a
+// transaction comes from a process that wrote it to the log, but did not enter it in the index. The process was killed
+// in between, or its flush of the log failed. Recovery, which rebuilds the index, would apply this transaction.
 //
 // Layout of the log: sqlite.org/fileformat2.html, "The WAL File Format". The log begins with a header of 32 bytes.
 // Frames follow: a frame header of 24 bytes, and a page. A frame header has the page number, the database size (0
@@ -32,8 +32,8 @@ static inline void localdata_checksum(const unsigned char *bytes, int count, int
 // byte 16, and that frame's checksum at byte 24.
 //
 // The answer is exact inside a write transaction of this connection, because then no other process changes the log or
-// the index. At other times, another process may just be committing: hasRest is then also 1 if its transaction is
-// complete in the log and not yet in the index. Returns an SQLite result code.
+// the index. At other times, another process may be in the middle of a commit. If that transaction is complete in the
+// log and not yet in the index, hasRest is also 1. Returns an SQLite result code.
 static inline int localdata_log_has_rest(sqlite3 *database, int *hasRest) {
     sqlite3_file *file = 0, *log = 0;
     void volatile *map = 0;
@@ -43,7 +43,7 @@ static inline int localdata_log_has_rest(sqlite3 *database, int *hasRest) {
     if (code != SQLITE_OK) return code;
     if (!file || !file->pMethods || file->pMethods->iVersion < 2 || !log || !log->pMethods) return SQLITE_MISUSE;
     code = file->pMethods->xShmMap(file, 0, 32768, 0, &map);
-    // With this code, SQLite has mapped the index too. The code only means that the program cannot write the index.
+    // SQLITE_READONLY means that this program cannot write the index. SQLite has mapped the index nevertheless.
     if (code == SQLITE_READONLY) code = SQLITE_OK;
     if (code != SQLITE_OK || !map) return code;
     unsigned char index[32], head[32], frame[24], page[4096];

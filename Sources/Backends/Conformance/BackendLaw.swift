@@ -1,7 +1,7 @@
 public import BackendContract
 
-/// A law that every backend with certain capabilities must keep, and a function that checks it. A check uses a *bench*
-/// (``LawBench``), which creates the backends to check.
+/// A law: a rule that every backend with certain capabilities must keep, and a function that checks it. The check gets
+/// a *bench* (``LawBench``), which creates the backends to check.
 ///
 /// ```swift
 /// for law in BackendLaw.all where law.applies(to: bench) { try await law.verify(on: bench) }
@@ -9,13 +9,13 @@ public import BackendContract
 public struct BackendLaw: Sendable, CustomStringConvertible {
     /// An ability of the bench that the check of a law needs.
     public enum Need: Hashable, Sendable {
-        /// The bench has ``LawBench/reopen``.
+        /// The bench can create a second backend over the same store: ``LawBench/reopen``.
         case reopening
-        /// The bench has ``LawBench/writeForeign``.
+        /// The bench can write as a program without LocalData does: ``LawBench/writeForeign``.
         case foreignWriter
-        /// The bench has ``LawBench/changeBehindMetadata``.
+        /// The bench can change a value and keep the metadata of the old value: ``LawBench/changeBehindMetadata``.
         case strandedMetadata
-        /// The bench has ``LawBench/corrupt``.
+        /// The bench can damage a stored value: ``LawBench/corrupt``.
         case damage
     }
 
@@ -48,7 +48,7 @@ public struct BackendLaw: Sendable, CustomStringConvertible {
     /// The law, as a sentence.
     public var description: String { name }
 
-    /// Returns whether the backend of a bench must keep the law, and the bench has the abilities that the check needs.
+    /// Returns true if the backend of a bench must keep the law and the bench has the abilities that the check needs.
     public func applies(to bench: LawBench) -> Bool { requires(bench.capabilities) && needs.isSubset(of: bench.abilities) }
 
     /// Checks the law.
@@ -66,7 +66,7 @@ public struct BackendLaw: Sendable, CustomStringConvertible {
 }
 
 extension BackendLaw {
-    /// Every law.
+    /// All laws of this module.
     public static let all: [BackendLaw] =
         values + nativeValues + batches + preconditions + revisions + tombstones + metadata + names + enumeration + pages + instances
         + foreignData + salvage

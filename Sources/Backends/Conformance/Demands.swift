@@ -1,11 +1,11 @@
 import BackendContract
 
-/// Throws a ``LawViolation`` unless a condition holds.
+/// Throws a ``LawViolation``, the error of a check that failed, unless a condition holds.
 func demand(_ condition: Bool, _ expected: @autoclosure () -> String, found: @autoclosure () -> String) throws {
     if !condition { throw LawViolation(expected: expected(), found: found()) }
 }
 
-/// Returns the bytes of a text as a payload.
+/// Returns the UTF-8 bytes of a text as a payload, the content of a slot. A slot is the location of one value.
 func bytes(_ text: String) -> StoragePayload { .bytes(Array(text.utf8)) }
 
 extension StoragePayload {
@@ -34,7 +34,7 @@ extension StorageMetadata {
     /// text, or 0 and -0, as equal.
     func isExactly(_ other: StorageMetadata) -> Bool { RecordCodec.encodeMetadata(self) == RecordCodec.encodeMetadata(other) }
 
-    /// Returns the names of the fields that differ.
+    /// Returns a description of the differences, with the names of the fields that differ.
     func differences(from other: StorageMetadata) -> String {
         func differs(_ keep: (inout StorageMetadata, StorageMetadata) -> Void) -> Bool {
             var (mine, theirs) = (StorageMetadata(), StorageMetadata())
@@ -58,7 +58,7 @@ extension StorageMetadata {
 }
 
 extension StorageProbe {
-    /// The state that the probe found, without any content.
+    /// The state that a read of the slot found, without any content.
     var outline: String {
         switch self {
         case .value(let record): (record.isForeign ? "a foreign value: " : "a value: ") + record.payload.outline
@@ -74,7 +74,7 @@ extension StorageProbe {
     var isTombstone: Bool { if case .tombstone = self { true } else { false } }
     var corruption: StorageCorruption? { if case .corrupt(let corruption) = self { corruption } else { nil } }
 
-    /// Returns whether two probes found the same state of a slot, to the last bit.
+    /// Returns whether two reads found the same state of a slot, to the last bit.
     func isExactly(_ other: StorageProbe) -> Bool {
         switch (self, other) {
         case (.value(let left), .value(let right)):
@@ -87,7 +87,7 @@ extension StorageProbe {
 }
 
 extension MutationResult {
-    /// The result of the mutation, without any content.
+    /// The result of the mutation (a change of one slot), without any content.
     var outline: String {
         switch self {
         case .applied(let revision, let durability): "applied (\(revision == nil ? "no" : "a") revision, \(durability))"
@@ -115,8 +115,8 @@ extension StorageDurability {
 }
 
 extension StorageBackend {
-    /// Applies a mutation and returns the revision of the new state. Throws a ``LawViolation`` unless the mutation is
-    /// applied and has a revision.
+    /// Makes a change and returns the revision, which identifies the new state. Throws a ``LawViolation`` if the change
+    /// is not applied, or if its result has no revision.
     func hold(_ mutation: StorageMutation) async throws -> StorageRevision {
         let result = try await apply(mutation)
         guard case .applied(let revision?, _) = result else {
@@ -138,7 +138,8 @@ extension StorageBackend {
         try await hold(.tombstone(metadata, at: address))
     }
 
-    /// Deletes a slot. Throws a ``LawViolation`` unless the deletion is applied and has no revision.
+    /// Deletes a slot. Throws a ``LawViolation`` if the deletion is not applied, or if its result has a revision: an
+    /// empty slot has none.
     func empty(_ address: StorageAddress, if precondition: StorageMutation.Precondition = .none) async throws {
         let result = try await apply(.delete(address, if: precondition))
         guard case .applied(nil, _) = result else {
@@ -146,8 +147,8 @@ extension StorageBackend {
         }
     }
 
-    /// Reads a slot with each ``ReadFreshness``, and demands a value with this payload that is not marked as written by
-    /// another program.
+    /// Reads a slot with each ``ReadFreshness``, and demands a value with this payload. The value must not be marked as
+    /// a value of another program.
     @discardableResult
     func demandValue(_ payload: StoragePayload, at address: StorageAddress, _ why: String = "") async throws -> StorageRecord {
         var last: StorageRecord?
@@ -164,7 +165,7 @@ extension StorageBackend {
         return last
     }
 
-    /// Reads a slot with each ``ReadFreshness``, and demands that it is absent.
+    /// Reads a slot with each ``ReadFreshness``, and demands the result `absent`: the slot is empty.
     func demandAbsent(_ address: StorageAddress, _ why: String) async throws {
         for freshness in [ReadFreshness.validated, .fresh] {
             let probe = try await read(address, freshness)
@@ -173,8 +174,9 @@ extension StorageBackend {
         }
     }
 
-    /// If the store can read the slot without waiting (``ImmediateBackend``), demands that such a read finds the same
-    /// state as a usual one. The slot must not change during this call.
+    /// Compares two reads of a slot, if the store can read it without waiting (``ImmediateBackend``). Demands that the
+    /// read without waiting finds the same state as ``StorageBackend/read(_:_:)``. The slot must not change during this
+    /// call.
     func demandTheSameAtOnce(_ address: StorageAddress) async throws {
         guard let store = self as? any ImmediateBackend, (try? address.validate()) != nil,
             let probe = store.immediateProbe(of: address)

@@ -1,33 +1,33 @@
 public import BackendContract
 
-/// The setup for checking the laws: how to create a backend, and how to change its store as another program or a fault
-/// would.
+/// The setup for checking the laws, the rules that every backend must keep. Its closures create a backend, and change
+/// the backend's store as another program or a fault would.
 public struct LawBench: Sendable, CustomStringConvertible {
     /// The name of the backend, for reports.
     public var name: String
     /// The capabilities that the backends of this bench claim.
     public var capabilities: BackendCapabilities
-    /// The factor for the amount of work in the checks of laws; 1 is the usual amount. Use 0.2 for a store that takes
-    /// tens of milliseconds for a write.
+    /// How much work a check does: 1 is the usual amount, and 0.2 is a fifth of it. Use 0.2 for a store that takes tens
+    /// of milliseconds for a write.
     public var scale: Double
     /// Creates a backend over a new, empty store.
     public var makeStore: @Sendable () async throws -> any StorageBackend
     /// Creates another backend over the store of a given backend, as a new process would. Nil if the store does not
     /// outlive its backend.
     public var reopen: (@Sendable (any StorageBackend) async throws -> any StorageBackend)?
-    /// Writes a text into a slot like a program that does not use this package. Nil if no other program writes to the
-    /// store.
+    /// Writes a text into a slot (the location of one value), as a program without LocalData does. Nil if only
+    /// LocalData can write to the store.
     public var writeForeign: (@Sendable (any StorageBackend, StorageAddress, String) async throws -> Void)?
-    /// Changes the value of a slot to a text, and leaves the metadata of the old value in the store. Nil if that cannot
-    /// be done.
+    /// Changes the value of a slot to a text, but keeps the metadata of the old value in the store. Nil if the store
+    /// cannot have this state.
     public var changeBehindMetadata: (@Sendable (any StorageBackend, StorageAddress, String) async throws -> Void)?
-    /// Damages a slot that holds a value, so that its bytes are not a record. Nil if that cannot be done.
+    /// Damages the stored bytes of a value, so that the backend cannot decode them. Nil if that cannot be done.
     public var corrupt: (@Sendable (any StorageBackend, StorageAddress) async throws -> Void)?
     /// Searches for traces that names such as "../up" left outside the store, for instance files beside its folder.
     /// Returns a description of a trace, or nil if there is none.
     public var findStrayTraces: (@Sendable (any StorageBackend) async throws -> String?)?
 
-    /// Creates a bench. Laws that need an omitted closure do not apply to it.
+    /// Creates a bench. If a closure is omitted, the laws whose checks need this closure do not apply to the bench.
     public init(
         name: String, capabilities: BackendCapabilities, scale: Double = 1,
         makeStore: @escaping @Sendable () async throws -> any StorageBackend,

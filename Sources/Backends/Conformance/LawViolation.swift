@@ -1,4 +1,5 @@
-/// The error of a backend that breaks a law. It never contains a value or a part of one, only kinds and sizes.
+/// The error of a backend that breaks a law, a rule that every backend must keep. The error states the kinds and sizes
+/// of values, and never contains a part of a value.
 public struct LawViolation: Error, Hashable, Sendable, CustomStringConvertible {
     /// The name of the law.
     public var law: String

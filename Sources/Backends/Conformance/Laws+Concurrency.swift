@@ -12,7 +12,7 @@ extension BackendLaw {
             }
             let tasks = addresses.enumerated().map { index, address in
                 Task { @concurrent in
-                    // Some callers are cancelled before the call, some during it, some never.
+                    // Some callers are cancelled before the call, some during the call, and some not at all.
                     if index % 4 == 1 { withUnsafeCurrentTask { $0?.cancel() } }
                     return await outcome(of: .put(new, metadata, at: address), in: store)
                 }
@@ -47,8 +47,9 @@ extension BackendLaw {
                 task.cancel()
                 _ = await task.result
                 var present = try await store.read(addresses, .fresh).filter { $0.record != nil }.count
-                // A read of several slots is no snapshot. The batch of a caller that no longer waits may be committed
-                // between the reads of two slots. In that case a second read finds the whole batch.
+                // A read of several slots (locations of one value) is not a snapshot. The cancelled caller's batch may
+                // still be committed, even between the reads of two slots. In that case a second read finds the whole
+                // batch.
                 if present != 0 { present = try await store.read(addresses, .fresh).filter { $0.record != nil }.count }
                 try demand(present == 0 || present == 3, "none or all of 3", found: "\(present)")
             }
@@ -129,7 +130,8 @@ extension BackendLaw {
         },
     ]
 
-    /// Returns mutations that a store with these capabilities refuses, each for another reason.
+    /// Returns mutations (changes of one slot) that a store with these capabilities refuses. Each has a different
+    /// reason.
     private static func refusals(_ capabilities: BackendCapabilities) -> [StorageMutation] {
         var mutations = [
             StorageMutation.put(bytes("x"), at: StorageAddress("refused"), if: .revision(StorageRevision([1]))),

@@ -69,8 +69,9 @@ extension BackendLaw {
                 let listed = try await store.addresses(in: .values)
                 try demand(listed.contains(address), "a damaged slot to be listed", found: "\(listed.count) names without it")
             } catch let error as BackendError {
-                // If the whole store is damaged, or if it encrypts names, the slot may have no readable name. The store
-                // must then throw instead of returning an incomplete list.
+                // The name of the slot (the location of the value) may be unreadable, because the whole store is
+                // damaged or because the store encrypts names. The store must then throw instead of returning an
+                // incomplete list.
                 try demand(
                     error.code == .corrupted && (damaged.revision == nil || bench.capabilities.sealsNames),
                     "a list, or an error with the code corrupted", found: "\(error)")
@@ -94,8 +95,8 @@ extension BackendLaw {
         },
     ]
 
-    /// Reads a slot with each ``ReadFreshness``, and demands another program's text without metadata, marked as
-    /// foreign. The text may be returned as a native text or as its bytes.
+    /// Reads a slot with each ``ReadFreshness``. Demands the text that another program wrote, without metadata and with
+    /// the mark ``StorageRecord/isForeign``. The store may return the text as a native text or as its bytes.
     private static func demandForeign(
         _ text: String, at address: StorageAddress, in store: any StorageBackend
     ) async throws -> StorageRevision {

@@ -49,7 +49,8 @@ extension BackendLaw {
             let ways: [ReadFreshness] = bench.capabilities.crossProcess ? [.validated, .fresh] : [.fresh]
             for (round, pair) in [(first, second), (second, first), (first, second)].enumerated() {
                 let revision = try await pair.0.put(bytes("round \(round)"), at: address)
-                // Make an immediate read first, before a usual read of the second instance can notice the change.
+                // First read without waiting (`ImmediateBackend`). After a usual read, the second instance would
+                // already know the change.
                 try await pair.1.demandTheSameAtOnce(address)
                 for freshness in ways {
                     let probe = try await pair.1.read(address, freshness)

@@ -29,7 +29,8 @@ extension BackendLaw {
         },
     ]
 
-    /// Puts a separate value under each name. The names are in one store with another slot, which must not change.
+    /// Writes a different value under each name. The store also has another slot (location of one value), which must
+    /// not change.
     private static func checkNames(_ addresses: [StorageAddress], _ store: any StorageBackend, _ bench: LawBench) async throws {
         let canary = StorageAddress("canary")
         let untouched = try await store.put(bytes("canary"), at: canary)

@@ -52,7 +52,8 @@ extension BackendLaw {
         ]
     }
 
-    /// Values that text formats, bridging or canonical equivalence often change.
+    /// Values that a store can easily change by mistake: by a text format, by bridging, or by comparing equivalent
+    /// texts.
     private static var hardKinds: [NativeValue] {
         [
             .real(.nan), .real(.infinity), .real(-.infinity), .real(-0.0), .real(3), .integer(1), .unsigned(1), .date(0.25), .date(1e18),

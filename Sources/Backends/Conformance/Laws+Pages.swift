@@ -12,7 +12,8 @@ extension BackendLaw {
                 try await store.empty(addresses[1])
                 for limit in [3, 1_000] { try await demandPages(StorageQuery(namespace), Set(addresses[2...]), of: store, limit: limit) }
             }
-            // A namespace without slots has one empty page, even if other namespaces have slots.
+            // A namespace (a separate set of names) without values has one empty page, even if other namespaces have
+            // values.
             try await demandPages(StorageQuery(StorageNamespace("unused")), [], of: store)
         },
         BackendLaw("a page contains values as a read returns them, and at most as many as its limit") { bench in
@@ -84,8 +85,8 @@ extension BackendLaw {
                 let page = try await store.page(StorageQuery(shelf, [.typeTag("note")]), after: cursor, limit: 3)
                 seen += page.entries.map(\.address)
                 cursor = page.next
-                // In the first three rounds, delete values; in the next three, add values. With a cursor that counts
-                // positions, the check fails in both cases.
+                // Delete values in the first three rounds, and add values in the next three. A store whose cursor (the
+                // position after a page) is only a number of values fails in both cases.
                 if round < 3 {
                     for address in going[(2 * round)..<(2 * round + 2)] { try await store.empty(address) }
                 } else if round < 6 {
@@ -130,7 +131,7 @@ extension BackendLaw {
 
     private static let shelf = StorageNamespace("shelf")
 
-    /// Metadata of values that the queries below distinguish.
+    /// The metadata of the stored values. The queries in `questions` distinguish these values.
     private static let shelved = [
         StorageMetadata(typeTag: "note", modifiedAt: 1_700_000_000.5, attributes: ["colour": "red", "size": "1"]),
         StorageMetadata(typeTag: "note", modifiedAt: 1_700_090_000, attributes: ["colour": "r\u{E9}d"]),
@@ -149,8 +150,8 @@ extension BackendLaw {
         [.attribute("colour", "red"), .attribute("size", "2")],
     ]
 
-    /// Reads all pages of a query, and demands that they contain exactly the wanted values and that the store counts as
-    /// many.
+    /// Reads all pages of a query, and demands that the pages contain exactly the wanted values. The store's count for
+    /// the query must be the number of these values.
     private static func demandPages(
         _ query: StorageQuery, _ wanted: Set<StorageAddress>, of store: any StorageBackend, limit: Int = 100
     ) async throws {

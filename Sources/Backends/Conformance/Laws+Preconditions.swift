@@ -149,7 +149,8 @@ extension BackendLaw {
         },
     ]
 
-    /// Applies a mutation, and demands a conflict with the current state of the slot. The slot must not change.
+    /// Tries to make a change whose precondition does not hold. Demands the result `conflict` with the current state of
+    /// the slot (the location of the value). This state must not change.
     private static func refuses(_ store: any StorageBackend, _ mutation: StorageMutation, _ why: String) async throws {
         let before = try await store.read(mutation.address, .fresh)
         let result = try await store.apply(mutation)

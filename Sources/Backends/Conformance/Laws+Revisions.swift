@@ -28,7 +28,8 @@ extension BackendLaw {
         },
     ]
 
-    /// Repeatedly puts equal values, writes tombstones and deletes slots, and demands that every revision is new.
+    /// Repeatedly writes equal values and tombstones (records of a removal), and deletes the slots (locations of one
+    /// value) again. Demands that every new state has a revision, its identifier, that was never used before.
     @discardableResult
     private static func collect(
         from store: any StorageBackend, rounds: Int, into old: Set<StorageRevision>

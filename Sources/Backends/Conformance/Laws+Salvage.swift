@@ -1,6 +1,7 @@
 import BackendContract
 
-/// The laws of stores that encrypt names. A damaged slot loses its name, but the other slots remain readable.
+/// The laws (rules that a backend must keep) for stores that encrypt names. In such a store, the name of a damaged
+/// slot, the location of one value, cannot be read, but all other slots remain readable.
 extension BackendLaw {
     static let salvage: [BackendLaw] = [
         BackendLaw(

@@ -79,8 +79,8 @@ extension BackendLaw {
         },
     ]
 
-    /// Puts a value of the given size over a small one. The store must either keep the whole new value, or refuse it
-    /// and leave the small value unchanged.
+    /// Replaces a small value with a value of the given size. The store must either keep the whole new value, or refuse
+    /// it and leave the small value unchanged.
     private static func checkSize(_ size: Int, mustFit: Bool, _ store: any StorageBackend) async throws {
         let address = StorageAddress("size \(size)")
         try await store.put(bytes("old"), at: address)

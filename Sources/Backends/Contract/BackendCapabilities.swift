@@ -22,20 +22,21 @@ public enum ProtectionLevel: Int, Hashable, Sendable, Comparable, Codable, CaseI
     }
 }
 
-/// The guarantees of a backend. The laws in `BackendConformance` test each of them.
+/// The guarantees of a backend. The checks in `BackendConformance`, which are called laws, test each guarantee.
 public struct BackendCapabilities: Hashable, Sendable {
     /// The highest durability that an acknowledged change can have.
     public var durability: StorageDurability
-    /// Whether the mutations of one `apply` are atomic: all of them are applied or none is.
+    /// Whether the changes of one call of `apply` are atomic: either all of them are made, or none is.
     public var atomicBatch: Bool
-    /// Whether preconditions also take the changes of other processes into account. If false, they may ignore such changes.
+    /// Whether the precondition of a change also takes changes by other processes into account. If false, a
+    /// precondition may miss such changes.
     public var crossProcess: Bool
     /// The protection level of the store. Encryption that a single storage key requests in addition is not counted.
     public var protection: ProtectionLevel
     /// The maximum size of a value in bytes, payload and metadata together (``StorageMutation/byteCount``). Nil if only memory and disk
     /// limit it. A change with a larger value fails with `tooLarge`, and nothing is written (``requireFit(_:)``).
     public var maximumValueSize: Int?
-    /// Whether the store accepts ``StoragePayload/native(_:)`` payloads.
+    /// Whether the store accepts ``StoragePayload/native(_:)`` payloads, which other programs can read.
     public var storesNativeValues: Bool
     /// Whether other programs can change slots (locations of single values in the store) without writing LocalData's metadata.
     public var sharedWithOthers: Bool
@@ -47,7 +48,7 @@ public struct BackendCapabilities: Hashable, Sendable {
     /// once.
     public var usefulConcurrency: Int
 
-    /// Creates capabilities. The defaults promise nothing.
+    /// Creates capabilities. The default values of the arguments guarantee nothing.
     public init(
         durability: StorageDurability = .process, atomicBatch: Bool = false, crossProcess: Bool = false,
         protection: ProtectionLevel = .plain,

@@ -4,7 +4,7 @@ public enum MutationOutcome: String, Hashable, Sendable, Codable {
     case notApplied
     /// The change was applied; a later step failed.
     case applied
-    /// The change may have been applied. Read the slot before you repeat the change.
+    /// The change may have been applied. Read the value again before you repeat the change.
     case unknown
 }
 
@@ -15,7 +15,7 @@ public struct BackendError: Error, Hashable, Sendable, CustomStringConvertible {
         /// The code's name.
         public let name: String
 
-        /// Creates a code. The names of the static members are reserved.
+        /// Creates a code. Do not use the name of one of the static members.
         public init(_ name: String) { self.name = name }
 
         /// The store is locked.
@@ -24,7 +24,8 @@ public struct BackendError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let unavailable = Code("unavailable")
         /// The operating system denied access.
         public static let accessDenied = Code("accessDenied")
-        /// Another user can change a file or folder that must be trusted, or the session bus would carry secrets unencrypted.
+        /// Another user can change a file or folder that the store must trust, or secrets would go over the session bus
+        /// unencrypted.
         public static let untrusted = Code("untrusted")
         /// The disk or the store is full.
         public static let noSpace = Code("noSpace")
@@ -65,7 +66,7 @@ public struct BackendError: Error, Hashable, Sendable, CustomStringConvertible {
         self.reason = reason
     }
 
-    /// The remedy that the error states for a value that is too large, unless the store has another one.
+    /// The default remedy in the error for a value that is too large. A store can replace it by its own.
     package static let splitting = "Split it, or keep it in a file and store the name of the file."
 
     /// Creates the error for a value that is larger than the store accepts.

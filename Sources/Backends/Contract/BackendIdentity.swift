@@ -1,4 +1,5 @@
-/// Identifies the physical store of a backend. Two backends with the same identity access the same slots.
+/// Identifies the physical store of a backend. Two backends with the same identity access the same slots. A slot is the
+/// location of one value.
 public struct BackendIdentity: Hashable, Sendable, CustomStringConvertible {
     /// The kind of store, for example "property-list", "secret-service" or "memory".
     public let kind: String
@@ -18,7 +19,7 @@ public struct BackendIdentity: Hashable, Sendable, CustomStringConvertible {
 
 /// A slot in a physical store. Two keys with the same physical slot share their value.
 public struct PhysicalSlot: Hashable, Sendable, CustomStringConvertible {
-    /// The store.
+    /// The identity of the store.
     public let store: BackendIdentity
     /// The address of the slot in the store.
     public let address: StorageAddress
@@ -29,7 +30,8 @@ public struct PhysicalSlot: Hashable, Sendable, CustomStringConvertible {
         self.address = address
     }
 
-    /// Hashes the address only: the store is often a long path and rarely distinguishes two slots.
+    /// Hashes the address only. The store is often a long path, and slots that are compared are mostly in the same
+    /// store.
     public func hash(into hasher: inout Hasher) { hasher.combine(address) }
 
     /// The store and the address, separated by a number sign.

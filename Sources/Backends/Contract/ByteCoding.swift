@@ -19,7 +19,7 @@ package struct ByteWriter {
     }
 }
 
-/// The reason why bytes are not a valid record.
+/// The error of a decoder: the reason why bytes are not valid.
 package struct RecordDamage: Error {
     package let reason: String
     package init(_ reason: String) { self.reason = reason }

@@ -1,15 +1,16 @@
 /// A minimal store of bytes by name. For a new backend, implement this protocol first.
 ///
-/// ``ByteStoreBackend`` wraps it as a complete ``StorageBackend`` and adds metadata, tombstones, revisions and preconditions.
+/// ``ByteStoreBackend`` makes a complete ``StorageBackend`` from a byte store. It adds metadata, tombstones (records of
+/// a removal), revisions (identifiers of a state) and preconditions of changes.
 ///
 /// A store that is locked or cannot be reached throws ``BackendError`` with `locked` or `unavailable`. ``read(_:)`` returns nil only if it
 /// is *certain* that nothing is stored under the name.
 public protocol ByteStore: Sendable {
-    /// The physical store.
+    /// Identifies the physical store.
     var identity: BackendIdentity { get }
 
-    /// The guarantees of the store. ``ByteStoreBackend`` does not claim those that it cannot keep: atomic batches, and preconditions
-    /// between processes.
+    /// The guarantees of the store. ``ByteStoreBackend`` never claims two of them, because it cannot keep them: atomic
+    /// batches, and preconditions between processes.
     var capabilities: BackendCapabilities { get }
 
     /// Returns the bytes under a name; nil if nothing is stored there.
@@ -25,7 +26,7 @@ public protocol ByteStore: Sendable {
     /// - Throws: ``BackendError``.
     func delete(_ name: String) async throws(BackendError)
 
-    /// Lists all names that have bytes.
+    /// Returns all names under which bytes are stored.
     /// - Throws: ``BackendError`` when the list would be incomplete.
     func list() async throws(BackendError) -> [String]
 }

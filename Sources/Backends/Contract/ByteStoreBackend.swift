@@ -1,10 +1,11 @@
 import Synchronization
 
-/// A complete backend over a ``ByteStore``. It adds metadata, tombstones, revisions, preconditions and namespaces.
+/// A complete backend over a ``ByteStore``. It adds metadata, namespaces, tombstones (records of a removal), revisions
+/// (identifiers of a state) and preconditions of changes.
 ///
-/// Each slot is stored as one record in record format 1 (``RecordCodec``). Its name in the byte store is `n.<namespace>.<name>`, with both
-/// parts in lower-case hexadecimal. The stored name therefore has only characters that every store accepts, and canonically equivalent
-/// names stay distinct.
+/// Each slot, the location of one value, is stored as one record in record format 1 (``RecordCodec``). The slot's name
+/// in the byte store is `n.<namespace>.<name>`, with both parts in lower-case hexadecimal. The stored name therefore
+/// has only characters that every store accepts, and canonically equivalent names stay distinct.
 ///
 /// Reads and changes run one after the other. Preconditions hold within this instance only, because a byte store has no compare-and-swap.
 public actor ByteStoreBackend<Store: ByteStore>: StorageBackend {
@@ -12,7 +13,7 @@ public actor ByteStoreBackend<Store: ByteStore>: StorageBackend {
     private let nextRevision: @Sendable () -> StorageRevision
     private let turnstile = AsyncTurnstile()
 
-    /// The identity of the byte store when this backend was created.
+    /// The identity that the byte store had when this backend was created.
     public nonisolated let identity: BackendIdentity
     /// The capabilities of the byte store, adjusted for this backend. Batches are not atomic, preconditions do not hold between processes,
     /// and native values can be stored.
@@ -85,7 +86,8 @@ public actor ByteStoreBackend<Store: ByteStore>: StorageBackend {
     }
 
     private func corrupt(_ bytes: [UInt8], _ reason: String) -> StorageProbe {
-        // The revision of damaged bytes contains the bytes, so that only a caller that has read exactly these bytes can replace them.
+        // The revision of damaged bytes contains these bytes. Only a caller that has read exactly these bytes can
+        // therefore replace them.
         .corrupt(StorageCorruption(bytes: bytes, revision: StorageRevision([0xFF] + bytes), reason: reason))
     }
 

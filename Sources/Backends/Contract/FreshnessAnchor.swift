@@ -1,11 +1,11 @@
-/// A record of the latest state of an encrypted database, outside the database file. If an older database file is restored, that file does
-/// not match the anchor, and so the restore is detected.
+/// A place outside an encrypted database that holds a description of its latest state. An older database file that was
+/// restored does not match the anchor, so the restore is detected.
 ///
-/// An anchor holds one ``FreshnessMark``, or none at first. Two processes may use an anchor at the same time, so every change is a
-/// compare-and-swap.
+/// An anchor holds one mark (``FreshnessMark``), which describes the latest state. At first it holds no mark. Two
+/// processes may use an anchor at the same time, so every change is a compare-and-swap.
 ///
-/// Calls throw ``BackendError``: `locked` for a locked anchor, `unavailable` for an anchor that cannot be reached. While the anchor cannot
-/// be read, the database is not opened.
+/// The methods throw ``BackendError``: `locked` for a locked anchor, `unavailable` for an anchor that cannot be
+/// reached. While the anchor cannot be read, the database is not opened.
 public protocol FreshnessAnchor: Sendable {
     /// The name of the anchor, for error messages.
     var name: String { get }
@@ -64,11 +64,11 @@ public struct FreshnessMark: Hashable, Sendable, CustomStringConvertible {
         self.init(database: database, commits: commits, digest: digest)
     }
 
-    /// The line as a string, see ``text``.
+    /// Equals ``text``.
     public var description: String { text }
 }
 
 extension BackendError.Code {
-    /// The database file is older than the state in its freshness anchor, or it is another database.
+    /// The code for a database file that is older than the state in its freshness anchor, or that is another database.
     package static let rolledBack = BackendError.Code("rolledBack")
 }

@@ -3,20 +3,20 @@ public struct IntegrityReport: Hashable, Sendable, Codable {
     /// The number of committed transactions since the database was created. The database keeps it in an encrypted record, the state record.
     /// Nil if that record is missing or cannot be decrypted.
     public var commits: Int64?
-    /// The number of rows in the file, in all namespaces. A row is a value or a tombstone.
+    /// The number of rows in the file, in all namespaces. A row is a value or a tombstone, the record of a removal.
     public var rows: Int
     /// The number of rows according to the state record. Nil if that record is missing or cannot be decrypted.
     public var expectedRows: Int?
     /// Whether the rows are exactly those that the library last wrote. False if another program added, changed, removed or rolled back a
     /// row. Also false if ``commits`` is nil.
     public var areRowsWhole: Bool
-    /// The number of rows that cannot be decrypted, or that a read of their name does not find. ``SalvageableBackend/listing(in:)`` returns
-    /// a handle for each of them.
+    /// The number of damaged rows: they cannot be decrypted, or a read with their name does not find them.
+    /// ``SalvageableBackend/listing(in:)`` returns a handle for each of them.
     public var damagedRows: Int
     /// The number of rows whose encryption key was destroyed. They cannot be decrypted, so they cannot be checked.
     public var rowsOfDestroyedKeys: Int
-    /// The number of errors in the index of labels, which are keyed hashes of attributes. Labels with wrong entries, missing entries and
-    /// surplus entries are counted.
+    /// The number of errors in the index of labels. A label is a keyed hash of an attribute. It counts as an error if
+    /// its entries in the index are wrong, missing or surplus.
     public var damagedLabels: Int
 
     /// Whether the check found no damage.

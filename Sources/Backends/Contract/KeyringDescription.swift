@@ -1,5 +1,5 @@
-/// Diagnostic information about a keyring: the program that stores the secrets, the collection and the encryption in transit. Contains no
-/// part of any value.
+/// Diagnostic information about a keyring: the program that stores the secrets, the default collection (a set of
+/// secrets with one password), and the encryption in transit. Contains no part of any value.
 public struct KeyringDescription: Hashable, Sendable {
     /// The name of the program that stores the secrets: `gnome-keyring-daemon`, `kwalletd5`, `keepassxc`. Nil if the program cannot be
     /// identified.
@@ -8,8 +8,8 @@ public struct KeyringDescription: Hashable, Sendable {
     public var collection: String?
     /// The algorithm that encrypts secrets on the session bus, by its name in the Secret Service specification. `plain` means unencrypted.
     public var algorithm: String
-    /// The names of values of other programs that gnome-keyring alters at its next start. Such a value is in a collection without a
-    /// password. It contains a backslash or a line break, or begins with a blank.
+    /// The names of values that gnome-keyring will alter at its next start. Another program wrote such a value into a
+    /// collection without a password. The value contains a backslash or a line break, or begins with a blank.
     ///
     /// Copy these values elsewhere and remove them from the collection. Otherwise the whole collection can become unreadable.
     public var valuesAtRisk: [String] = []

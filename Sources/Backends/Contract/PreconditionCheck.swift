@@ -1,9 +1,10 @@
 extension StorageProbe {
-    /// Checks the precondition of a mutation against this state of its slot.
+    /// Checks the precondition of a mutation against this state of its slot. A mutation is a change of one slot, the
+    /// location of one value.
     ///
     /// This is the only implementation of preconditions. A backend calls it under its lock, after re-reading the slot and before writing
     /// it.
-    /// - Returns: The result that refuses the mutation; nil if the mutation may be applied.
+    /// - Returns: The result of the mutation if it must be refused; nil if it may be applied.
     public func refusal(of mutation: StorageMutation) -> MutationResult? {
         switch (self, mutation.precondition) {
         case (.locked, _): .locked
@@ -48,8 +49,8 @@ extension [StorageMutation] {
 }
 
 extension StorageMetadata {
-    /// Whether a record of this schema version may replace a record with this metadata, although the caller has not read the existing
-    /// record.
+    /// Whether a caller may replace a record with this metadata, although it has not read that record. The new record
+    /// has the given schema version.
     /// Reason: "A later version is not replaced" in Docs/Decisions/Evolution.md.
     fileprivate func isReplaceable(_ version: Int?) -> Bool {
         guard origin == nil else { return false }

@@ -1,4 +1,5 @@
-/// Encodes the state of a slot as one byte sequence with a checksum, for stores that keep only bytes.
+/// Encodes the state of a slot (the location of one value) as one byte sequence with a checksum, for stores that keep
+/// only bytes.
 ///
 /// This is record format 1. Integers are big-endian:
 ///
@@ -18,7 +19,7 @@ public enum RecordCodec {
     public enum Decoded: Hashable, Sendable {
         /// A value.
         case record(StorageRecord)
-        /// A tombstone.
+        /// A tombstone, the record of a removal.
         case tombstone(StorageTombstone)
         /// Bytes that do not begin with "LDR", so another program wrote them.
         case foreign
@@ -86,7 +87,8 @@ public enum RecordCodec {
         head.bytes = magic + [format, kind]
         head.counted(revision.bytes)
         encodeMetadata(metadata, into: &head)
-        // Reserve the full capacity: an array that grows leaves copies of its content in memory, and the payload may be an encryption key.
+        // Reserve the full capacity, because the payload may be an encryption key. An array that grows leaves copies of
+        // its content in memory.
         var writer = ByteWriter()
         writer.bytes.reserveCapacity(head.bytes.count + payload.count + 8)
         writer.bytes += head.bytes

@@ -1,5 +1,5 @@
-// Stored content may be a secret. Printing, dumping or logging a payload, a record or a probe therefore shows the size of the content,
-// never the content.
+// Values of the types below may contain a secret. Printing, dumping or logging them, or a type that contains them,
+// therefore never shows the content, but facts such as its type and its size.
 
 extension StoragePayload: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The kind and the size of the content, without the content.
@@ -10,7 +10,7 @@ extension StoragePayload: CustomStringConvertible, CustomDebugStringConvertible,
         }
     }
 
-    /// Equals ``description``.
+    /// Equals ``description``, so that debug output does not contain the content either.
     public var debugDescription: String { description }
 
     /// A mirror without the content, so that `dump` does not print it.
@@ -33,7 +33,7 @@ extension NativeValue: CustomStringConvertible, CustomDebugStringConvertible, Cu
         }
     }
 
-    /// Equals ``description``.
+    /// Equals ``description``, so that debug output does not contain the content either.
     public var debugDescription: String { description }
 
     /// A mirror without the content, so that `dump` does not print it.
@@ -44,7 +44,7 @@ extension StorageCorruption: CustomStringConvertible, CustomDebugStringConvertib
     /// The reason for the damage and the number of bytes.
     public var description: String { "damaged(\(bytes.count) bytes: \(reason))" }
 
-    /// Equals ``description``.
+    /// Equals ``description``, so that debug output does not contain the content either.
     public var debugDescription: String { description }
 
     /// A mirror without the content, so that `dump` does not print it.
@@ -52,10 +52,11 @@ extension StorageCorruption: CustomStringConvertible, CustomDebugStringConvertib
 }
 
 extension StorageRevision: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The number of bytes. The bytes are left out because some stores derive a revision from the content.
+    /// The number of bytes of the revision, the identifier of a state. The bytes are left out, because some stores
+    /// derive them from the content.
     public var description: String { "revision(\(bytes.count))" }
 
-    /// Equals ``description``.
+    /// Equals ``description``, so that debug output does not contain the content either.
     public var debugDescription: String { description }
 
     /// A mirror without the content, so that `dump` does not print it.

@@ -1,8 +1,8 @@
 import Synchronization
 
 extension RehearsalStore {
-    /// A slot that the rehearsal (a run that keeps its changes in memory) changed: `base` is the slot's content in the underlying store,
-    /// `content` its content in the rehearsal.
+    /// A slot (the location of one value) that the rehearsal changed. A rehearsal is a run that keeps its changes in
+    /// memory. `base` is the slot's content in the underlying store, `content` its content in the rehearsal.
     private typealias Changed = (address: StorageAddress, base: StorageProbe, content: StorageProbe)
 
     /// Returns the slots of a namespace whose rehearsed change still applies, in the order of their names. A change no longer applies if
@@ -21,7 +21,8 @@ extension RehearsalStore {
         }
     }
 
-    /// Lists the slots of the underlying store, without those that the rehearsal deleted and with those that it filled.
+    /// Lists the slots of the underlying store, without the slots that the rehearsal deleted. Adds the slots that only
+    /// the rehearsal filled.
     package func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
         try await present(try await base.addresses(in: namespace), in: namespace)
     }
@@ -34,11 +35,12 @@ extension RehearsalStore {
         return Array(listed)
     }
 
-    /// Returns a page. The pages of the underlying store come first, without the changed slots. Pages with the changed slots follow, in the
-    /// order of their names.
+    /// Returns a page of a query. First come the pages of the underlying store, without the slots that the rehearsal
+    /// changed. Then come pages with the changed slots, in the order of their names.
     ///
-    /// A cursor between pages of the underlying store is the byte 0 followed by that store's cursor. A cursor for changed slots is the byte
-    /// 1 followed by the name of the last slot that was returned, or by nothing.
+    /// A cursor, the position after a page, consists of bytes. Between pages of the underlying store it is the byte 0
+    /// followed by that store's cursor. A cursor for changed slots is the byte 1 followed by the name of the last slot
+    /// that was returned, or by nothing.
     package func page(
         _ query: StorageQuery, after cursor: StorageCursor?, limit: Int
     ) async throws(BackendError) -> StoragePage {
@@ -72,7 +74,8 @@ extension RehearsalStore {
             }
             entries.append(entry)
         }
-        // Completeness is not claimed: the cursor does not record whether the last page of the underlying store was complete.
+        // Never claim that the enumeration is complete: the cursor does not contain whether the underlying store
+        // claimed it on its last page.
         return StoragePage(entries, next: nil, isComplete: false)
     }
 
@@ -99,7 +102,7 @@ extension RehearsalStore {
         return StorageListing(try await present(listing.addresses, in: namespace), damaged: listing.damaged)
     }
 
-    /// Reads a damaged slot of the underlying store.
+    /// Reads the damaged slot of the underlying store that a handle identifies.
     package func damage(at handle: DamageHandle) async throws(BackendError) -> StorageCorruption? {
         try await (base as? any SalvageableBackend)?.damage(at: handle)
     }

@@ -3,11 +3,12 @@ import Synchronization
 /// The changes of one physical store in a rehearsal, a run that changes no store. They are kept in memory and shared by every
 /// ``RehearsalStore`` over that physical store.
 package final class RehearsedChanges: Sendable {
-    /// The change of one slot.
+    /// The change of one slot, the location of one value.
     struct Change: Sendable {
-        /// The content of the slot in the rehearsal: a value, a tombstone or `absent`.
+        /// The content of the slot in the rehearsal: a value, a tombstone (the record of a removal) or `absent`.
         let content: StorageProbe
-        /// The revision of the slot in the underlying store when the change was made; nil if the slot was empty.
+        /// The revision (identifier of a state) that the slot had in the underlying store when the change was made. Nil
+        /// if the slot was empty then.
         let base: StorageRevision?
 
         /// Whether the underlying slot is unchanged since the rehearsed change. If another process has changed it, the rehearsed change no
@@ -21,7 +22,8 @@ package final class RehearsedChanges: Sendable {
         }
     }
 
-    /// The number of changes in all rehearsals of this process. It makes the revision of every rehearsed state unique.
+    /// The number of changes in all rehearsals of this process. Each revision in a rehearsal contains this number, so
+    /// every revision is unique.
     private static let changes = Atomic<UInt64>(0)
 
     let slots = Mutex<[StorageAddress: Change]>([:])
@@ -63,7 +65,7 @@ package final class RehearsalStore: SalvageableBackend {
     /// Throws for the addresses that the underlying store refuses.
     package func validate(_ address: StorageAddress) throws(BackendError) { try base.validate(address) }
 
-    /// Reads the underlying store and replaces the slots that the rehearsal changed.
+    /// Reads slots of the underlying store. If the rehearsal changed a slot, returns the rehearsed content instead.
     package func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
         let probes = try await base.read(addresses, freshness)
         return changes.slots.withLock { slots in zip(addresses, probes).map { Self.present($1, slots[$0]) } }

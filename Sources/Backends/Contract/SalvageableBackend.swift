@@ -1,4 +1,5 @@
-/// The identifier of a damaged slot whose name is lost. It is opaque and valid until the slot changes.
+/// The identifier of a damaged slot (the location of one value) whose name is lost. It is opaque and valid until the
+/// slot changes.
 public struct DamageHandle: Hashable, Sendable {
     /// The handle's bytes. Only the backend that made them can interpret them.
     public let bytes: [UInt8]
@@ -11,7 +12,7 @@ public struct DamageHandle: Hashable, Sendable {
 public struct DamagedSlot: Hashable, Sendable {
     /// The identifier of the slot.
     public let handle: DamageHandle
-    /// The stored bytes, the revision of the slot and the reason for the damage.
+    /// The stored bytes, the slot's revision (the identifier of its state), and the reason for the damage.
     public let corruption: StorageCorruption
 
     /// Creates a damaged slot.
@@ -23,7 +24,8 @@ public struct DamagedSlot: Hashable, Sendable {
 
 /// The slots of a namespace, and the damaged slots that have no readable name.
 public struct StorageListing: Hashable, Sendable {
-    /// The slots with a readable name that hold a value, a tombstone or damaged bytes. They are in no particular order.
+    /// The slots with a readable name that hold a value, a tombstone (the record of a removal) or damaged bytes. They
+    /// are in no particular order.
     public let addresses: [StorageAddress]
     /// Every damaged slot of the store whose name cannot be read. It may belong to this namespace or to another one.
     public let damaged: [DamagedSlot]
@@ -38,8 +40,8 @@ public struct StorageListing: Hashable, Sendable {
 /// A store that claims ``BackendCapabilities/sealsNames``. Damage to a slot can make its name unreadable, so such a slot is listed, read
 /// and deleted by a handle.
 ///
-/// While a slot has no readable name, ``StorageBackend/addresses(in:)`` throws. A page lists the unnamed slots that may match its query in
-/// ``StoragePage/damaged``.
+/// While a slot has no readable name, ``StorageBackend/addresses(in:)`` throws. A page of a query contains such slots
+/// in ``StoragePage/damaged``, because they may match the query.
 public protocol SalvageableBackend: StorageBackend {
     /// Lists the slots of a namespace, and every damaged slot of the store whose name cannot be read.
     /// - Throws: ``BackendError`` when the slots cannot be listed. Damage to single slots is no reason to throw.

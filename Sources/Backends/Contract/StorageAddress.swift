@@ -1,4 +1,5 @@
-/// A separate set of names within a store, for the values of one kind. The same name in two namespaces identifies two slots.
+/// A separate set of names within a store, for the values of one kind. The same name in two namespaces identifies two
+/// slots, the locations of two values.
 ///
 /// Every store has the namespace ``values``.
 public struct StorageNamespace: Hashable, Sendable, CustomStringConvertible {

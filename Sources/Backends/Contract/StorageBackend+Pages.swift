@@ -1,6 +1,6 @@
 extension StorageBackend {
-    /// Returns a page: lists all names, sorts them and reads as many slots as the page needs. This is the default for a store without an
-    /// index.
+    /// Returns a page of a query. This is the default for a store without an index. It gets all names of the namespace,
+    /// sorts them, and reads as many slots (locations of one value) as the page needs.
     ///
     /// Every page takes time proportional to the number of names in the namespace.
     public func page(
@@ -45,7 +45,7 @@ extension StorageBackend {
 
 extension StorageQuery {
     /// Returns the page entry for the result of a read; nil if the slot does not match the query.
-    /// - Throws: ``BackendError`` when the slot could not be read, because a page never omits such a slot.
+    /// - Throws: ``BackendError`` when the slot could not be read. A page never omits such a slot.
     package func entry(_ address: StorageAddress, _ probe: StorageProbe) throws(BackendError) -> StoragePage.Entry? {
         switch probe {
         case .value(let record): matches(record.metadata) ? StoragePage.Entry(address, .record(record)) : nil
@@ -58,7 +58,7 @@ extension StorageQuery {
 }
 
 extension StorageCursor {
-    /// The error for a cursor from another store or query.
+    /// The error for a cursor (the position after a page) that belongs to another store or query.
     package static var stranger: BackendError {
         BackendError(.unsupported, "The cursor belongs to another store or another query. Begin with the first page.")
     }

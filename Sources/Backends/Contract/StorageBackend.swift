@@ -1,22 +1,23 @@
 /// The freshness that a read requires.
 public enum ReadFreshness: Hashable, Sendable {
-    /// At least as new as the last acknowledged write of this process. If the backend claims ``BackendCapabilities/crossProcess``, also at
-    /// least as new as the last acknowledged write of any other process. The result may come from a cache that was validated against the
-    /// store.
+    /// The result is at least as new as the last acknowledged write of this process. If the backend claims
+    /// ``BackendCapabilities/crossProcess``, the same holds for the writes of all other processes. The result may come
+    /// from a cache that was validated against the store.
     case validated
-    /// Read from the store, not from a cache: the state that a newly started process would see.
+    /// The result is read from the store, and not from a cache. It is the state that a newly started process would see.
     case fresh
 }
 
-/// A store of named slots. Every domain (kind of store that a key can choose) is built on a backend.
+/// A store of named slots; a slot is the location of one value. Every domain (a kind of store that a key can choose) is
+/// built on a backend.
 ///
-/// A backend has no knowledge of keys, types or migrations. It stores records, tombstones and metadata. It distinguishes an *absent* slot
-/// from one that is *locked*, *unavailable* or *corrupt*. It changes a slot only if the slot's precondition holds. The laws in
-/// `BackendConformance` test all of these rules.
+/// A backend has no knowledge of keys, types or migrations. It stores values with their metadata, and tombstones, the
+/// records of a removal. It distinguishes an *absent* slot from one that is *locked*, *unavailable* or *corrupt*. It
+/// changes a slot only if the slot's precondition holds. The laws in `BackendConformance` test all of these rules.
 ///
 /// If a store has only `read`, `write`, `delete` and `list`, implement ``ByteStore`` and wrap it in ``ByteStoreBackend``.
 public protocol StorageBackend: Sendable {
-    /// The physical store of this backend. Returns at once and opens no file or connection.
+    /// Identifies the physical store of this backend. Returns at once and opens no file or connection.
     var identity: BackendIdentity { get }
 
     /// The guarantees of this backend. Returns at once and opens no file or connection.
@@ -32,13 +33,14 @@ public protocol StorageBackend: Sendable {
     /// - Parameters:
     ///   - addresses: The slots, in any order. An address may occur more than once.
     ///   - freshness: Whether the result may come from a validated cache.
-    /// - Returns: One probe for each address, in the same order. A locked or unreachable store, or a name that it cannot use, is reported
-    ///   in the probe. It is not thrown.
+    /// - Returns: One result for each address, in the same order. If the store is locked, is unreachable, or cannot use
+    ///   the name, the result states this; the call does not throw.
     /// - Throws: ``BackendError`` when the call could not be carried out: its deadline passed, or its caller was cancelled.
     func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe]
 
-    /// Changes slots. If the backend claims ``BackendCapabilities/atomicBatch``, either all mutations are applied or none is. Otherwise it
-    /// applies them one after the other.
+    /// Changes slots. Each mutation describes the change of one slot. If the backend claims
+    /// ``BackendCapabilities/atomicBatch``, it applies either all mutations or none. Otherwise it applies them one
+    /// after the other.
     ///
     /// When the call returns, each `applied` mutation has the durability that its result states. An address may occur only once in a call.
     /// - Returns: One result for each mutation, in the same order.
@@ -70,10 +72,11 @@ public protocol StorageBackend: Sendable {
     /// - Throws: The errors of ``page(_:after:limit:)``.
     func count(_ query: StorageQuery) async throws(BackendError) -> Int
 
-    /// Makes every state durable that this or another process may have read before the call. If the result is `durable`, no later power cut
-    /// undoes such a state.
-    /// - Returns: The durability that these states now have.
-    /// - Throws: ``BackendError`` when they could not be made durable.
+    /// Flushes the store, including changes of other processes. It covers every state of a slot that this or another
+    /// process has read before the call, because a process may have read a change that is not durable yet.
+    /// - Returns: The durability that these states have now. After `durable`, no power cut undoes them. A store that
+    ///   cannot guarantee this returns a weaker durability.
+    /// - Throws: ``BackendError`` if the store could not be flushed.
     func synchronize() async throws(BackendError) -> StorageDurability
 
     /// Returns whether the store can be used. Never opens a prompt.
@@ -105,7 +108,7 @@ extension StorageBackend {
         return result
     }
 
-    /// Returns the physical slot that an address names in this store.
+    /// Returns the physical slot at an address in this store.
     public func slot(_ address: StorageAddress) -> PhysicalSlot { PhysicalSlot(store: identity, address: address) }
 
     /// Returns `ready`: the default for a store that cannot be locked.
@@ -117,7 +120,8 @@ extension StorageBackend {
 
 /// A store that a user can unlock.
 public protocol LockableBackend: StorageBackend {
-    /// Unlocks the store. This call opens a prompt if that is necessary and possible. No other call of a backend may open a prompt.
+    /// Unlocks the store. This call opens a prompt if that is necessary and possible. No other call of a backend may
+    /// open a prompt for unlocking.
     /// - Throws: ``BackendError`` with `promptDismissed`, `locked`, `timedOut` or `unavailable`.
     func unlock() async throws(BackendError)
 }

@@ -1,23 +1,24 @@
 /// Metadata that is stored with a value. Every field may be missing. A backend stores all fields, in its own format.
 public struct StorageMetadata: Hashable, Sendable {
-    /// The name of the serializer that produced the payload.
+    /// The name of the serializer that produced the payload, the content of the value.
     public var serializer: String?
     /// The name of the value's type.
     public var typeTag: String?
     /// The schema version of the stored type.
     public var schemaVersion: Int?
-    /// A description of the copies in other locations that the value was moved from. A backend does not interpret these bytes; the layer
-    /// above encodes them, and may encrypt them.
+    /// Describes the copies that the value was moved from, in other locations. A backend does not interpret these
+    /// bytes. The layer above the backend encodes them, and may encrypt them.
     public var origin: [UInt8]?
     /// The encryption scheme of the payload; nil if it is not encrypted.
     public var sealing: String?
-    /// The time of the first write of the slot, in seconds since 1970-01-01T00:00:00Z. It never decides the order of writes.
+    /// The time of the first write of the slot (the location of the value), in seconds since 1970-01-01T00:00:00Z. It
+    /// never decides the order of writes.
     public var createdAt: Double?
     /// The time of the last write of the slot, in seconds since 1970-01-01T00:00:00Z. It never decides the order of writes.
     public var modifiedAt: Double?
     /// The time at which the value expires, in seconds since 1970-01-01T00:00:00Z.
     public var expiresAt: Double?
-    /// Additional texts by name.
+    /// Additional texts, each under a name. A query can search for values with a certain text.
     public var attributes: [String: String]
     /// Whether an encrypted store may have an index of the attributes. The index contains a keyed hash of each attribute. Without it, a
     /// query for an attribute scans every value of the namespace and returns the same result.

@@ -1,16 +1,17 @@
-/// A change of one slot.
+/// A change of one slot, the location of one value.
 public struct StorageMutation: Hashable, Sendable {
     /// The change to make.
     public enum Operation: Hashable, Sendable {
-        /// Store a payload with its metadata.
+        /// Store a payload (the content of a value) with its metadata.
         case put(StoragePayload, StorageMetadata)
         /// Delete the slot. Deleting an empty slot changes nothing and succeeds.
         case delete
         /// Store a tombstone, which records that the value was removed.
         case tombstone(StorageMetadata)
         // Reason: "A move checks the epoch and does not change it" in Docs/Decisions/Collections.md.
-        /// Check the precondition without a change. In an atomic batch, the other mutations are applied only if the precondition holds. The
-        /// result contains the slot's current revision, or nil for an empty slot.
+        /// Check the precondition without a change. In an atomic batch, the other mutations are applied only if the
+        /// precondition holds. The result contains the slot's current revision (identifier of its state), or nil for an
+        /// empty slot.
         case check
     }
 
@@ -25,13 +26,13 @@ public struct StorageMutation: Hashable, Sendable {
         case revision(StorageRevision)
         /// A new record may replace the content, although the caller has not read it.
         ///
-        /// This holds for an empty slot, and for a value or tombstone without ``StorageMetadata/origin``. The
-        /// ``StorageMetadata/schemaVersion`` of a value must also be unknown or at most `version`; nil accepts every version. As with
-        /// ``none``, damaged bytes are not overwritten.
+        /// The precondition holds for an empty slot, and for a value or tombstone without ``StorageMetadata/origin``.
+        /// If a value has a ``StorageMetadata/schemaVersion``, this must be at most `version`. If `version` is nil,
+        /// every schema version is accepted. As with ``none``, damaged bytes are not overwritten.
         case replaceable(version: Int?)
     }
 
-    /// The slot.
+    /// The address of the slot.
     public var address: StorageAddress
     /// The change to make.
     public var operation: Operation

@@ -1,4 +1,4 @@
-/// The content of a slot: serialized bytes, or a native value of the store.
+/// The content of a slot (the location of one value): serialized bytes, or a native value of the store.
 public enum StoragePayload: Hashable, Sendable {
     // Reason: "A payload is bytes or a native value" in Docs/Decisions/Stores.md.
     /// Bytes that a serializer produced.

@@ -1,4 +1,4 @@
-/// The result of reading one slot.
+/// The result of reading one slot, the location of one value.
 ///
 /// *Absent* means that the slot was proven to be empty. A locked or missing store, an error or a time-out is never reported as absent.
 public enum StorageProbe: Hashable, Sendable {
@@ -8,14 +8,14 @@ public enum StorageProbe: Hashable, Sendable {
     case tombstone(StorageTombstone)
     /// The slot is empty. The store was verified to exist, to be unlocked and to be undamaged.
     case absent
-    /// The store is locked, so the content of the slot may be unknown.
+    /// The store is locked, so the read could not determine the content of the slot.
     case locked
     /// The slot could not be read. The error states the cause.
     case unavailable(BackendError)
     /// The slot holds damaged bytes.
     case corrupt(StorageCorruption)
 
-    /// The revision of the state that was read; nil if that state has none.
+    /// The revision, which identifies the state that was read; nil if that state has no revision.
     public var revision: StorageRevision? {
         switch self {
         case .value(let record): record.revision

@@ -85,7 +85,7 @@ public struct StoragePage: Hashable, Sendable {
             case corrupt(StorageCorruption)
         }
 
-        /// The slot.
+        /// The address of the slot, the location of the value.
         public let address: StorageAddress
         /// The content of the slot.
         public let content: Content

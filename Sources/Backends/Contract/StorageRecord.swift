@@ -1,10 +1,10 @@
-/// A value in a store, with its metadata and revision.
+/// A value in a store, with its metadata and its revision, the identifier of its state.
 public struct StorageRecord: Hashable, Sendable {
     /// The content.
     public var payload: StoragePayload
     /// The metadata; empty if another program wrote the value (``isForeign``).
     public var metadata: StorageMetadata
-    /// The revision of this state of the slot.
+    /// The revision, which identifies this state of the slot (the location of the value).
     public var revision: StorageRevision
     /// Whether another program wrote the value. The store then has no metadata for the value, or only metadata that belongs to an earlier
     /// value.
@@ -20,7 +20,8 @@ public struct StorageRecord: Hashable, Sendable {
     }
 }
 
-/// The record of a removal. While it exists, an older copy in another location does not take the place of the removed value.
+/// A sign in a slot that its value was removed. While the tombstone exists, an older copy in another location does not
+/// take the place of the removed value.
 public struct StorageTombstone: Hashable, Sendable {
     /// The metadata of the removal. ``StorageMetadata/origin`` describes the copies in other locations that the removal supersedes.
     public var metadata: StorageMetadata

@@ -1,5 +1,5 @@
-/// Identifies one state of one slot. A revision is opaque and is compared only for equality. A store never uses it for another state, even
-/// after a delete.
+/// Identifies one state of one slot, the location of one value. A revision is opaque and is compared only for equality.
+/// A store never uses it for another state, even after a delete.
 public struct StorageRevision: Hashable, Sendable {
     /// The revision's bytes. Only the backend that made them can interpret them.
     public let bytes: [UInt8]

@@ -1,6 +1,8 @@
-/// The size of a value is the size of its payload plus the size of its metadata. ``BackendCapabilities/maximumValueSize`` limits this sum.
+/// The size of a value is the size of its payload (its content) plus the size of its metadata.
+/// ``BackendCapabilities/maximumValueSize`` limits this sum.
 extension StorageMetadata {
-    /// The size of the fields in record format 1, in bytes; 0 if every field is missing. It is computed without encoding the metadata.
+    /// The size of the metadata's fields in record format 1 (``RecordCodec``), in bytes; 0 if every field is missing.
+    /// It is computed without encoding the metadata.
     public var byteCount: Int {
         // Each field begins with a 1-byte tag and a 4-byte length.
         let frame = 5
@@ -21,7 +23,7 @@ extension StorageMetadata {
 }
 
 extension StorageMutation {
-    /// The number of bytes that the mutation stores: payload and metadata.
+    /// The number of bytes that the mutation (a change of one slot) stores: payload and metadata.
     public var byteCount: Int {
         switch operation {
         case .put(let payload, let metadata): payload.byteCount + metadata.byteCount

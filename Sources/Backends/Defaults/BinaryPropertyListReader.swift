@@ -3,8 +3,8 @@ import BackendContract
 /// Reads a binary property list from an untrusted source. Every offset and length is checked before it is used. A
 /// list is refused if repeated references to its objects expand it to far more values than it contains.
 ///
-/// Foundation's parser is not used, for the reason below. It would also keep only one of several entries with the
-/// same name.
+/// Foundation's parser is not used, for the reason that is named below. In addition, that parser keeps only one of
+/// several entries with the same name.
 /// Reason: "Foundation parses XML lists, but not binary ones" in Docs/Decisions/Stores.md.
 ///
 /// The format begins with "bplist00". The objects follow: each begins with a marker, a byte that has the kind and the
@@ -20,8 +20,8 @@ struct BinaryPropertyListReader {
     private let referenceWidth: Int
     private let objectCount: Int
     private let table: Int
-    /// How much memory further values may take, in estimated bytes. An object can be referred to many times, so a few
-    /// bytes can expand to any number of values.
+    /// How much memory the values that are not yet read may take, in estimated bytes. Many references can lead to one
+    /// object, so a few bytes can expand to any number of values.
     private var allowance: Int
 
     /// Whether bytes are a binary property list, complete or not.
@@ -85,7 +85,8 @@ struct BinaryPropertyListReader {
         }
     }
 
-    /// Returns the entries of a dictionary. The references of all names come first, then those of the values.
+    /// Returns the entries of a dictionary. The list contains first the references to all names, then the references to
+    /// the values.
     private mutating func entries(_ references: ArraySlice<UInt8>, depth: Int) throws(PropertyListFault) -> [String: NativeValue] {
         let half = references.count / 2
         var entries: [String: NativeValue] = [:]
@@ -131,8 +132,8 @@ struct BinaryPropertyListReader {
 
     // MARK: Bytes
 
-    /// Returns the content of an object. The low half of the marker has the length of the content, in units of
-    /// `width` bytes. If it is 15, a number after the marker has the length.
+    /// Returns the content of an object. The low half of the marker has the length of the content, in units of `width`
+    /// bytes. If the low half is 15, a number after the marker has the length.
     private mutating func content(_ place: inout Int, _ marker: UInt8, width: Int) throws(PropertyListFault) -> ArraySlice<UInt8> {
         var count = Int(marker & 15)
         if count == 15 {

@@ -6,7 +6,8 @@ package import BackendRuntime
 package struct PropertyListCopies: Sendable {
     /// A copy of a damaged property list.
     package struct Copy: Hashable, Sendable {
-        /// The file's name, which is derived from the suite and the bytes.
+        /// The name of the copy's file. It is derived from the suite (a named set of defaults, stored in one list) and
+        /// from the bytes.
         package let name: String
         /// The name of the suite.
         package let suite: String
@@ -23,7 +24,7 @@ package struct PropertyListCopies: Sendable {
     /// - Parameters:
     ///   - directory: The folder of the copies.
     ///   - deadline: How long a call may take.
-    ///   - runtime: The clock, the files and the lanes.
+    ///   - runtime: The clock, the files and the lanes (serial queues for blocking work).
     package init(directory: String, deadline: Duration, runtime: Runtime) {
         self.directory = directory
         self.deadline = deadline

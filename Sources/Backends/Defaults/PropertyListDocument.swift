@@ -22,10 +22,10 @@ struct PropertyListDocument: Sendable {
     /// The slots, sorted by the bytes of their namespaces, then by the bytes of their names. The namespace of values
     /// comes first.
     private(set) var slots: [PropertyListSlot] = []
-    /// The addresses of the values that another program removed: when the list was read, the reserved dictionary
-    /// still had their metadata.
+    /// The addresses of the values that another program removed. When the list was read, these values were missing, but
+    /// the reserved dictionary still had their metadata.
     private(set) var removedByOthers: Set<StorageAddress> = []
-    /// Entries of the reserved dictionary that this version does not use, kept unchanged.
+    /// Entries of the reserved dictionary that this version of LocalData does not use. They are kept unchanged.
     private var extras: [String: NativeValue] = [:]
 
     /// Creates an empty document.
@@ -80,8 +80,8 @@ struct PropertyListDocument: Sendable {
     /// Returns the result of reading a slot.
     func probe(_ address: StorageAddress) -> StorageProbe { find(address).slot?.probe ?? .absent }
 
-    /// Returns the slot at an address, or nil if it is empty, and its index in ``slots``. For an empty slot, this is
-    /// the index at which it must be inserted.
+    /// Returns the slot at an address, and its index in ``slots``. For an empty slot, returns nil and the index at
+    /// which a new slot must be inserted.
     func find(_ address: StorageAddress) -> (slot: PropertyListSlot?, index: Int) {
         var (low, high) = (0, slots.count)
         while low < high {

@@ -1,10 +1,11 @@
 import BackendContract
 import BackendRuntime
 
-/// Commits: take the locks, re-read the file, evaluate the calls, replace the file durably, and only then answer.
+/// A commit takes the locks, re-reads the file, evaluates the waiting calls, and replaces the file durably. Only then
+/// do the calls get their results.
 extension PropertyListFile {
-    /// Performs a group of calls with one rewrite of the file. Each call is one atomic batch. Later calls see the
-    /// changes of earlier ones. The caller holds the store's lock.
+    /// Performs a group of calls with one rewrite of the file. Each call is a list of mutations, and is one atomic
+    /// batch. Later calls see the changes of earlier ones. The caller holds the store's lock.
     /// - Parameters:
     ///   - deadline: The time until which to wait for other programs.
     ///   - progressed: Called to report progress.
@@ -16,17 +17,18 @@ extension PropertyListFile {
             return calls.map { _ in .failure(error) }
         }
         if lastSnapshot == nil {
-            // No snapshot was kept: the written file was not found again unchanged, or this commit wrote overwritten
-            // changes again. Re-read the file, and write changes again that another program has overwritten since.
+            // This commit kept no snapshot, the content of the file in memory. Either it did not find the written file
+            // again unchanged, or it repeated changes that another program had overwritten. Re-read the file, and
+            // repeat changes that were overwritten since.
             do throws(BackendError) { _ = try evaluateAndReplace([], deadline: deadline, progressed) } catch {
-                // The next call tries again.
+                // Ignore the error, because the next call tries again.
             }
         }
         return results.map { .success($0) }
     }
 
-    /// The maximum number of attempts if a program that ignores the lock writes between the re-read and the
-    /// replacement.
+    /// The maximum number of attempts of a commit. An attempt fails if a program that ignores the lock writes between
+    /// the re-read and the replacement.
     private static let attempts = 5
 
     private func evaluateAndReplace(
@@ -37,8 +39,8 @@ extension PropertyListFile {
             // Reason: "Each list and each database has a second lock" in Docs/Decisions/LocksAndCommits.md.
             let lock = try lockContent(deadline: deadline)
             defer { lock?.release() }
-            // Re-read a file that looks unchanged, if no second read has confirmed the snapshot (`isSettled`). A
-            // rewrite must never undo a change that it did not read.
+            // Re-read a file that looks unchanged, unless a second read has already confirmed the snapshot
+            // (`isSettled`). A rewrite must never undo a change that this store has not read.
             let snapshot = try load(rereading: lastSnapshot.map { !$0.isSettled } ?? true, deadline: deadline)
             var document = try writableDocument(snapshot)
             let repeated = repeatOverwritten(in: &document)
@@ -67,9 +69,10 @@ extension PropertyListFile {
         throw BackendError(.unavailable, reason)
     }
 
-    /// Returns the results of one call, if the write of its group failed with an error but may have taken effect. A
-    /// call that was refused certainly changed nothing. It fails with this error too: a change of another call in the
-    /// group may be the reason for the refusal, and it is unknown whether that change was written.
+    /// Returns the results of one call after the write of its group failed, but may have taken effect. Every mutation
+    /// of the call gets the error of the write. If the call was refused, it certainly changed nothing, so the error has
+    /// the outcome `notApplied`. The refusal itself is not returned: its reason may be a change of another call, and it
+    /// is unknown whether that change was written.
     private static func results(_ results: [MutationResult], endingIn error: BackendError) -> [MutationResult] {
         var error = error
         if !results.contains(where: \.isApplied) { error.outcome = .notApplied }
@@ -123,8 +126,8 @@ extension PropertyListFile {
         call.refused { nameRefusal(of: $0, on: document) ?? document.probe($0.address).refusal(of: $0) }
     }
 
-    /// Refuses a name that Foundation could confuse with another name. If another program created a slot with such a
-    /// name, that slot can still be deleted.
+    /// Refuses a name that Foundation could confuse with another name. If another program created a slot (the location
+    /// of one value) with such a name, the slot can still be deleted.
     private func nameRefusal(of mutation: StorageMutation, on document: PropertyListDocument) -> MutationResult? {
         guard document.find(mutation.address).slot == nil else { return nil }
         do throws(BackendError) {
@@ -138,8 +141,8 @@ extension PropertyListFile {
     // MARK: Replacing
 
     /// Replaces the file that was read with a new document.
-    /// - Returns: The status and bytes of the new file. Nil if the old file was changed since it was read; the file
-    ///   was not replaced then.
+    /// - Returns: The status and bytes of the new file. Nil if the old file has changed since it was read. In that case
+    ///   it was not replaced.
     private func replace(
         _ snapshot: PropertyListSnapshot, with document: PropertyListDocument, _ progressed: () -> Void
     ) throws(BackendError) -> (status: FileStatus, bytes: [UInt8])? {
@@ -152,8 +155,9 @@ extension PropertyListFile {
         try onFiles { (files) throws(FileError) in try removeLeftovers(of: name, in: parentDirectory(of: target)) }
         let new: FileStatus?
         do throws(DurableReplaceError) {
-            // Writers that ignore the lock cannot be excluded. If one wrote before this check, the file is re-read.
-            // If one writes between this check and the rename, its changes are lost with the old file.
+            // Programs that ignore the lock cannot be excluded. If such a program wrote before this check, the commit
+            // re-reads the file. If it writes between this check and the rename, its changes are lost with the old
+            // file.
             new = try files.replaceDurably(target, with: bytes, temporaryName: Self.temporaryName(of: name, runtime)) {
                 () throws(FileError) in
                 try files.status(path) == snapshot.status
@@ -170,9 +174,9 @@ extension PropertyListFile {
         try onFiles { (files) throws(FileError) in try files.createDirectory(parentDirectory(of: path)) }
     }
 
-    /// Re-reads the written file for its status, and adopts it as the snapshot. If the path has another file or other
-    /// bytes, drops the snapshot, so that the next read loads the file.
-    /// - Returns: A hold, which keeps the written file's inode number in use; nil if that file was not found again.
+    /// Re-reads the written file for its status, and keeps it as the snapshot. If the path now leads to another file or
+    /// other bytes, drops the snapshot, so that the next read loads the file.
+    /// - Returns: An object that keeps the written file's inode number in use; nil if that file was not found again.
     private func adoptReplaced(_ new: (status: FileStatus, bytes: [UInt8]), _ document: PropertyListDocument) -> (any FileHold)? {
         let found: FileContents?
         // The file is already durable. If it cannot be read, only the snapshot is lost.
@@ -207,8 +211,8 @@ extension PropertyListFile {
 
     // MARK: Durability
 
-    /// Makes the current state of the file durable. Used before a call is acknowledged that changes nothing, such as
-    /// a check.
+    /// Makes the current state of the file durable. This is needed for a group of calls that changed nothing, such as
+    /// checks, before the calls get their results.
     private func makeDurable(_ snapshot: PropertyListSnapshot) throws(BackendError) {
         guard !snapshot.isDurable else { return }
         try flush()

@@ -2,10 +2,11 @@ import BackendContract
 import BackendRuntime
 import Crypto
 
-/// The handling of damaged files. They are copied and reported, and removed only when a person asks for it.
+/// The handling of damaged files. Each damaged file is copied and reported. It is removed only if a person asks for
+/// this.
 extension PropertyListFile {
-    /// Returns the path for the copy of damaged bytes. The name contains the suite and a digest of the bytes, so each
-    /// content is copied only once.
+    /// Returns the path for the copy of damaged bytes. The name contains the suite (the name of the property list) and
+    /// a digest of the bytes, so each content is copied only once.
     func quarantinePath(of bytes: [UInt8]) -> String {
         let suite = PropertyListStore.suiteName(ofPath: path)
         return "\(quarantineDirectory)/\(PropertyListCopies.name(suite: suite, digest: SHA256.hash(data: bytes).prefix(16)))"
@@ -18,7 +19,7 @@ extension PropertyListFile {
         do throws(BackendError) {
             _ = try keepDurableCopy(of: bytes)
         } catch {
-            // ``setAside(deadline:)`` tries again before it removes the file.
+            // Ignore the error, because ``setAside(deadline:)`` makes the copy before it removes the file.
         }
     }
 

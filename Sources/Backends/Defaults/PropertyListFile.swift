@@ -51,8 +51,8 @@ final class PropertyListFile: Sendable {
         let (older, listeners, lost) = state.withLock { state in
             let older = state.baseline
             if !isOurs { state.recent.compare(with: snapshot) }
-            // Keep no snapshot while another program's rewrite hides changes of this store. The next read must then
-            // load the file, and before it returns, the changes are written again.
+            // Keep no snapshot while changes of this store are missing because another program has overwritten them.
+            // The next read must load the file, and the changes are written again before the read returns.
             state.snapshot = state.recent.overwritten.isEmpty ? snapshot : nil
             state.baseline = snapshot
             return (older, isOurs ? [] : Array(state.listeners.values), state.recent.takeReplaced())
@@ -67,8 +67,8 @@ final class PropertyListFile: Sendable {
     /// Drops the snapshot. The next read reads the file.
     func drop() { state.withLock { $0.snapshot = nil } }
 
-    /// Closes the file and forgets the recent changes. The last state is kept, so that observers are notified of
-    /// later differences.
+    /// Closes the file, and drops the snapshot and the recent changes (``RecentChanges``). The last state is kept, so
+    /// that observers are notified of later differences.
     func close() {
         state.withLock { state in
             state.snapshot = nil
@@ -77,7 +77,7 @@ final class PropertyListFile: Sendable {
         }
     }
 
-    /// Accesses the recent changes.
+    /// Gives a closure access to the recent changes (``RecentChanges``), under the lock.
     func withRecentChanges<R>(_ work: (inout RecentChanges) -> R) -> R { state.withLock { work(&$0.recent) } }
 
     // MARK: Loading, on the lane
@@ -102,7 +102,7 @@ final class PropertyListFile: Sendable {
         while true {
             let before = try onFiles { (files) throws(FileError) in try files.status(path) }
             guard let contents = try onFiles({ (files) throws(FileError) in try files.read(path) }) else {
-                // The file was created in between: read it again.
+                // The file was created after the read: read again.
                 guard try isProvenMissing() else { continue }
                 let missing = PropertyListSnapshot.missing(at: clock.now)
                 adopt(missing, isOurs: false)
@@ -139,9 +139,9 @@ final class PropertyListFile: Sendable {
         try files.requireTrust(in: [path, quarantineDirectory, lockPath])
     }
 
-    /// Returns whether the file certainly does not exist. Returns false if it was created since the failed read.
+    /// Returns whether the file certainly does not exist. Returns false if it was created after a read found no file.
     /// - Throws: ``BackendError`` if the path is a symbolic link to a missing file, for example on a disk that is not
-    ///   mounted. Its content is unknown, and the link must not be replaced.
+    ///   mounted. The content of the missing file is unknown, so the link must not be replaced.
     private func isProvenMissing() throws(BackendError) -> Bool {
         let (path, name) = (path, lastComponent(of: path))
         let names = try onFiles { (files) throws(FileError) in try files.list(parentDirectory(of: path)) }
@@ -186,8 +186,9 @@ final class PropertyListFile: Sendable {
         return try work()
     }
 
-    /// Takes a lock on the property list itself, which excludes programs that use another folder of lock files. The
-    /// lock is effective until the list is replaced. Returns nil if the folder of the list does not exist yet.
+    /// Takes a lock on the property list itself. It also excludes programs with LocalData whose lock files are in
+    /// another folder. The lock is effective until the list is replaced. Returns nil if the folder of the list does not
+    /// exist yet.
     func lockContent(deadline: MonotonicInstant) throws(BackendError) -> (any FileLock)? {
         let isOver = patience(deadline)
         return try onFiles { (files) throws(FileError) in try files.lockContent(of: files.resolve(path), giveUp: isOver) }

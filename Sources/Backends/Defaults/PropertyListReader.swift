@@ -6,14 +6,15 @@ enum PropertyListFault: Error {
     /// The bytes are damaged, or not a property list. The text describes the damage and contains nothing of the
     /// content.
     case damaged(String)
-    /// The bytes are an intact property list, but this version cannot keep all of its content. It must not change the
-    /// list.
+    /// The bytes are an intact property list, but this version of LocalData cannot keep all of its content. This
+    /// version must not change the list.
     case unsupported(String)
 }
 
 /// Reads the bytes of an XML or binary property list, and distinguishes every kind of value.
 ///
-/// Foundation parses XML. ``BinaryPropertyListReader`` parses binary lists; its comment says why Foundation does not.
+/// Foundation parses XML. ``BinaryPropertyListReader`` parses binary lists; its comment states why Foundation does not
+/// parse them.
 enum PropertyListReader {
     /// The maximum depth of nesting.
     static let maximumDepth = 256

@@ -2,10 +2,11 @@ import BackendContract
 import Crypto
 import Synchronization
 
-/// One slot of the file: its value, its metadata (its entry in the reserved dictionary `LocalData.metadata`), and the
-/// results that are derived from them.
+/// One slot of the file, the location of one value. It has the value, the metadata (an entry in the reserved dictionary
+/// `LocalData.metadata`), and results that are derived from both.
 ///
-/// Immutable except for two caches: the probe and the pieces of XML. The next document reuses an unchanged slot.
+/// Immutable except for two caches: the result of a read (the probe), and the pieces of XML. If a slot is unchanged,
+/// the next document has the same object.
 final class PropertyListSlot: Sendable {
     private struct Derived {
         var probe: StorageProbe?
@@ -14,11 +15,11 @@ final class PropertyListSlot: Sendable {
 
     /// The XML of a slot.
     struct Pieces {
-        /// In the namespace of values: the value, as an entry of the top-level dictionary. In any other namespace:
-        /// value and metadata, as an entry of that namespace.
+        /// For a slot in ``StorageNamespace/values``: the value, as an entry of the top-level dictionary. For any other
+        /// slot: the value and the metadata, as one entry of the slot's namespace.
         var value: [UInt8] = []
-        /// In the namespace of values: the metadata, as an entry of `entries` in the reserved dictionary. In any
-        /// other namespace: empty.
+        /// For a slot in ``StorageNamespace/values``: the metadata, as an entry of `entries` in the reserved
+        /// dictionary. For any other slot: empty.
         var metadata: [UInt8] = []
         /// Whether XML can represent the slot exactly. If not, the pieces are empty.
         var isExact = true
@@ -37,7 +38,7 @@ final class PropertyListSlot: Sendable {
         self.metadata = metadata
     }
 
-    /// Creates a slot for a payload.
+    /// Creates a slot for a payload, the content of a value.
     convenience init(_ address: StorageAddress, _ payload: StoragePayload, _ metadata: StorageMetadata, _ revision: StorageRevision) {
         let value: NativeValue
         let form: SlotMetadata.Form
@@ -58,7 +59,7 @@ final class PropertyListSlot: Sendable {
             address: address, value: value, metadata: SlotMetadata(subject: subject, revision: revision, metadata: metadata).encoded)
     }
 
-    /// Creates a slot for a tombstone.
+    /// Creates a slot for a tombstone, the record of a removal.
     convenience init(tombstoneAt address: StorageAddress, _ metadata: StorageMetadata, _ revision: StorageRevision) {
         self.init(
             address: address, value: nil, metadata: SlotMetadata(subject: .tombstone, revision: revision, metadata: metadata).encoded)
@@ -69,8 +70,8 @@ final class PropertyListSlot: Sendable {
     /// The result of reading the slot.
     var probe: StorageProbe {
         if let known = derived.withLock({ $0.probe }) { return known }
-        // Derive the probe outside the lock, because the digest of a large value takes time. If two threads derive
-        // it, the results are equal.
+        // Compute the probe outside the lock, because the digest of a large value takes time. If two threads compute
+        // it, their results are equal.
         let probe = deriveProbe()
         derived.withLock { $0.probe = probe }
         return probe
@@ -113,9 +114,9 @@ final class PropertyListSlot: Sendable {
         if case .record(let record) = RecordCodec.decode(bytes) { record.payload } else { nil }
     }
 
-    /// Returns the revision of a state that was stored without one: a digest of the value and of the metadata entry,
-    /// even if that entry does not belong to the value. A removal changes the entry. If another program then writes
-    /// an equal value again, its revision differs from the one before the removal.
+    /// Returns the revision (identifier) of a state that was stored without a revision. It is a digest of the value and
+    /// the metadata entry, even if the entry does not belong to the value. A removal changes the entry. If another
+    /// program then writes an equal value, the revision differs from the revision before the removal.
     private func derivedRevision(_ kind: UInt8) -> StorageRevision {
         var hash = SHA256()
         if let value { hash.update(data: value.canonicalBytes) }

@@ -22,11 +22,12 @@ final class PropertyListSnapshot: Sendable {
     let hold: (any FileHold)?
     /// The time at which this state of the file was first read.
     let readAt: MonotonicInstant
-    /// Whether a second read confirmed the content, so late that the times of the file reveal every later change.
+    /// Whether a second read has confirmed the content. That read came so late that every later change also changes the
+    /// file's times.
     let isSettled: Bool
     /// Whether the state certainly survives a power loss.
     let isDurable: Bool
-    /// A cache of the probes that were read from this snapshot, so that each slot is searched for only once.
+    /// A cache of the results of reads (probes), so that each slot (location of one value) is searched for only once.
     private let read = Mutex<[StorageAddress: StorageProbe]>([:])
 
     /// The time after which a new snapshot must be confirmed by a second read.
@@ -53,7 +54,8 @@ final class PropertyListSnapshot: Sendable {
             isDurable: false)
     }
 
-    /// Returns the snapshot for another read that found the same content.
+    /// Returns the snapshot after another read that found the same content. It has the new status, and counts as
+    /// confirmed if that read came late enough.
     func confirmed(_ contents: FileContents, at instant: MonotonicInstant) -> PropertyListSnapshot {
         let isSame = contents.status == status
         let isSettled = isSame && (isSettled || readAt.advanced(by: Self.settlingTime) <= instant)
@@ -68,8 +70,8 @@ final class PropertyListSnapshot: Sendable {
             status: status, bytes: bytes, content: content, hold: hold, readAt: readAt, isSettled: isSettled, isDurable: true)
     }
 
-    /// Whether reads can use the snapshot, given the current status of the file. Returns false if the second read of
-    /// the file is due.
+    /// Whether reads can use the snapshot, given the current status of the file. Returns false if the file has changed,
+    /// or if it is time for the second read, which confirms the snapshot.
     func isCurrent(_ current: FileStatus?, at instant: @autoclosure () -> MonotonicInstant) -> Bool {
         current == status && (isSettled || instant() < readAt.advanced(by: Self.settlingTime))
     }

@@ -1,14 +1,14 @@
 package import BackendContract
 import BackendRuntime
 
-/// Reports changes by other programs while a stream is observed.
+/// Reports changes by other programs as streams.
 extension PropertyListStore {
-    /// Returns a stream of the slots that another program changed. An element is nil if any slot may have changed,
-    /// for example after damage.
+    /// Returns a stream of the slots (locations of one value) that another program changed. An element is nil if any
+    /// slot may have changed, for example after damage.
     ///
-    /// Changes by this store are not reported. Changes by another store of this process are reported. The directory
-    /// is watched until the stream is released. It may also be created or replaced later. The stream ends if
-    /// directories cannot be watched.
+    /// Changes by this store are not reported, but changes by another store of this process are. The directory of the
+    /// file is watched until the stream is released. The directory may also be created or replaced during that time.
+    /// The stream ends if directories cannot be watched.
     package func foreignChanges() -> AsyncStream<Set<StorageAddress>?> {
         let (stream, continuation) = AsyncStream.makeStream(of: Set<StorageAddress>?.self, bufferingPolicy: .unbounded)
         let (stop, stopContinuation) = AsyncStream.makeStream(of: Never.self)
@@ -33,8 +33,8 @@ extension PropertyListStore {
         return stream
     }
 
-    /// Reads the file after each change of it or of its directory entry. Reading finds the changed slots and notifies
-    /// the observers.
+    /// Reads the file after each change of the file or of its directory entry. Each read finds the changed slots and
+    /// notifies the observers.
     private func watch() async {
         let file = file
         let target: String

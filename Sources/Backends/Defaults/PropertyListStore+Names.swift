@@ -3,10 +3,11 @@ package import BackendRuntime
 import Crypto
 import Foundation
 
-/// The valid names of suites and slots, and the paths of a suite's files.
+/// The valid names of suites and slots, and the paths of a suite's files. A suite is a named set of defaults in one
+/// property list; a slot is the location of one value in it.
 extension PropertyListStore {
-    /// The maximum length of a suite's name in bytes of UTF-8. The longer name of a temporary file then still has at
-    /// most 255 bytes, the maximum of a directory entry.
+    /// The maximum length of a suite's name in bytes of UTF-8. The name of a temporary file is longer. With this
+    /// maximum it has at most 255 bytes, which is the limit for a name in a directory.
     package static let maximumSuiteNameLength = 200
 
     /// Refuses names of suites that could lead out of the directory, or that no file can have.
@@ -82,7 +83,7 @@ extension PropertyListStore {
         }
     }
 
-    /// Refuses mutations that are invalid regardless of the content of the store.
+    /// Refuses a mutation (a change of one slot) that is invalid whatever the store contains.
     static func validate(_ mutation: StorageMutation) throws(BackendError) {
         try mutation.address.validate()
         if mutation.address.namespace == .values, mutation.address.name == PropertyListDocument.reservedName {

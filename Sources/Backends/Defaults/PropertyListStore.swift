@@ -1,15 +1,15 @@
 package import BackendContract
 package import BackendRuntime
 
-/// The values of one suite in one property list. The path and the format of the list are those of Foundation's
-/// `UserDefaults` on Linux.
+/// The values of one suite, a named set of defaults, in one property list. The path and the format of the list are
+/// those of Foundation's `UserDefaults` on Linux.
 ///
 /// Other programs can read the values. Values that they wrote are read unchanged. The metadata of a value is in a
 /// reserved dictionary, and is used only while it matches the value.
 ///
 /// Every change replaces the file durably, under an advisory lock. Changes that wait at the same time share one
-/// replacement. A read is served from memory after one `stat`. Only if the file may have changed, the read uses the
-/// store's lane (a serial queue for blocking work).
+/// replacement. A read calls `stat` once and gets its result from memory, unless the file may have changed. In that
+/// case the file is read on the store's lane (a serial queue for blocking work).
 ///
 /// A damaged file is copied to the quarantine directory, reported, and never overwritten.
 package final class PropertyListStore: ObservableBackend, RecoverableBackend, ImmediateBackend {
@@ -80,8 +80,8 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend, Im
 
     // MARK: Reading
 
-    /// Reads slots. A validated read is served from memory after one `stat` while the file is unchanged. A fresh read
-    /// reads the file again.
+    /// Reads slots, the locations of single values. With the freshness `validated`, a read calls `stat` and gets the
+    /// results from memory while the file is unchanged. With `fresh`, it reads the file again.
     /// - Throws: ``BackendError`` with `timedOut` or `cancelled`. Other errors are reported in the probes.
     package func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
         do throws(BackendError) {
@@ -100,8 +100,8 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend, Im
         }
     }
 
-    /// Returns the state of a slot from memory after one `stat`. Nil if the file was changed or its second read is
-    /// due (see ``PropertyListSnapshot/settlingTime``).
+    /// Returns the state of a slot from memory after one `stat`. Nil if the file was changed, or if a second read must
+    /// confirm its content (see ``PropertyListSnapshot/settlingTime``).
     package func immediateProbe(of address: StorageAddress) -> StorageProbe? {
         guard let probe = (try? unchangedSnapshot())?.probe(address) else { return nil }
         // An invalid name is not absent. Its error is reported by `read`.
@@ -135,11 +135,12 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend, Im
         }
     }
 
-    /// Returns the state of the file. A validated read gets it from memory if one `stat` shows that it is current.
-    /// Otherwise the file is read on the lane.
+    /// Returns the state of the file. With the freshness `validated`, the state comes from memory if one `stat` shows
+    /// that it is current. Otherwise the file is read on the lane.
     private func snapshot(_ freshness: ReadFreshness) async throws(BackendError) -> PropertyListSnapshot {
         if freshness == .validated, let known = try unchangedSnapshot() { return known }
-        // The caller wants a fresh read, the file has changed, or its second read is due.
+        // Read the file: the caller wants a fresh read, the file has changed, or a second read must confirm its
+        // content.
         return try await load(rereading: true)
     }
 
@@ -159,7 +160,8 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend, Im
         let deadline = nextDeadline
         let snapshot = try await loads.submit(rereading, deadline: deadline, isMutation: false)
         guard file.withRecentChanges({ !$0.overwritten.isEmpty }) else { return snapshot }
-        // Commit an empty call, because every commit writes overwritten changes again.
+        // Another program has overwritten changes. Every commit writes such changes again, so commit a call without
+        // mutations.
         _ = try await commits.submit([], deadline: deadline, isMutation: false)
         return try await loads.submit(false, deadline: deadline, isMutation: false)
     }

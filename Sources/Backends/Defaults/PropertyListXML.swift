@@ -1,8 +1,8 @@
 import BackendContract
 import Foundation
 
-/// Writes values as the XML of a property list, in separate pieces for each slot. When the list is rewritten, only
-/// the pieces of changed slots are encoded again.
+/// Writes values as the XML of a property list, in separate pieces for each slot, the location of one value. When the
+/// list is rewritten, only the pieces of changed slots are encoded again.
 /// Reason: "The XML of property lists is written by hand" in Docs/Decisions/Stores.md.
 ///
 /// If ``represents(_:_:)`` returns true for a value, Foundation's parser reads exactly the same value back.
@@ -24,7 +24,7 @@ enum PropertyListXML {
         case anyone
     }
 
-    /// Whether a parser reads exactly the same value back from the XML of a value.
+    /// Whether a parser that reads the XML of a value gets exactly the same value.
     static func represents(_ value: NativeValue, _ reader: Reader) -> Bool {
         switch value {
         case .string(let text): representsText(text, reader)
@@ -53,8 +53,8 @@ enum PropertyListXML {
 
     private static func representsDate(_ seconds: Double, _ reader: Reader) -> Bool {
         guard seconds.isFinite, seconds == seconds.rounded(.down), !(seconds == 0 && seconds.sign == .minus) else { return false }
-        // Foundation reads the years -999 to 9999, every parser the years 1 to 9999. The number of any other year
-        // does not have exactly four characters.
+        // Foundation reads the years -999 to 9999, and every parser reads the years 1 to 9999. The text of these years
+        // has exactly four characters; the text of any other year has more.
         return (reader == .anyone ? -63_113_904_000 : -94_670_726_400)..<252_423_993_600 ~= seconds
     }
 

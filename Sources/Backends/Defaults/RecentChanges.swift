@@ -1,7 +1,7 @@
 package import BackendContract
 import BackendRuntime
 
-/// Changes of a store that another program has overwritten with an older copy of the property list.
+/// Changes that a store made, and that another program then overwrote with an older copy of the property list.
 package struct OverwrittenChanges: Hashable, Sendable {
     /// The path of the property list.
     package let path: String
@@ -13,13 +13,13 @@ package struct OverwrittenChanges: Hashable, Sendable {
     package let lost: Set<StorageAddress>
 }
 
-/// The recent changes of this store. They reveal a program that overwrites the whole list with an older copy, as
-/// Foundation's `UserDefaults` does.
+/// The recent changes of this store. With them, the store detects that another program has overwritten the whole list
+/// with an older copy, as Foundation's `UserDefaults` does.
 ///
-/// Such a program rewrites the file in place. The value and its metadata (its entry in the reserved dictionary
-/// `LocalData.metadata`) then return to an older state. A program that uses LocalData replaces the file with a new
-/// one, so its changes are never mistaken for such a rewrite. A program without LocalData that sets or removes a
-/// value on purpose does not change the value's metadata.
+/// Such a program rewrites the file in place. A value and its metadata (the entry in the reserved dictionary
+/// `LocalData.metadata`) then go back to an older state. A program that uses LocalData replaces the file with a new
+/// one, so its changes are never mistaken for such a rewrite. A program without LocalData that sets or removes a value
+/// on purpose does not change the value's metadata.
 struct RecentChanges: Sendable {
     /// A file, and a hold that keeps other files from getting its inode number.
     struct File: Sendable {
@@ -28,9 +28,11 @@ struct RecentChanges: Sendable {
     }
 
     private struct Change {
-        /// The slot after the change; nil if the slot was deleted without a tombstone.
+        /// The slot (the location of the value) after the change. Nil if the slot was deleted without a tombstone, the
+        /// record of a removal.
         var slot: PropertyListSlot?
-        /// The earlier revisions of the slot, oldest first. An element is nil if the slot was empty.
+        /// The earlier revisions (identifiers of states) of the slot, oldest first. An element is nil if the slot was
+        /// empty.
         var earlier: [StorageRevision?]
         var at: MonotonicInstant
     }
@@ -48,7 +50,8 @@ struct RecentChanges: Sendable {
     /// read it.
     /// Reason: "An overwritten change is written again for one minute" in Docs/Decisions/Files.md.
     static let patience = Duration.seconds(60)
-    /// The maximum number of values, and of earlier revisions of each, that are remembered.
+    /// The maximum number of values whose changes are remembered, and the maximum number of earlier revisions of each
+    /// value.
     static let (maximumCount, maximumEarlier) = (4_096, 8)
 
     /// Remembers a change of a slot.
@@ -59,8 +62,8 @@ struct RecentChanges: Sendable {
         overwritten.remove(address)
     }
 
-    /// Remembers the file that was written; nil if the path then had another file. Drops old changes if there are too
-    /// many.
+    /// Remembers the file that was written; nil if the path led to another file afterwards. Drops old changes if there
+    /// are too many.
     mutating func note(_ file: File?, at instant: MonotonicInstant) {
         self.file = file
         guard changes.count > Self.maximumCount else { return }
@@ -84,8 +87,8 @@ struct RecentChanges: Sendable {
             if isRewritten, !document.removedByOthers.contains(address), change.earlier.contains(where: { $0 == revision }) {
                 overwritten.insert(address)
             } else {
-                // No program writes a revision twice. So if the list has an earlier revision, an older copy of the
-                // list was restored.
+                // A change by LocalData never repeats a revision. So if the list contains an earlier revision, an older
+                // copy of the list was probably restored.
                 if let revision, !document.removedByOthers.contains(address), change.earlier.contains(revision) { replaced.insert(address) }
                 forget(address)
             }
@@ -141,7 +144,7 @@ extension PropertyListFile {
     /// Remembers the changes of a commit, and reports the changes that the commit wrote again.
     /// - Parameters:
     ///   - repeated: The addresses of the changes that were written again.
-    ///   - file: The file that was written; nil if the path then had another file.
+    ///   - file: The file that was written; nil if the path led to another file afterwards.
     func note(
         _ calls: [[StorageMutation]], from snapshot: PropertyListSnapshot, to document: PropertyListDocument,
         _ repeated: Set<StorageAddress>, _ file: RecentChanges.File?

@@ -1,8 +1,8 @@
 import BackendContract
 import Crypto
 
-/// The metadata of one slot: its entry in the reserved dictionary `LocalData.metadata`, in a form that a person can
-/// read. Record format 1 is defined at ``RecordCodec``.
+/// The metadata of one slot, the location of one value. It is an entry in the reserved dictionary `LocalData.metadata`,
+/// in a form that a person can read. Record format 1 is defined at ``RecordCodec``.
 ///
 /// ```
 /// revision    text     32 hexadecimal digits
@@ -16,7 +16,7 @@ import Crypto
 /// record      data     replaces the three lines above if XML cannot represent them exactly: their fields as record format 1
 /// ```
 struct SlotMetadata {
-    /// How the value in the file represents the payload.
+    /// How the value in the file represents the payload, the content that LocalData was given.
     enum Form: String {
         /// The value is the payload.
         case native

@@ -19,7 +19,8 @@
             return try session()
         }
 
-        /// Returns the address of the bus for requests without libsecret.
+        /// Returns the address of the bus for requests that do not use libsecret. Throws if the environment gives no
+        /// address, or if GIO would start a program or leave this machine to reach it.
         static func session() throws(KeyringFault) -> String {
             if let address = systemEnvironmentVariable("DBUS_SESSION_BUS_ADDRESS") {
                 // Reason: "The bus must be a socket of this user" in Docs/Decisions/Keyring.md.

@@ -25,8 +25,8 @@
             (self.clock, self.deadline, self.allowsPlainTransport) = (clock, deadline, allowsPlainTransport)
         }
 
-        /// Returns a context for one more request, even if this call is over. The request has five seconds, and no
-        /// caller that could leave.
+        /// Returns a context for one more request, even if this call is over. The request may take five seconds. It
+        /// does not stop when the caller leaves.
         func afterwards() -> BusCall {
             BusCall(clock: clock, deadline: clock.now.advanced(by: .seconds(5)), allowsPlainTransport: allowsPlainTransport)
         }
@@ -34,15 +34,15 @@
         /// Whether the deadline passed or the caller left.
         var isOver: Bool { stop.isRaised || clock.now >= deadline }
 
-        /// Whether so little time is left that the call should not wait for anything more. If the call ends now, the
-        /// caller gets an error which says that nothing was changed. A moment later, the caller would leave with the
-        /// outcome `unknown`.
+        /// Whether so little time is left that the call should give up before it changes anything. The caller then gets
+        /// an error which says that nothing was changed. A moment later, the deadline would pass while the work runs,
+        /// and the outcome would be `unknown`.
         var isNearlyOver: Bool { stop.isRaised || clock.now.duration(to: deadline) < .milliseconds(25) }
 
         /// Blocks the thread for a moment.
         func pause() { clock.pause(.milliseconds(5)) }
 
-        /// Returns the time left in whole milliseconds, plus a number of seconds.
+        /// Returns the time until the deadline in whole milliseconds, plus the given number of seconds.
         /// - Throws: ``KeyringFault`` if no time is left or the caller has left.
         func milliseconds(plusSeconds extra: Int64 = 0) throws(KeyringFault) -> Int32 {
             if stop.isRaised { throw KeyringFault(.cancelled, "cancelled") }

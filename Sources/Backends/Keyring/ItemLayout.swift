@@ -1,7 +1,8 @@
 import BackendContract
 
-/// The attributes that the items of one service have in one style (``KeyringStyle``). They determine what is written,
-/// what is searched for, and which items belong to a slot, the location of one value.
+/// The attributes of keyring items. They depend on the service, a name that all items of a store share, and on the
+/// style (``KeyringStyle``), the format of the items. The attributes determine what is written, what is searched for,
+/// and which items belong to a slot, the location of one value.
 ///
 /// An item belongs to a slot only if it has the slot's attributes *and no others*, except those that the style
 /// ignores. gnome-keyring finds every item that has at least the attributes of the search. An item with further
@@ -19,7 +20,7 @@ struct ItemLayout: Sendable {
     private let extra: [String: String]
     /// The names of further attributes that an item of the slot may have, with any value.
     private let ignored: Set<String>
-    /// The name of a further attribute that an item of the slot may have, but only with the value given here.
+    /// A further attribute that an item of the slot may have, but only with exactly this value.
     private var optional: [String: String] = [:]
 
     init(service: String, style: KeyringStyle) {
@@ -52,7 +53,7 @@ struct ItemLayout: Sendable {
             nameAttribute = "username"
             var all = ["service": service]
             all["target"] = target
-            // keyring-rs 2.0 to 3.6 writes this target if none was given. Later versions write none.
+            // If a program gives no target, keyring-rs 2.0 to 3.6 writes this one. Later versions then write no target.
             if target == nil { optional = ["target": "default"] }
             shared = all
             extra = [:]
@@ -63,7 +64,7 @@ struct ItemLayout: Sendable {
     /// The schema name of items in LocalData's format.
     static let schema = "org.localdata.Record"
 
-    /// A text that is equal for two layouts exactly if they find the same items.
+    /// A text that is the same for two layouts exactly if they find the same items.
     var identity: String {
         let parts = shared.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map {
             "\(Self.escape($0.key))=\(Self.escape($0.value))"
@@ -135,7 +136,7 @@ struct ItemLayout: Sendable {
     /// The attributes that KeePassXC adds to every item, regardless of the program that created it.
     private static let keePassXC: Set = ["Title", "URL", "UserName", "Uuid", "Path", "Notes"]
 
-    /// Returns the label that a keyring program shows to the user.
+    /// Returns the label of an item, the text that a keyring program shows to the user.
     func label(_ address: StorageAddress) -> String {
         switch style.layout {
         case .localData: "LocalData: \(service)/\(address)"

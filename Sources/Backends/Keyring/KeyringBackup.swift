@@ -3,7 +3,8 @@
     package import BackendRuntime
     import Synchronization
 
-    /// Copies the items of a service, and restores them with exactly the same bytes.
+    /// Copies the keyring items of a service (the name that all items of a store share), and restores them with exactly
+    /// the same bytes.
     extension SecretServiceStore: BackupItemStore {
         package var backupLock: String? { lockFile }
 
@@ -93,7 +94,7 @@
         }
     }
 
-    /// The items of a service at one moment, in memory.
+    /// A copy of all items of a service, made at one moment and kept in memory.
     private final class ItemsCopy: BackupCopy {
         private let store: SecretServiceStore
         private let items: [BackupItem]
@@ -127,7 +128,8 @@
             return all
         }
 
-        /// Returns the slot that an item belongs to, in any namespace; nil if it belongs to none.
+        /// Returns the address of the slot (the location of one value) that an item belongs to, in any namespace; nil
+        /// if it belongs to none.
         fileprivate func address(of attributes: [String: String]) -> StorageAddress? {
             guard !style.isInterop else { return address(of: attributes, in: .values) }
             switch attributes["namespace"] {

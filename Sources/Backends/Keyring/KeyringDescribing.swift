@@ -6,8 +6,8 @@
         package func describeKeyring() async throws(BackendError) -> KeyringDescription {
             try await onLane { [self] call throws(BackendError) in
                 try conversing(call) { client throws(KeyringFault) in
-                    // Open the session first. The bus then starts the daemon, if it is not running and can be
-                    // started.
+                    // First open the session with the daemon, whose key encrypts secrets on the bus. For this, the bus
+                    // starts a daemon that is not running, if it can.
                     let algorithm = try client.link.algorithm(call)
                     let collection: String? =
                         switch try client.defaultCollection() {

@@ -7,12 +7,12 @@
         enum Kind {
             /// The item, its collection or the whole store is locked.
             case locked
-            /// The object does not exist (any more).
+            /// An object, such as an item, does not exist, or it changed during the call.
             case vanished
             /// The session bus is missing, refused or unreachable, or there is no default collection. The detail is a
             /// sentence for the user.
             case noBus
-            /// Another user could be the bus.
+            /// Another user could act as the session bus.
             case untrusted
             /// No program on the bus offers the Secret Service.
             case noService
@@ -29,7 +29,7 @@
             case noReply
             /// The deadline passed.
             case timedOut
-            /// The caller left.
+            /// The caller left: it no longer waits for the result.
             case cancelled
             /// The user closed the prompt.
             case dismissed

@@ -1,22 +1,23 @@
 import BackendContract
 import BackendRuntime
 
-/// The content of an item's secret. In LocalData's format it is one line: `LD1:`, and a record (``RecordCodec``) in
-/// base64. Otherwise it is the bare text of another program.
+/// The content of the secret of a keyring item. In LocalData's format it is one line: `LD1:`, and then a value with its
+/// metadata, encoded by ``RecordCodec`` and in base64. Otherwise it is the bare text of another program.
 ///
-/// LocalData's format has no line breaks: gnome-keyring cannot read a collection that has no password, if one of its
-/// secrets contains a line break. The format is text, because KWallet stores nothing else.
+/// LocalData's format has no line breaks. In a collection without a password, one secret with a line break makes the
+/// whole collection unreadable for gnome-keyring. The format is text, because KWallet stores only text.
 enum KeyringPayload {
     private static let prefix = Array("LD1:".utf8)
 
-    /// Returns the line of a record. No other copy of it remains in memory, and the caller must wipe it.
+    /// Returns the line of a record, a value with its metadata. No other copy of the line remains in memory, and the
+    /// caller must wipe it.
     static func line(_ record: StorageRecord) -> [UInt8] {
         var bytes = RecordCodec.encode(record)
         defer { wipe(&bytes) }
         return line(bytes)
     }
 
-    /// Returns the line of a tombstone.
+    /// Returns the line of a tombstone, the record of a removal.
     static func line(_ tombstone: StorageTombstone) -> [UInt8] { line(RecordCodec.encode(tombstone)) }
 
     private static func line(_ bytes: [UInt8]) -> [UInt8] {
@@ -32,7 +33,8 @@ enum KeyringPayload {
     /// Decodes a secret.
     /// - Parameters:
     ///   - secret: The bytes of the secret.
-    ///   - isInterop: Whether the items of the store contain only bare text (an interop style).
+    ///   - isInterop: Whether the store has an interop style, in which items contain only the bare text of another
+    ///     program.
     ///   - revision: The revision for a secret that contains none.
     static func probe(_ secret: [UInt8], isInterop: Bool, revision: StorageRevision) -> StorageProbe {
         guard !isInterop, secret.starts(with: prefix) else { return .value(foreign(secret, revision)) }
@@ -59,7 +61,7 @@ enum KeyringPayload {
         return StorageRecord(payload: .native(text.map(NativeValue.string) ?? .data(secret)), revision: revision, isForeign: true)
     }
 
-    /// Returns the bare text of a payload in an interop style.
+    /// Returns the bare text of a payload (the content of a value) in an interop style.
     /// - Throws: ``BackendError`` with `unsupported` if the payload is not text, is empty, or is a text that a
     ///   keyring may lose.
     static func text(_ payload: StoragePayload) throws(BackendError) -> [UInt8] {
@@ -112,11 +114,11 @@ enum KeyringPayload {
         }
     }
 
-    /// Returns a revision for an item whose secret contains none. It is derived in memory, differs in every process,
-    /// and is never stored.
+    /// Returns a revision (identifier of a state) for an item whose secret contains none. It is computed in memory,
+    /// differs in every process, and is never stored.
     ///
-    /// The revision consists of two keyed hashes of the path, the modification time and the secret. It reveals
-    /// nothing about the secret.
+    /// The revision consists of two keyed hashes of the item's path, modification time and secret. It reveals nothing
+    /// about the secret.
     static func revision(path: String, modified: UInt64, secret: [UInt8]) -> StorageRevision {
         var bytes: [UInt8] = []
         for round in 0..<2 as Range<UInt8> {

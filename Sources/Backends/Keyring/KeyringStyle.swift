@@ -1,12 +1,13 @@
 /// The layout of a store's values in the keyring: LocalData's format, or the items of another program.
 ///
-/// LocalData's format stores a value with its metadata and revision, or a tombstone, as one line with a checksum. The
-/// interop styles (all other styles) read and write the bare text of another program. They have no metadata and no
-/// tombstones, and only the namespace ``StorageNamespace/values``.
+/// LocalData's format stores one line with a checksum. It contains a value with its metadata and revision (the
+/// identifier of its state), or a tombstone (the record of a removal). The interop styles (all other styles) read and
+/// write the bare text of another program. They have no metadata and no tombstones, and only the namespace
+/// ``StorageNamespace/values``.
 ///
-/// With an interop style, writing a text that a keyring may lose fails with `unsupported`. Such a text is empty,
-/// contains a line break, a NUL or a backslash, or begins with a blank. An item without a text is reported as
-/// damaged.
+/// With an interop style, a keyring may lose certain texts. A write of such a text fails with `unsupported`. Such a
+/// text is empty, contains a line break, a NUL or a backslash, or begins with a blank. An item without a text is
+/// reported as damaged.
 public struct KeyringStyle: Hashable, Sendable {
     enum Layout: Hashable, Sendable {
         case localData
@@ -25,7 +26,7 @@ public struct KeyringStyle: Hashable, Sendable {
     /// - Parameters:
     ///   - attributes: The attributes that every item of the store has.
     ///   - service: The attribute that contains the store's service; nil for none.
-    ///   - name: The attribute that contains the name of the slot.
+    ///   - name: The attribute that contains the name of the slot, the location of one value.
     public static func secretTool(
         attributes: [String: String] = [:], service: String? = "service", name: String = "account"
     ) -> KeyringStyle {

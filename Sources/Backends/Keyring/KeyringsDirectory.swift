@@ -2,11 +2,12 @@
     import BackendContract
     import BackendRuntime
 
-    /// The folder of gnome-keyring's collections, if its path is known. Flushing it is the last step to durability.
+    /// The folder with the files of gnome-keyring's collections, if its path is known. A change is durable once this
+    /// folder is flushed.
     ///
     /// gnome-keyring flushes and renames a collection's file before it replies, but does not flush the folder. The
-    /// given folder may not be the daemon's folder. After a change, it counts as the daemon's folder only if it has
-    /// the collection's file and the change has replaced this file.
+    /// daemon may use another folder than the given one. The given folder counts as the daemon's only if it has the
+    /// collection's file, and if a change has replaced this file.
     struct KeyringsDirectory: Sendable {
         let path: String?
         let files: any FileSystem
@@ -17,8 +18,8 @@
             return (try? files.status(path + "/" + name)) ?? nil
         }
 
-        /// Makes a change durable by flushing the folder. Returns `untilPowerLoss` if the change has not replaced the
-        /// collection's file.
+        /// Makes a change durable by flushing the folder. If the change has not replaced the collection's file, returns
+        /// `untilPowerLoss`: a power cut may undo the change.
         /// - Parameter before: The status of the file before the change.
         func flush(changed collection: String?, since before: FileStatus?) -> StorageDurability {
             // Reason: "Durability needs the daemon's folder, or a reboot" in Docs/Decisions/Keyring.md.
@@ -48,8 +49,8 @@
             return bytes.starts(with: Array("[keyring]".utf8)) ? .plain : .keychain
         }
 
-        /// An error text: the reason why there is no default collection, and the remedy. If the file of that
-        /// collection exists, the reason is that the daemon cannot read the file.
+        /// The text of an error: why there is no default collection, and what to do. If the collection's file exists,
+        /// the text says that the file is probably damaged.
         var noCollection: String {
             guard let path, let file = try? files.read("\(path)/\(defaultFile)") else {
                 return

@@ -4,8 +4,8 @@
     import CLibSecret
     import Synchronization
 
-    /// A separate connection to one session bus and one daemon on it. It has a session of libsecret, whose key
-    /// encrypts secrets on the bus.
+    /// A separate connection to one session bus, and to one daemon (the program that keeps the secrets) on this bus. It
+    /// has a session with the daemon, whose key encrypts secrets on the bus.
     ///
     /// The connection that `g_bus_get` shares with the whole process is not used. That connection cannot be replaced
     /// after the bus has died or a reply was too large, and it would end the process when the bus ends. Every request
@@ -19,7 +19,7 @@
         let connection: OpaquePointer
         private let keeper = Mutex<String?>(nil)
         private let session = Mutex<SessionBox?>(nil)
-        /// Whether an unlock was tried over this link and the daemon answered that it requires a prompt.
+        /// Whether the daemon has refused an unlock without a prompt over this link.
         let needsPrompt = Mutex(false)
 
         /// `@unchecked Sendable`: the service object is created once and only read afterwards; see ``SecretLink``.
@@ -51,7 +51,7 @@
 
         deinit {
             session.withLock { session in if let service = session?.service { g_object_unref(service) } }
-            // Close without waiting, because a stopped bus must not block the lane.
+            // Close without waiting, because a stopped bus must not block the lane (a serial queue).
             g_dbus_connection_close(connection, nil, nil, nil)
             g_object_unref(UnsafeMutableRawPointer(connection))
         }
@@ -61,7 +61,7 @@
         /// Sends a request and waits for its reply.
         /// - Parameters:
         ///   - other: The bus name of the receiver; nil for the daemon of this link (``keeper(_:)``).
-        ///   - arguments: A floating tuple. The request takes ownership of it.
+        ///   - arguments: A tuple with a floating reference. The request takes ownership of it.
         ///   - finishingWithin: For a request that changes something: how many seconds beyond the deadline the
         ///     request waits for its reply, even if the caller has left. The store's lock is held during that time,
         ///     so no later change can reach the daemon before this one is finished.
@@ -191,8 +191,8 @@
             guard secret_service_ensure_session_sync(service, call.stop.pointer, &error) != 0 else {
                 g_object_unref(service)
                 let fault = Self.fault(error)
-                // KWallet 5.103 refuses a public key that begins with a zero byte. This is true for one key in 256,
-                // and the next session has another key.
+                // KWallet 5.103 refuses a public key that begins with a zero byte. One key in 256 begins so. Try again,
+                // because the next session has another key.
                 throw fault.kind == .refused ? KeyringFault(.noSession, "no session was opened: \(fault.detail)") : fault
             }
             let isGnomeKeyring: Bool
@@ -224,8 +224,8 @@
             if let name = g_dbus_error_get_remote_error(error) {
                 defer { g_free(name) }
                 let name = String(cString: name)
-                // KWallet sends this text under two error names. A session for which KWallet has derived a wrong key
-                // is one reason.
+                // KWallet sends this text under two error names. It also sends the text if it has derived a wrong key
+                // for the session.
                 // Reason: "A session that KWallet rejects is opened again" in Docs/Decisions/Keyring.md.
                 return KeyringFault(message.contains("Can't find session") ? .noSession : kind(ofRemote: name), name)
             }

@@ -183,7 +183,7 @@
                 }, Unmanaged.passUnretained(responses).toOpaque(), nil)
             defer {
                 g_dbus_connection_signal_unsubscribe(connection, subscription)
-                // Deliver the pending signals now, because they refer to `responses`.
+                // Deliver the pending signals now, because their handler refers to `responses`.
                 withExtendedLifetime(responses) { while g_main_context_iteration(context, 0) != 0 {} }
                 g_main_context_pop_thread_default(context)
                 g_main_context_unref(context)

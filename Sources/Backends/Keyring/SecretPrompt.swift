@@ -15,8 +15,9 @@
         /// until the prompt, the daemon or the bus ends. The caller must then check whether the collections are
         /// unlocked.
         ///
-        /// An open prompt is never dismissed, even if its caller has left. gnome-keyring 42 aborts when an open
-        /// unlock prompt is dismissed (an assertion in perform_next_unlock). The user may still answer it.
+        /// The prompt is never dismissed, even if the caller has left (no longer waits), because the user may still
+        /// answer it. In addition, gnome-keyring 42 aborts when an open unlock prompt is dismissed (an assertion in
+        /// perform_next_unlock).
         func unlock(_ paths: [String], _ call: BusCall) throws(KeyringFault) {
             let reply = try request(
                 SecretServiceClient.root, SecretServiceClient.service, "Unlock", Outgoing.tuple(Outgoing.paths(paths)), reply: "(aoo)", call
@@ -29,8 +30,8 @@
             }
         }
 
-        /// Performs a prompt and waits until the daemon completes it or the user answers it. At the deadline the
-        /// prompt is dismissed.
+        /// Performs a prompt, and waits until the daemon reports its end, for example after the user's answer. If the
+        /// deadline passes first, dismisses the prompt.
         ///
         /// The requests are sent directly, because libsecret's function never returns if the daemon or the bus ends
         /// while the prompt is open.
@@ -56,7 +57,7 @@
                 }, Unmanaged.passUnretained(end).toOpaque(), nil)
             defer {
                 g_dbus_connection_signal_unsubscribe(connection, subscription)
-                // Deliver the pending signals now, because they refer to `end`.
+                // Deliver the pending signals now, because their handler refers to `end`.
                 withExtendedLifetime(end) { while g_main_context_iteration(context, 0) != 0 {} }
                 g_main_context_pop_thread_default(context)
                 g_main_context_unref(context)

@@ -13,8 +13,8 @@
     struct SecretServiceClient {
         let link: SecretLink
         let call: BusCall
-        /// Whether reading a secret that is not text causes a fault, so that the caller repeats the read in another
-        /// session: it may have been decrypted with a wrong key. This does not apply to gnome-keyring.
+        /// Whether the read of a secret that is not text fails, so that the caller repeats it in another session. Such
+        /// a secret may have been decrypted with a wrong key. Secrets of gnome-keyring are always accepted.
         var suspectsBinarySecrets = false
 
         /// The result of a search.
@@ -132,11 +132,12 @@
             _ = try link.request(path, Self.item, "SetSecret", arguments, reply: "()", finishingWithin: Self.finishing, call)
         }
 
-        /// Reads a new secret back and throws if the daemon stored other bytes. gnome-keyring is not checked.
+        /// Reads a new secret back, and throws if the daemon stored other bytes. Does nothing if the daemon is
+        /// gnome-keyring.
         /// Reason: "Secrets are read back, except from gnome-keyring" in Docs/Decisions/Keyring.md.
-        /// - Throws: ``KeyringFault`` with `garbled`. The kind is `refused` if the daemon cannot return a secret that
-        ///   it acknowledged (pass_secret_service without the key of GnuPG). An item that is unreachable now, for
-        ///   example because it was locked, counts as stored.
+        /// - Throws: ``KeyringFault`` with `garbled` if the bytes differ. The kind is `refused` if the daemon cannot
+        ///   return a secret that it acknowledged (pass_secret_service without the key of GnuPG). An item that is
+        ///   unreachable now, for example because it was locked, counts as stored.
         func requireKept(_ secret: [UInt8], in path: String) throws(KeyringFault) {
             var fault = KeyringFault(.garbled, "it keeps other bytes than it was given")
             do throws(KeyringFault) {
@@ -161,8 +162,8 @@
             _ = try resultOfPrompt(reply[0]?.text)
         }
 
-        /// Performs the prompt that a daemon returned for a change, and returns the prompt's result; nil if there is
-        /// no prompt.
+        /// A daemon may answer a change with a prompt. Performs this prompt and returns its result; returns nil if
+        /// there is no prompt.
         ///
         /// The prompt of gnome-keyring is dismissed, because only ``unlock(_:)`` unlocks collections.
         /// Reason: "KeePassXC makes changes by prompts" in Docs/Decisions/Keyring.md.
@@ -177,8 +178,8 @@
 
         // MARK: Unlocking
 
-        /// Unlocks collections with a blank password, which gnome-keyring opens without a prompt. Automatic login
-        /// creates such a collection, and each start of the daemon locks it.
+        /// Unlocks collections whose password is blank, because gnome-keyring opens these without a prompt. Automatic
+        /// login creates such a collection, and each start of the daemon locks it.
         ///
         /// If the daemon requires a prompt, the prompt is never performed, so no dialog appears. It is not dismissed
         /// either: gnome-keyring 42.1 crashes if a prompt is dismissed while another one is open. The daemon keeps

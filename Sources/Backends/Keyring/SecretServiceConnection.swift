@@ -28,16 +28,16 @@
             promptLane = runtime.makeLane("keyring-prompt")
         }
 
-        /// Runs a conversation (a series of requests) that may be repeated, because it changes nothing or detects its
-        /// earlier changes. If the link turns out to be dead, the conversation runs once more over a new link.
+        /// Runs a conversation (a series of requests), and runs it once more over a new link if the link fails. The
+        /// conversation must change nothing, or must detect the changes of its first run.
         func repeatably<Answer>(
             _ call: BusCall, _ body: (SecretServiceClient) throws(KeyringFault) -> Answer
         ) throws(KeyringFault) -> Answer {
             do throws(KeyringFault) {
                 return try conversing(call) { client throws(KeyringFault) in
                     var client = client
-                    // The first attempt refuses a secret that is not text. The second attempt, over another session,
-                    // accepts it.
+                    // In the first run, a secret that is not text counts as a fault. The second run, over another
+                    // session, accepts the secret.
                     // Reason: "Secrets are read back, except from gnome-keyring" in Docs/Decisions/Keyring.md.
                     client.suspectsBinarySecrets = true
                     return try body(client)
@@ -48,7 +48,7 @@
             }
         }
 
-        /// Runs a conversation once. After a fault that means a dead link, the next conversation opens a new link.
+        /// Runs a conversation once. If a fault shows that the link is dead, the next conversation opens a new link.
         func conversing<Answer>(
             _ call: BusCall, _ body: (SecretServiceClient) throws(KeyringFault) -> Answer
         ) throws(KeyringFault) -> Answer {
@@ -61,8 +61,8 @@
             }
         }
 
-        /// Begins to listen for changes. Notifies the listeners of ``watch`` once, because they may have missed a
-        /// change.
+        /// Begins to listen for changes in the keyring, unless ``watch`` already listens. Then notifies all listeners
+        /// once, because they may have missed a change.
         func listen(_ call: BusCall) throws(KeyringFault) {
             try watch.listen(at: try BusAddress.current(), files, call)
         }

@@ -4,13 +4,13 @@
 
     /// Reports changes in the keyring.
     extension SecretServiceStore: ObservableBackend {
-        /// Returns a stream with an element whenever any slot may have been changed, by another program or by this
-        /// store. The elements are always nil, which means any slot: a deleted item has no attributes that could
-        /// identify its slot.
+        /// Returns a stream with an element whenever any slot (location of one value) may have been changed, by another
+        /// program or by this store. The elements are always nil, which means any slot: a deleted item has no
+        /// attributes that could identify its slot.
         ///
-        /// The first element comes when the watch begins. While the keyring is locked, no elements come; one comes
-        /// when it is unlocked. The stream ends if the keyring cannot be reached. If the bus ends later, the next
-        /// call that reaches a bus continues the watch there.
+        /// The first element comes when the watch begins. While the keyring is locked, no elements come. An element
+        /// comes when the keyring is unlocked. The stream ends if the keyring cannot be reached when the watch begins.
+        /// If the bus ends later, the watch continues after the next call that reaches a bus.
         ///
         /// The daemon's signals report changes. If the daemon's folder is known, the file of the default collection
         /// is watched too: gnome-keyring sends no signal when an item gets another secret.
@@ -45,7 +45,8 @@
             return stream
         }
 
-        /// Begins to watch and notifies once, because a change may have followed the caller's last read.
+        /// Begins to watch the keyring. Notifies the listeners once, because the keyring may have changed after the
+        /// caller's last read.
         /// - Returns: The file name of the default collection; nil if the keyring cannot be reached.
         private func beginWatching() async -> String? {
             try? await onLane { [connection, directory] call throws(BackendError) in

@@ -10,7 +10,8 @@
     /// consent.
     ///
     /// The deadline of a call covers queueing and execution. The caller returns on time even if the daemon or the bus
-    /// does not respond. If several items match a slot, reading and writing it fail with `ambiguous`.
+    /// does not respond. If several items match a slot (the location of one value), reading the slot and writing it
+    /// fail with `ambiguous`.
     ///
     /// Preconditions hold between all processes that use the same lock file. Writers outside LocalData are detected,
     /// not excluded.
@@ -18,7 +19,8 @@
         /// The service and the attributes that identify its items. Two stores over the same items have the same
         /// identity.
         package let identity: BackendIdentity
-        /// The guarantees of the store in its style. Changes are durable only if the daemon's folder was given.
+        /// The guarantees of the store. They depend on the style, the format of its items. Changes are durable only if
+        /// the daemon's folder was given.
         package let capabilities: BackendCapabilities
 
         let layout: ItemLayout
@@ -35,7 +37,7 @@
         /// many such values in memory and in one message.
         package static let maximumValueSize = 1 << 20
 
-        /// Creates a store. No connection is opened, and nothing can fail. The file of the default collection is read
+        /// Creates a store. This opens no connection and cannot fail. It only reads the file of the default collection,
         /// to determine the protection level.
         /// - Parameters:
         ///   - service: The service that the items belong to.
@@ -75,8 +77,8 @@
 
         // MARK: Reading
 
-        /// Reads slots with one search for each, or with one search for all of them if that is cheaper.
-        /// - Throws: ``BackendError`` with `timedOut` or `cancelled` if the caller left first.
+        /// Reads slots with one search for each slot, or with one search for all slots if that is cheaper.
+        /// - Throws: ``BackendError`` with `timedOut` or `cancelled` if the caller stopped waiting first.
         package func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
             try await onLane { [self] call throws(BackendError) in
                 var probes: [StorageProbe?] = addresses.map { address in
@@ -138,7 +140,7 @@
             }
         }
 
-        /// Reads slots with valid addresses. An error of the whole store becomes the probe of every slot.
+        /// Reads slots with valid addresses. An error of the whole store becomes the result for every slot.
         func look(at addresses: [StorageAddress], _ call: BusCall) throws(BackendError) -> [SlotView] {
             do throws(KeyringFault) {
                 return try connection.repeatably(call) { client throws(KeyringFault) in
@@ -158,8 +160,8 @@
         /// Changes slots one after the other, under the lock file. *Applied* means that the daemon has acknowledged
         /// the change; gnome-keyring writes and flushes its file before that. *Durable* means that the folder of that
         /// file was flushed too.
-        /// - Throws: ``BackendError`` with `timedOut` or `cancelled` if the caller left first, or if the lock could
-        ///   not be taken.
+        /// - Throws: ``BackendError`` with `timedOut` or `cancelled` if the caller stopped waiting first, or if the
+        ///   lock could not be taken.
         package func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
             try await onLane(writeLane, isMutation: true) { [self] call throws(BackendError) in
                 try SlotWriter(store: self, call: call).apply(mutations)
@@ -171,8 +173,8 @@
         /// Unlocks the default collection and the collections of the store's items. Opens the daemon's prompt if one
         /// of these collections is locked and the daemon requires a prompt.
         ///
-        /// If the caller leaves, the prompt stays open, and answering it still unlocks the collection. Later calls
-        /// wait for that prompt instead of opening another one.
+        /// If the caller stops waiting, the prompt stays open, and the user's answer still unlocks the collection.
+        /// Later calls wait for that prompt instead of opening another one.
         /// - Throws: ``BackendError`` with `promptDismissed`, `locked` (no program can show a prompt), `timedOut` or
         ///   `unavailable`.
         package func unlock() async throws(BackendError) {
@@ -184,8 +186,8 @@
                     let layout = self.layout
                     func locked() throws(KeyringFault) -> [String] {
                         let collection = try client.defaultCollection()
-                        // In a daemon other than gnome-keyring, a search could open a prompt, so unlock only the
-                        // default collection now. Other locked items are found in the next round.
+                        // If the daemon is not gnome-keyring, a search could open a prompt. Therefore unlock only the
+                        // default collection now. The next pass of the loop below finds other locked items.
                         if case .locked(let path) = collection, try !client.link.isKeptByGnome(call) { return [path] }
                         let items = try client.search(layout.search).locked
                         return switch collection {

@@ -37,7 +37,8 @@
             withExtendedLifetime(unused) {}
         }
 
-        /// Whether there are listeners whose connection has ended, or leads to a bus with another address.
+        /// Whether listeners would miss changes, because their connection has ended or leads to a bus with another
+        /// address.
         func isDeaf(at address: String) -> Bool {
             state.withLock { state in
                 guard !state.listeners.isEmpty, let link = state.link else { return false }

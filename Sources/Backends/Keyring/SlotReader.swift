@@ -29,7 +29,7 @@
         /// The maximum number of attempts if the keyring changes during a read.
         private static let attempts = 4
 
-        /// Reads slots with valid addresses. Returns one view for each, in order.
+        /// Reads slots with valid addresses. Returns one view (content and item) for each slot, in order.
         func look(at addresses: [StorageAddress]) throws(KeyringFault) -> [SlotView] {
             var views: [StorageAddress: SlotView] = [:]
             for (namespace, group) in Dictionary(grouping: Set(addresses), by: \.namespace) {
@@ -68,7 +68,8 @@
             if group.count > 1 {
                 let found = try client.search(layout.search(namespace))
                 // One search for the whole namespace is cheaper, unless most of the items that it finds were not
-                // requested. With a locked item it is not used, because the attributes of that item may be unknown.
+                // requested. It is not used if it finds a locked item, because the attributes of that item may be
+                // unknown.
                 if found.locked.isEmpty, found.unlocked.count <= 2 * group.count + 2 {
                     return try untilUnchanged { () throws(KeyringFault) in
                         try self.views(of: Set(group), searching: layout.search(namespace), in: namespace)
@@ -85,7 +86,7 @@
             return views
         }
 
-        /// Makes one attempt to read the slots that one search covers.
+        /// Makes one attempt to read slots. A single search must find the items of all these slots.
         private func views(
             of wanted: Set<StorageAddress>, searching attributes: [String: String], in namespace: StorageNamespace
         ) throws(KeyringFault) -> [StorageAddress: SlotView] {

@@ -2,7 +2,8 @@
     import BackendContract
     import BackendRuntime
 
-    /// Changes slots one after the other. The store's lock is held from the read of a slot until the daemon's reply.
+    /// Changes slots (locations of one value) one after the other. The store's lock is held from the read of a slot
+    /// until the daemon's reply.
     ///
     /// An existing item is changed by its path, and a new item is created without replacing another. The daemon
     /// therefore never decides by attributes which item is overwritten. Such a comparison would also find items that
@@ -33,7 +34,8 @@
             }
         }
 
-        /// Returns the error of a mutation that is invalid whatever the keyring contains; nil if there is none.
+        /// Returns the error of a mutation (a change of one slot) that is invalid whatever the keyring contains; nil if
+        /// there is none.
         private func refusalBeforeLooking(_ mutation: StorageMutation) -> BackendError? {
             do throws(BackendError) {
                 try layout.validate(mutation.address)
@@ -63,8 +65,8 @@
                 byteCount, in: "the keyring", remedy: "Keep it in an encrypted database, .encryptedSQLite.")
         }
 
-        /// Changes a slot that was read. Retries once if the first request certainly changed no value, or if the
-        /// daemon stored other bytes than it was given.
+        /// Changes a slot that was read before. Retries once if the daemon stored other bytes than it was given. Also
+        /// retries once if the link or the item was lost, and the first request certainly changed nothing.
         private func apply(_ mutation: StorageMutation, on view: SlotView) -> MutationResult {
             if let refusal = view.probe.refusal(of: mutation) { return refusal }
             do throws(KeyringFault) {
@@ -78,15 +80,17 @@
             }
         }
 
-        /// Returns the outcome of a failed request. KWallet creates an item before it checks the session, and leaves
-        /// it empty if the check fails. If KWallet has another key for the session, it may store garbage in the item.
+        /// Returns whether a failed request may have changed something. KWallet creates an item before it checks the
+        /// session, and leaves it empty if the check fails. If KWallet has another key for the session, it may store
+        /// garbage in the item.
         private func outcome(of fault: KeyringFault, on view: SlotView) -> MutationOutcome {
             let mayLeaveAnEmptyItem = fault.kind == .noSession && fault.wasSent && view.item == nil
             return fault.isCertainlyNotDone && !mayLeaveAnEmptyItem ? .notApplied : .unknown
         }
 
-        /// Re-reads a slot and changes it. If the first request left an empty or garbled item in the slot, this item
-        /// is overwritten, and the precondition is checked against the content from before the first request.
+        /// Re-reads a slot and changes it. The first request may have left an empty or garbled item in the slot. In
+        /// that case this item is changed, and the precondition is checked against the content from before the first
+        /// request.
         private func applyAgain(
             _ mutation: StorageMutation, on first: SlotView, after fault: KeyringFault, _ outcome: MutationOutcome
         ) -> MutationResult {
@@ -163,8 +167,8 @@
             return item
         }
 
-        /// Returns the result of a write to an item that stores no revision. The revision is derived from the item's
-        /// path, its secret, and the modification time that the daemon recorded.
+        /// Returns the result of a write to an item that stores no revision, the identifier of its state. The revision
+        /// is derived from the item's path, its secret, and the modification time that the daemon recorded.
         private func stateAfterPut(
             _ item: String, _ secret: [UInt8], _ durability: StorageDurability, _ client: SecretServiceClient
         ) -> MutationResult {

@@ -2,11 +2,12 @@ public import BackendContract
 package import BackendRuntime
 import Synchronization
 
-/// A store in memory. It is the reference implementation of the backend contract, and the backend of domains for transient values.
+/// A store in memory. It is the reference implementation of the backend contract. It is also the backend of the domains
+/// (kinds of store that a key can choose) for transient values.
 ///
-/// The slots are in a *medium*, an object that several stores can share. The store writes nothing to disk and never waits for I/O: each
-/// call is one read or one change under a lock. A test can give it other capabilities, so that it can be used instead of another kind of
-/// store.
+/// The slots (locations of single values) are in a *medium*, an object that several stores can share. The store writes
+/// nothing to disk and never waits for I/O: each call is one read or one change under a lock. A test can give it other
+/// capabilities, so that it can be used instead of another kind of store.
 public final class InMemoryStore: ObservableBackend, ImmediateBackend {
     /// The medium that holds the slots.
     package let medium: MemoryMedium
@@ -67,8 +68,8 @@ public final class InMemoryStore: ObservableBackend, ImmediateBackend {
     /// Reads a slot from memory, without waiting for I/O.
     package func immediateProbe(of address: StorageAddress) -> StorageProbe? { medium.state.withLock { probe(address, in: $0) } }
 
-    /// Applies mutations under one lock, so that no reader sees an intermediate state. If the store claims atomic batches, either all
-    /// mutations are applied or none is.
+    /// Applies mutations (changes of one slot) under one lock, so that no reader sees an intermediate state. If the
+    /// store claims atomic batches, either all mutations are applied or none is.
     /// - Throws: `cancelled` if the calling task was cancelled; an error if two mutations have the same address.
     public func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
         try refuseIfCancelled()
@@ -95,7 +96,7 @@ public final class InMemoryStore: ObservableBackend, ImmediateBackend {
         return medium.state.withLock { $0.addresses(in: namespace) }
     }
 
-    /// Reads the values that match a query, sorted by name, from one consistent snapshot.
+    /// Returns one page of the values that match a query, sorted by name. A page is read from one consistent snapshot.
     ///
     /// The sorted names are cached until a slot is added or deleted.
     public func page(_ query: StorageQuery, after cursor: StorageCursor?, limit: Int) async throws(BackendError) -> StoragePage {
@@ -190,7 +191,8 @@ extension InMemoryStore {
         }
     }
 
-    /// The revision of a change: the medium's identifier and the number of the change, 24 bytes in big-endian order.
+    /// The revision that a change gives to a slot, as the identifier of its state. It consists of the medium's
+    /// identifier and the number of the change: 24 bytes in big-endian order.
     private func revision(_ change: UInt64) -> StorageRevision {
         StorageRevision([identifier.0, identifier.1, change].flatMap { number in withUnsafeBytes(of: number.bigEndian) { Array($0) } })
     }

@@ -1,8 +1,8 @@
 package import BackendContract
 import Synchronization
 
-/// The slots of an ``InMemoryStore``. The medium outlives the store, so that a test can end a program and start it again over the same
-/// data.
+/// The slots (locations of single values) of an ``InMemoryStore``. The medium outlives the store, so that a test can
+/// end a program and start it again over the same data.
 ///
 /// Several stores can share one medium and see each other's changes. A test can also write to it as another program
 /// (``writeForeign(_:at:)``) or damage a slot (``corrupt(_:bytes:)``).
@@ -28,7 +28,8 @@ package final class MemoryMedium: Sendable {
         private(set) var slots: [StorageAddress: Slot] = [:]
         /// A cache of the sorted slots of each namespace. Adding or deleting a slot drops the entry of its namespace.
         private var sorted: [StorageNamespace: [StorageAddress]] = [:]
-        /// A random number that the first store on the medium draws. Revisions contain it, so the revisions of two media are never equal.
+        /// A random number that the first store on the medium draws. Every revision (identifier of a slot's state)
+        /// contains this number, so the revisions of two media are never equal.
         var identifier: (UInt64, UInt64)?
         var changes: UInt64 = 0
         var stores: UInt64 = 0
@@ -71,13 +72,13 @@ package final class MemoryMedium: Sendable {
 
     /// Writes a value as a program without LocalData would: replaces the value and removes its metadata.
     /// - Parameters:
-    ///   - payload: The value.
+    ///   - payload: The content of the value.
     ///   - address: The slot.
     package func writeForeign(_ payload: StoragePayload, at address: StorageAddress) {
         change(address, to: .value(payload, StorageMetadata(), isForeign: true))
     }
 
-    /// Deletes a slot as another program would, without a tombstone.
+    /// Deletes a slot as another program would, without a tombstone, the record of a removal.
     package func removeForeign(_ address: StorageAddress) {
         state.withLock { state in
             guard state.empty(address) else { return }

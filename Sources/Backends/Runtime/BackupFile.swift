@@ -71,7 +71,7 @@ package struct BackupFile: BackupStore {
     }
 }
 
-/// Writes a restored file, part by part, to a temporary path beside its target.
+/// Writes a restored file to a temporary path beside its target. The content arrives in parts.
 package struct FileDraft: RestoreDraft {
     private let path: String
     private let lane: any Lane

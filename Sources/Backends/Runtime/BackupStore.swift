@@ -31,15 +31,15 @@ package protocol BackupCopy: Sendable {
     /// Returns whether the store has changed since its state was captured.
     func hasChanged() async throws(BackendError) -> Bool
 
-    /// Returns whether the store certainly still has the captured state. For a database this excludes every later
-    /// commit, while ``hasChanged()`` compares only the status of its files. No part may be read after this call.
+    /// Returns whether the store certainly still has the captured state. For a database, this means that no commit
+    /// followed, while ``hasChanged()`` compares only the status of the files. No part may be read after this call.
     func isPresent() async throws(BackendError) -> Bool
 
-    /// Returns whether the store is damaged. The copy then contains the unchanged bytes of its file. Call this after
-    /// the last part.
+    /// Returns whether the store is damaged. In that case, the copy contains the unchanged bytes of the damaged file.
+    /// Call this after the last part.
     func isDamaged() async -> Bool
 
-    /// Releases the captured state.
+    /// Ends the use of the captured state and frees its resources.
     func close() async
 }
 
@@ -68,11 +68,11 @@ package protocol RestoreDraft: Sendable {
     func finish() async throws(BackendError)
 }
 
-/// An item of a store of secrets (a keyring), with its stored bytes.
+/// One item (stored value) of a keyring, with its stored bytes.
 package struct BackupItem: Hashable, Sendable {
     /// The name of the item's namespace; empty for ``StorageNamespace/values``.
     package var namespace: String
-    /// The name of the slot.
+    /// The name of the slot, the location of the value.
     package var name: String
     /// The stored bytes.
     package var content: [UInt8]
@@ -107,12 +107,13 @@ package protocol BackupItemStore: BackupStore {
     /// Returns all items of the store.
     func items(deadline: MonotonicInstant) async throws(BackendError) -> [BackupItem]
 
-    /// Returns the name of the key that sealed an item's value; nil if the value is not sealed.
+    /// Returns the name of the key that encrypts an item's value in addition to the keyring. Nil if the value has no
+    /// such encryption.
     func sealing(of item: BackupItem) -> String?
 
-    /// Writes an item to its slot, as durably as the store can. Does nothing if the slot already has this content.
-    /// The caller holds the lock.
-    /// - Parameter kept: The namespace to which an item with other content is moved first, if the slot has one.
+    /// Writes an item to its slot, as durably as the store can. Does nothing if the slot already has the item's
+    /// content. The caller holds the lock.
+    /// - Parameter kept: If the slot holds an item with other content, that item is first moved to this namespace.
     func restore(_ item: BackupItem, keeping kept: String, deadline: MonotonicInstant) async throws(BackendError)
 
     /// Moves an item to another namespace. The caller holds the lock.

@@ -8,7 +8,7 @@ package enum CallPatience {
 }
 
 extension Runtime {
-    /// Returns the deadline of a call that may take the given time according to its store. ``CallPatience/limit`` can
-    /// shorten this time.
+    /// Returns the deadline of a call to which its store allows the given time. If ``CallPatience/limit`` is shorter,
+    /// it is used instead.
     package func deadline(after time: Duration) -> MonotonicInstant { clock.now.advanced(by: min(time, CallPatience.limit ?? time)) }
 }

@@ -26,7 +26,8 @@
             var above: Set<Int32> = []
         }
 
-        /// The kinds of events that a read of the descriptor returned.
+        /// Whether a read of the descriptor returned events of the watched names, and whether it returned events of the
+        /// path.
         private struct News {
             var isOfNames = false
             var isOfPath = false
@@ -44,8 +45,8 @@
             }
         }
 
-        /// Returns a stream with an element for each change of one of the names, and whenever such a change may have
-        /// been missed. The stream ends if the path cannot be watched.
+        /// Returns a stream with an element after changes of the names, and whenever such a change may have been
+        /// missed. One element may stand for several changes. The stream ends if the path cannot be watched.
         static func changes(of names: Set<String>, in directory: String) -> AsyncStream<Void> {
             // All elements are equal, so a buffer of one is enough.
             AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
@@ -68,8 +69,8 @@
         private static let contents = UInt32(IN_CREATE | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_MODIFY)
         private static let itself = UInt32(IN_MOVE_SELF | IN_DELETE_SELF) | UInt32(IN_ONLYDIR)
 
-        /// Watches the directory and those above it. If the directory does not exist, watches for new names in the
-        /// nearest directory above it that exists.
+        /// Watches the directory and all directories above it. If the directory does not exist, also watches for new
+        /// names in the nearest directory that exists.
         /// - Returns: Whether the path can be watched.
         private func attach() -> Bool {
             watches.withLock { watches in

@@ -114,7 +114,8 @@ package protocol FileLock: Sendable {
     func release()
 }
 
-/// The file system operations that stores need. Every operation may block, so call it on a lane.
+/// The file system operations that stores need. Every operation may block, so call it on a lane (a serial queue for
+/// blocking work).
 ///
 /// An operation is durable only if its documentation says so. ``PosixFileSystem`` is the real implementation. A
 /// simulation implements the operations and keeps two versions of each file: its volatile and its durable content.
@@ -143,19 +144,19 @@ package protocol FileSystem: Sendable {
     /// Makes a file's content durable (fsync).
     func synchronizeFile(_ path: String) throws(FileError)
 
-    /// Renames a file. If the new name exists, its file is replaced. Atomic; durable once the directory is
-    /// synchronized.
+    /// Renames a file. If the new name exists, its file is replaced. The change is atomic. It is durable once the
+    /// directory is synchronized.
     func rename(_ path: String, to newPath: String) throws(FileError)
 
-    /// Gives a file a second name. Fails with EEXIST if that name exists. Atomic; durable once the directory is
-    /// synchronized.
+    /// Gives a file a second name (a hard link). Fails with EEXIST if that name exists. The change is atomic. It is
+    /// durable once the directory is synchronized.
     func link(_ path: String, to newPath: String) throws(FileError)
 
     /// Gives a replacement file the owner and permissions of the file that it will replace.
-    /// - Throws: ``FileError`` if the replacement would lock the owner of the old file out.
+    /// - Throws: ``FileError`` if the owner of the old file could not access the replacement.
     func keepOwner(of path: String, for newPath: String) throws(FileError)
 
-    /// Removes a file; a missing one is not an error. Durable once the directory is synchronized.
+    /// Removes a file; a missing file is not an error. The removal is durable once the directory is synchronized.
     func remove(_ path: String) throws(FileError)
 
     /// Makes the names in a directory durable (fsync of the directory).
@@ -263,7 +264,7 @@ extension FileSystem {
         return new
     }
 
-    /// Whether a file may be at a path. False only if the path certainly leads to another file or to none.
+    /// Whether the given file may be at a path. False only if the path certainly leads to another file or to no file.
     private func mayBe(_ file: FileStatus, at path: String) -> Bool {
         do throws(FileError) {
             guard let there = try status(path) else { return false }

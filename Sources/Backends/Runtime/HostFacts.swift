@@ -9,8 +9,8 @@ package struct HostFacts: Sendable {
     package var environment: [String: String]
     /// The name of the program's file, without its folder.
     package var executableName: String
-    /// The value of the variable HOME; nil if it is not set. The user database is not asked instead: for a system
-    /// service, which runs as root without HOME, it names the home directory of root.
+    /// The value of the variable HOME; nil if it is not set. The user database is not used instead. For a system
+    /// service that runs as root without HOME, it would give the home directory of root.
     package var homeDirectory: String?
 
     /// Creates a description.

@@ -11,7 +11,7 @@ package struct DispatchLane: Lane {
     private let queue: DispatchQueue
 
     /// Creates a lane.
-    /// - Parameter label: The queue's name, for debuggers.
+    /// - Parameter label: The name of the queue that debuggers show.
     package init(label: String) { queue = DispatchQueue(label: "LocalData.\(label)") }
 
     /// Appends work to the queue.

@@ -39,8 +39,8 @@ package final class LaneCall<Response: Sendable>: Sendable {
         /// The time at which the caller leaves unless the work reports more progress.
         var deadline: MonotonicInstant
 
-        /// Ends the call, which must not have ended before. Returns the continuation to resume and the timer to
-        /// cancel after the lock is released.
+        /// Ends the call, which must not have ended before. Returns a continuation and a timer. Once the lock is
+        /// released, resume the continuation and cancel the timer.
         mutating func end(_ result: Result<Response, BackendError>) -> Ending {
             defer { (continuation, timer, whenAbandoned) = (nil, nil, nil) }
             phase = .over
@@ -124,7 +124,8 @@ package final class LaneCall<Response: Sendable>: Sendable {
         action?(reason)
     }
 
-    /// Abandons the call at its deadline, or schedules another timer if the work reported progress.
+    /// Ends the call because its deadline has passed. If the work has reported progress, schedules another timer
+    /// instead.
     private func deadlineCame() {
         let later = state.withLock { state in state.phase == .begun && state.deadline > clock.now ? state.deadline : nil }
         guard let later else { return abandon(.deadline) }

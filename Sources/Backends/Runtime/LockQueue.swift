@@ -29,8 +29,8 @@ struct LockQueue {
         Self.giveTurnBack(descriptor)
     }
 
-    /// Takes the lock without the turn, so in no particular order. Only the turn needs a file that is open for
-    /// writing. Closes the descriptor on failure.
+    /// Takes the lock without the turn, so waiting processes get it in no particular order. In contrast to the turn,
+    /// `flock` needs no file that is open for writing. Closes the descriptor on failure.
     ///
     /// Succeeds without a lock if the file system does not support `flock`, or supports it only for files that are
     /// open for writing.
@@ -81,7 +81,7 @@ struct LockQueue {
         let waiting = Waiting()
         DispatchLane(label: "lock").enqueue {
             let number = Self.repeated { call(descriptor, true) }
-            // If the caller no longer waits, release the lock for the next process.
+            // If the caller no longer waits, release the lock, so that the next process gets it.
             if !waiting.end(number) { Self.leave(descriptor) }
         }
         while true {
@@ -108,7 +108,7 @@ struct LockQueue {
     // MARK: The turn
 
     #if canImport(Darwin)
-        // There is no turn here, because it needs record locks that belong to an open file.
+        // On Darwin there is no turn, because it needs record locks that belong to an open file.
         private static func takeTurn(_ descriptor: Int32, _ waits: Bool) -> Int32 { 0 }
         private static func giveTurnBack(_ descriptor: Int32) {}
     #else

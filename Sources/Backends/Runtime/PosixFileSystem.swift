@@ -25,8 +25,8 @@ package struct PosixFileSystem: FileSystem {
 
     /// The effective user of the process, and root.
     package var trustedOwners: TrustedOwners {
-        // The first file has the user IDs that this process's user namespace contains. The second file has the ID
-        // that stands for all other users.
+        // The first file contains the user IDs of this process's user namespace. The second file contains the ID that
+        // stands for all other users.
         let map = try? read("/proc/self/uid_map")
         let unknown = try? read("/proc/sys/kernel/overflowuid")
         func text(_ contents: FileContents) -> String { String(decoding: contents.bytes, as: UTF8.self) }
@@ -37,7 +37,8 @@ package struct PosixFileSystem: FileSystem {
 
     /// Reads a whole regular file. The status belongs to the same open file and was taken after the read.
     package func read(_ path: String) throws(FileError) -> FileContents? {
-        // O_NONBLOCK: opening a FIFO must not block the lane. The flag has no effect on regular files.
+        // O_NONBLOCK: opening a FIFO must not block the lane, a serial queue for blocking work. The flag has no effect
+        // on regular files.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             if errno == ENOENT || errno == ENOTDIR { return nil }
@@ -334,7 +335,7 @@ extension FileStatus {
     }
 }
 
-// Wrappers of C functions. Inside the type, methods with the same names shadow the functions.
+// Wrappers of C functions. Inside the type, its methods of the same names hide the C functions.
 private func posixRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
     read(descriptor, buffer.baseAddress, buffer.count)
 }

@@ -12,8 +12,8 @@ package struct MonotonicInstant: Hashable, Comparable, Sendable {
     /// Whether the first instant is earlier than the second.
     package static func < (left: Self, right: Self) -> Bool { left.nanoseconds < right.nanoseconds }
 
-    /// Returns the instant that is a duration later. A result beyond the range of `Int64` (292 years) becomes the
-    /// last instant of the range.
+    /// Returns the instant that is the given duration after this one. A result beyond the range of `Int64` (292 years)
+    /// becomes the last instant of the range.
     package func advanced(by duration: Duration) -> MonotonicInstant {
         let (sum, overflow) = nanoseconds.addingReportingOverflow(duration.wholeNanoseconds)
         return MonotonicInstant(nanoseconds: overflow ? .max : sum)
@@ -127,8 +127,8 @@ private final class SharedTimer: Sendable {
         }
     }
 
-    /// Notes that the system timer must be set for an instant, and returns true. Returns false if the timer is
-    /// already set for that instant or an earlier one.
+    /// Returns whether the caller must now set the system timer for an instant, and remembers this instant. Returns
+    /// false if the timer is already set for that instant or an earlier one.
     private static func arm(_ instant: MonotonicInstant, _ state: inout State) -> Bool {
         if let armed = state.armed, armed <= instant { return false }
         state.armed = instant
@@ -141,8 +141,8 @@ private final class SharedTimer: Sendable {
 
     private func fire(_ instant: MonotonicInstant) {
         let (due, next) = state.withLock { state -> ([@Sendable () -> Void], MonotonicInstant?) in
-            // Since this call was scheduled, the system timer was set for an earlier instant. The call of that
-            // instant sets the timer again.
+            // Do nothing if the system timer was set for an earlier instant after this call was scheduled. The call for
+            // that instant sets the timer again.
             guard state.armed == instant else { return ([], nil) }
             state.armed = nil
             let now = SystemClock().now

@@ -8,22 +8,22 @@
     /// database is opened. The anchor records the latest state outside the database, so that an older file is detected.
     /// The anchor stores a mark: the id of the database, the number of its commits and a digest of its state.
     ///
-    /// A separate task writes the anchor: at once after a commit, and then at most once in ``interval``. So no change
-    /// waits for it. A failed write is repeated with the next commit, with `synchronize`, and when the store is closed.
+    /// A separate task writes the anchor, so that no commit waits for this write. Its writes are at least ``interval``
+    /// apart. A failed write is repeated with the next commit, with `synchronize`, and when the store is closed.
     final class AnchorFollower: Sendable {
-        /// The minimum time between two writes of the anchor. The anchor may be behind the commits by this time, plus
-        /// the time of a write.
+        /// The minimum time between two writes of the anchor. So the mark in the anchor can be older than the last
+        /// commit by this time, plus the time of a write.
         /// Reason: "No commit waits for the anchor" in Docs/Decisions/Database.md.
         static let interval = Duration.seconds(1)
 
         private struct State {
-            /// The mark of the last commit; nil if the anchor has it.
+            /// The mark of the last commit; nil if the anchor already contains this mark.
             var latest: FreshnessMark?
-            /// The mark that the anchor had when it was last read or written.
+            /// The mark that the anchor contained when it was last read or written.
             var held: FreshnessMark?
             var isFollowing = false
-            /// Whether ``accept(_:)`` is running. That call writes the anchor itself, so the separate task writes
-            /// nothing until it has ended.
+            /// Whether a call of ``accept(_:)`` is running. That call writes the anchor. The separate task writes
+            /// nothing until the call has ended.
             var isPaused = false
             /// The earliest time of the next write.
             var next = MonotonicInstant(nanoseconds: .min)
@@ -43,8 +43,8 @@
         /// The reason why the database must not be used any more; nil as long as it may be used.
         var refusal: BackendError? { state.withLock(\.refusal) }
 
-        /// Returns the anchor's mark. Call this before the database is read. A commit between the two reads then makes
-        /// the database later than the mark, and never earlier.
+        /// Returns the anchor's mark. Call this before the database is read. If another process commits between these
+        /// two reads, the database that is read is later than the mark, which is allowed.
         func expected() async throws(BackendError) -> FreshnessMark? { try await anchor.load() }
 
         func unlock() async throws(BackendError) { try await anchor.unlock() }
@@ -65,7 +65,7 @@
                 if isAnchored {
                     throw refused("\(anchor.name) is empty, although it contained the mark of the database. The mark was lost or removed")
                 }
-                // This is the first use of the anchor.
+                // The anchor contains no mark, and the state does not say that the database had an anchor before.
                 if let mark { note(mark) }
                 return
             }
@@ -81,8 +81,8 @@
             }
             try compare(mark, expected)
             state.withLock { $0.held = expected }
-            // The anchor lacks a commit of a process that was killed before it wrote the anchor, or that does not use
-            // the anchor.
+            // The anchor does not contain the last commit. The process that committed was killed before it wrote the
+            // anchor, or its program does not use the anchor.
             if mark != expected { note(mark) }
         }
 
@@ -99,7 +99,7 @@
             }
         }
 
-        /// Returns the error for a missing database of which the anchor has a mark.
+        /// Returns the error for a database that is missing although the anchor contains a mark of it.
         func missing(_ expected: FreshnessMark) -> BackendError {
             refused(
                 "\(anchor.name) records a database with \(expected.commits) commits, and there is none. Removed values could return with an empty one"
@@ -152,9 +152,9 @@
             }
         }
 
-        /// Writes the last commit to the anchor now, unless the anchor has it.
-        /// - Throws: ``BackendError`` of the anchor; `rolledBack` if the anchor has the mark of another database, or a
-        ///   mark with the same number of commits and another digest.
+        /// Writes the mark of the last commit to the anchor now, unless the anchor already contains it.
+        /// - Throws: ``BackendError`` of the anchor; `rolledBack` if the anchor contains the mark of another database,
+        ///   or a mark with the same number of commits and another digest.
         func flush() async throws(BackendError) {
             if let mark = state.withLock(\.latest) { try await write(mark) }
         }
@@ -193,8 +193,8 @@
 
         // MARK: Accepting
 
-        /// Accepts an older file. `work` commits to the database with a number of commits above that in the anchor, and
-        /// the anchor gets the mark of that commit.
+        /// Accepts an older file as the latest state: `work` commits to the database with a higher number of commits
+        /// than the anchor's mark has. Then the anchor gets the mark of that commit.
         /// - Parameter work: Receives the anchor's mark, commits to the database, and returns the mark of the commit.
         func accept(
             _ work: (FreshnessMark?) async throws(BackendError) -> FreshnessMark

@@ -17,9 +17,9 @@
         /// Opens an existing file, and never creates one.
         /// - Parameters:
         ///   - path: An absolute path.
-        ///   - leavesLog: Whether the log stays unchanged when the last connection closes. Otherwise SQLite writes the
-        ///     log back into the database. That needs the store's lock between processes, which is not held when a
-        ///     connection is just released.
+        ///   - leavesLog: Whether the log stays unchanged when the last connection closes. If not, SQLite writes the
+        ///     log back into the database. For that, the caller must hold the store's lock between processes. A
+        ///     connection that is deallocated without ``close()`` does not hold this lock.
         ///   - mayWait: Called when another connection has the lock that SQLite needs. It returns true to try again,
         ///     false to give up.
         convenience init(path: String, leavesLog: Bool = true, mayWait: @escaping () -> Bool = { false }) throws(SQLiteFault) {

@@ -3,8 +3,8 @@
     import BackendRuntime
     package import Sealing
 
-    /// Checks a database in a backup without writing to the disk. One of the backup's keys must open the database's
-    /// header. Then the check opens each row.
+    /// Checks a database that is in a backup. The check writes nothing to the disk. First, one of the backup's keys
+    /// must open the database's header. Then the check decrypts each row.
     package final class DatabaseBackupCheck: KeyedBackupCheck {
         private let keys: [SealingKey]
         private var small: Connection?

@@ -3,8 +3,8 @@
     package import BackendRuntime
     package import Sealing
 
-    /// A database to back up. The copy contains one state of the database, which is read in one transaction. The
-    /// transaction neither waits for a writer nor delays one.
+    /// A database to back up. The copy contains one state of the database, which is read in one transaction. This
+    /// transaction does not wait for a writer, and no writer waits for it.
     package struct DatabaseBackup: KeyedBackupStore {
         private let path: String
         private let lock: String
@@ -65,9 +65,10 @@
         }
     }
 
-    /// A copy of one state of a database.
+    /// A copy of one state of a database. The backup gets it in parts, which are arrays of bytes.
     ///
-    /// `@unchecked Sendable`: connection, statement and position are used on the lane only, by one call at a time.
+    /// `@unchecked Sendable`: only one call at a time, on the lane (a serial queue), uses connection, statement and
+    /// position.
     final class DatabaseCopy: KeyedBackupCopy, @unchecked Sendable {
         let header: DatabaseHeader
         private let connection: Connection
@@ -79,14 +80,14 @@
         private let path: String
         /// SQLite's `data_version` of the state that is copied.
         private let version: Int
-        /// The number of the table whose rows are being read; nil before the first part, which has the statements that
-        /// create the tables.
+        /// The number of the table whose rows are being read; nil before the first part of the backup. The first part
+        /// contains the statements that create the tables.
         private var table: Int?
         private var rows: DatabaseRows?
-        /// The error of a damaged row, which prevents reading further rows. The rows before it are returned first, in a
-        /// separate part.
+        /// The error of a damaged row, which prevents reading further rows. The rows before the damaged one are
+        /// returned first, as a separate part.
         private var damage: BackendError?
-        /// The copy of the database's pages, if rows cannot be read.
+        /// The copy of all pages of the database file, which is made if rows cannot be read.
         private var image: DatabaseImage?
 
         /// The statement whose result changes when another connection has committed something.
@@ -120,7 +121,7 @@
 
         private enum Step: Sendable {
             case part([UInt8])
-            /// Some work was done within the deadline, but it has produced no part yet.
+            /// The step has done some work, but no part of the backup is complete yet.
             case more
             case end
         }
@@ -161,7 +162,8 @@
         }
 
         /// Appends rows until the part is full.
-        /// - Parameter whole: Set to the number of bytes of complete rows.
+        /// - Parameter whole: Is set to the length of `writer` after the last complete row. If a row fails, the caller
+        ///   removes the bytes after this length.
         private func appendRows(to writer: inout ByteWriter, _ whole: inout Int) throws(BackendError) {
             while let table, table < statements.count, writer.bytes.count < BackupPart.size {
                 let rows: DatabaseRows

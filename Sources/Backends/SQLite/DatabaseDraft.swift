@@ -5,7 +5,7 @@
 
     /// A database that is being restored: one file beside its final path. It contains no plaintext.
     ///
-    /// `@unchecked Sendable`: the connection is used on the lane only, by one call at a time.
+    /// `@unchecked Sendable`: only one call at a time, on the lane (a serial queue), uses the connection.
     package final class DatabaseDraft: RestoreDraft, @unchecked Sendable {
         private let path: String
         private let keys: [SealingKey]
@@ -22,8 +22,8 @@
         /// - Parameters:
         ///   - path: The path of the draft.
         ///   - keys: The keys of the backup. One of them opens the database.
-        ///   - own: The key on this machine that will open the database. If the data keys are already wrapped for it,
-        ///     nothing in the database changes.
+        ///   - own: The key on this machine that will open the database. If the data keys are already wrapped for this
+        ///     key, the database stays unchanged.
         package init(
             path: String, keys: [SealingKey], own: RestoredKey, deadline: Duration, runtime: Runtime
         ) async throws(BackendError) {

@@ -1,16 +1,18 @@
 #if SQLite
     import BackendContract
 
-    /// An extension of the database format with tables beyond the basic ones. It states what a program that does not
-    /// support it may still do. So a later version can extend the format without a new format number.
+    /// An extension of the database format, with tables beyond the basic ones. A later version of the library can add
+    /// features without a new format number. Each feature states whether a program that does not support it may still
+    /// read or write the database.
     struct DatabaseFeature: Hashable, Sendable {
         /// The programs that must support a feature.
         enum Need: UInt8, Sendable {
             /// Readers and writers must support the feature. Without support, a reader would return wrong results.
             case reading = 1
-            /// Writers must support the feature. Other programs may only read.
+            /// Writers must support the feature. A program that does not support it may only read.
             case writing = 2
-            /// No program must support the feature. Other programs may read and write; they leave its tables unchanged.
+            /// No program must support the feature. A program that does not support it may read and write; it leaves
+            /// the feature's tables unchanged.
             case nothing = 3
         }
 
@@ -19,8 +21,8 @@
         /// The statements that create the feature's tables.
         let tables: [String]
 
-        /// An index over values outside the namespace `.values`. Queries use it to find values by type, attribute and
-        /// day of change.
+        /// An index by which queries find values by type, attribute and day of change. The values of the namespace
+        /// `.values`, which belong to single keys, are not in the index.
         static let labels = DatabaseFeature(
             name: "labels", need: .writing,
             tables: [
@@ -34,10 +36,12 @@
         /// Whether this version of the library supports the feature.
         var isKnown: Bool { Self.known.contains(self) }
 
-        /// The error for a change of a database with this feature, which writers must support.
+        /// The error for an attempt to write the database, if this program does not support the feature and writers
+        /// must.
         var writingRefused: BackendError { refused("can be read, but not changed, because it uses") }
 
-        /// The error for opening a database with this feature, which readers must support.
+        /// The error for an attempt to open the database, if this program does not support the feature and readers
+        /// must.
         var readingRefused: BackendError { refused("uses") }
 
         private func refused(_ how: String) -> BackendError {
@@ -51,8 +55,8 @@
 
         /// Encodes features for the header. The caller sorts them by name.
         ///
-        /// Each feature has its counted name, one byte for its ``Need``, the number of its tables (4 bytes), and their
-        /// counted statements. A counted field is preceded by its length in 4 bytes.
+        /// A feature is encoded as its counted name, one byte for its ``Need``, and the number of its tables (4 bytes).
+        /// The counted statements of the tables follow. *Counted* means: preceded by the length in 4 bytes.
         static func bytes(of features: [DatabaseFeature]) -> [UInt8] {
             var writer = ByteWriter()
             for feature in features {
@@ -65,8 +69,8 @@
         }
 
         /// Decodes ``bytes(of:)``.
-        /// - Throws: ``RecordDamage`` for malformed bytes, for a known feature with another need or other tables, and
-        ///   for a statement that does not create a table.
+        /// - Throws: ``RecordDamage`` for malformed bytes, and for a statement that does not create a table. Also for a
+        ///   known feature whose need or tables differ from those in this library.
         static func features(_ bytes: [UInt8]) throws(RecordDamage) -> [DatabaseFeature] {
             var reader = ByteReader(bytes[...])
             var features: [DatabaseFeature] = []

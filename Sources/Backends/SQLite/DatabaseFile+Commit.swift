@@ -3,12 +3,13 @@
     import BackendRuntime
     import Sealing
 
-    /// A call that waits for its commit, with the session (the open file and its keys) that it was made for.
+    /// A call that changes slots and waits for its commit. It was made with a session, which is the open file with its
+    /// keys.
     struct CommitRequest: Sendable {
         let session: DatabaseSession
         let mutations: [StorageMutation]
 
-        /// Returns whether the call was made for this header of this file.
+        /// Returns whether the call was made with a session of this file, in which the database had this header.
         func isFor(_ file: DatabaseFile.FileID, _ header: DatabaseHeader) -> Bool { session.file == file && session.header == header }
     }
 
@@ -20,7 +21,7 @@
         case outdated
     }
 
-    /// Group commit.
+    /// Group commit: one transaction carries out all calls that are waiting.
     extension DatabaseFile {
         /// Carries out calls in one transaction with one flush, under the lock between processes. Each call is one
         /// atomic batch, and later calls see the changes of earlier ones.
@@ -49,8 +50,8 @@
             _ requests: [CommitRequest], _ writer: DatabaseWriter, deadline: MonotonicInstant, _ progressed: () -> Void
         ) throws(BackendError) -> [CommitResponse] {
             var steps = 0
-            // Reporting progress to every caller of a large group takes as long as a step, so progress is reported only
-            // every 64 steps.
+            // One report to every caller of a large group takes as long as one step of a call. So progress is reported
+            // only every 64 steps.
             func stepped() {
                 if steps % 64 == 0 { progressed() }
                 steps += 1
@@ -123,8 +124,9 @@
             return CallOutcome(results: results, isChanged: isChanged)
         }
 
-        /// Returns the state of a slot. `keyset` has all keys of the header in this transaction, so a row that names a
-        /// key outside it is damaged. If SQLite cannot read the row, only this slot is reported as unavailable.
+        /// Returns the state of the slot with this address. `keyset` has all keys of the header in this transaction. So
+        /// a row that was sealed with a key outside `keyset` is damaged. If SQLite cannot read the row, only this slot
+        /// is reported as unavailable.
         private func look(
             _ address: StorageAddress, _ keyset: Keyset, _ rows: DatabaseWriter.Rows
         ) -> (probe: StorageProbe, row: RowFinder.Found?) {
@@ -159,8 +161,8 @@
             return .applied(SealedRow.revision(of: try write(content, over: row, keyset, rows)), .durable)
         }
 
-        /// Writes a row and its labels (index entries for queries) under the active key, and replaces the existing row
-        /// of the name.
+        /// Seals a row with the active key and writes it and its labels (index entries for queries). An existing row
+        /// with the same name is replaced.
         /// - Returns: The sealed bytes.
         func write(
             _ content: RowContent, over row: RowFinder.Found?, _ keyset: Keyset, _ rows: DatabaseWriter.Rows
@@ -184,15 +186,16 @@
                 try rows.deleteOthers(slot, above: place.id)
                 for key in keyset.decryptOnly { try rows.deleteAll(key.slot(of: address, table: DatabaseFormat.table)) }
             } else {
-                // The row of an older key has another slot, so it is deleted instead of replaced.
+                // A row that was sealed with an older key is stored under another slot, because the slot is a hash
+                // under that key. So that row is deleted, and a new one inserted.
                 if let row { try clear(row, address, keyset, rows) }
                 try rows.insert(slot, version: version, sealed: sealed)
             }
             return sealed
         }
 
-        /// Deletes a row and all other rows of its name. An attacker may have inserted a copy of an older row, which
-        /// must not become the current one.
+        /// Deletes a row and all other rows with the same name. An attacker may have inserted a copy of an older row.
+        /// That copy must not become the current row.
         private func clear(
             _ row: RowFinder.Found, _ address: StorageAddress, _ keyset: Keyset, _ rows: DatabaseWriter.Rows
         ) throws(BackendError) {
@@ -219,7 +222,7 @@
         }
 
         /// Makes durable everything that a read may have returned. LocalData's commits are durable before they are
-        /// visible; commits of another program may not be. Called under the lock.
+        /// visible. Another program may have made commits that are visible but not durable. The caller holds the lock.
         func flush(deadline: MonotonicInstant) throws(BackendError) {
             guard try fileID() != nil else { return }
             // Open the log only. Closing a descriptor of the database itself would release the locks that SQLite holds

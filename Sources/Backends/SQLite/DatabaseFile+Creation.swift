@@ -47,8 +47,8 @@
             }
         }
 
-        /// Writes the schema and the header into a draft with a rollback journal. Once the connection is closed, the
-        /// draft is a single file. The next connection uses a write-ahead log.
+        /// Writes the schema and the header into a draft. SQLite uses a rollback journal for this, so the draft is a
+        /// single file once the connection is closed. The next connection uses a write-ahead log.
         private func write(_ header: DatabaseHeader, _ state: [UInt8], to draft: String) throws(BackendError) {
             do throws(SQLiteFault) {
                 let connection = try Connection(path: draft, leavesLog: false)

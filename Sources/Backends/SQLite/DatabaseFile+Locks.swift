@@ -4,8 +4,8 @@
 
     /// The locks between processes.
     extension DatabaseFile {
-        /// Returns the path of the lock file beside a database. Every program takes this lock, whatever other folder it
-        /// is configured to keep lock files in.
+        /// Returns the path of the lock file beside a database. Every program takes this lock. The other
+        /// lock file of the database is in a folder that each program configures.
         static func neighborLock(of path: String) -> String { path + "-lock" }
 
         private func onFiles<R>(_ work: (any FileSystem) throws(FileError) -> R) throws(BackendError) -> R {

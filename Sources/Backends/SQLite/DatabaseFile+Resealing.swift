@@ -4,7 +4,8 @@
     import Sealing
 
     /// Resealing: rows that were sealed with a decrypt-only key are sealed again with the active key. A decrypt-only
-    /// key opens older rows but seals no new ones. Each part of the rows is one transaction under the lock.
+    /// key opens older rows but seals no new ones. The rows are resealed in parts. A part is a range of row ids, and is
+    /// one transaction under the lock.
     extension DatabaseFile {
         /// The result of resealing one part of the rows.
         struct Resealed: Sendable {
@@ -24,7 +25,7 @@
         ///   - id: The first id to check.
         ///   - limit: The maximum number of rows to check.
         ///   - session: The session, which is the open database with its current keys.
-        /// - Returns: Nil if file or keys have changed since the session was opened.
+        /// - Returns: The result; nil if file or keys have changed since the session was opened.
         func reseal(
             from id: Int64, limit: Int, _ session: DatabaseSession, deadline: MonotonicInstant
         ) throws(BackendError) -> Resealed? {
@@ -62,8 +63,8 @@
                 _ = try write(content, over: row, rows.keyset, rows)
                 part.rows += 1
             }
-            // A resealed row has left its id, and a row with a higher id may have moved there. So the next part begins
-            // at the lowest of these ids.
+            // The resealed rows have left their ids. Rows with higher ids may have moved there. So the next part begins
+            // at the lowest id of this part's rows.
             if part.rows > 0 { part.next = min(part.next ?? .max, found.map(\.id).min() ?? id) }
             return part
         }
@@ -119,8 +120,8 @@
         /// its write-ahead log.
         /// - Parameters:
         ///   - change: The header without these keys, with the keys before and after the change.
-        /// - Returns: Whether the log was overwritten too. Nil, without a change, if file or keys have changed since
-        ///   the session was opened, or if a row needs one of the keys.
+        /// - Returns: Whether the old bytes in the log were overwritten too. Nil if nothing was changed, because a row
+        ///   needs one of the keys, or file or keys have changed since the session was opened.
         func deleteOlderKeys(
             _ session: DatabaseSession, _ change: HeaderChange, deadline: MonotonicInstant
         ) throws(BackendError) -> Bool? {
@@ -150,7 +151,7 @@
     }
 
     extension RowContent {
-        /// Creates the content of a row that was found; nil if the row is damaged.
+        /// Creates the content to seal again from a row that a search found; nil if the row is damaged.
         fileprivate init?(_ row: RowFinder.Found) {
             guard let address = row.address else { return nil }
             switch row.probe {
@@ -173,12 +174,15 @@
             let revision: StorageRevision?
         }
 
-        /// The number of bytes of rows after which a part ends.
+        /// When the rows of a part have this number of bytes, the part ends.
         private static let partLength = 4 << 20
 
-        /// Returns the next rows of decrypt-only keys, sorted by their slots.
-        /// - Returns: The rows, and the id at which the next part begins (nil at the end). Nil if every further row has
-        ///   the active key.
+        /// Returns the rows of one part that were sealed with a decrypt-only key, sorted by their slots.
+        /// - Parameters:
+        ///   - id: The first id to check.
+        ///   - limit: The maximum number of rows to check.
+        /// - Returns: Nil if all rows from `id` on were sealed with the active key. Otherwise `rows`, and in `next` the
+        ///   id at which the next part begins; `next` is nil if this part is the last one.
         fileprivate func older(from id: Int64, _ limit: Int) throws(BackendError) -> (rows: [Older], next: Int64?)? {
             let active = hexadecimalText(of: keyset.active.id)
             var first: Int64?
@@ -206,8 +210,8 @@
                     Older(id: id, slot: row.slot.map { Array($0) } ?? [], address: content?.address, revision: content?.revision))
             }
             var next = end ?? (ids.count < limit ? nil : ids.last.map { $0 + 1 })
-            // Rows with consecutive ids can have slots in any order, so they must stay in one part, which is then
-            // sorted.
+            // Rows with consecutive ids can have their slots in any order. So they must be in the same part, which is
+            // sorted below.
             if next != nil, let cut = ids.indices.dropFirst().last(where: { ids[$0] != ids[$0 - 1] + 1 }) {
                 next = ids[cut]
                 found.removeAll { $0.id >= ids[cut] }
@@ -215,7 +219,7 @@
             return (found.sorted { $0.slot.lexicographicallyPrecedes($1.slot) }, next)
         }
 
-        /// Returns the row that a read of a name finds.
+        /// Returns the row that a read of this name would find; nil if it would find none.
         fileprivate func row(of address: StorageAddress) throws(BackendError) -> RowFinder.Found? {
             do throws(SQLiteFault) {
                 guard case .found(let row) = try finder.find(address, keyset, inTransaction: true, computesTerm: true) else { return nil }
@@ -225,7 +229,7 @@
             }
         }
 
-        /// Returns whether any row names this key.
+        /// Returns whether any row was sealed with this key, according to the key id in the row.
         fileprivate func holdsRow(of key: DataKey) throws(BackendError) -> Bool {
             try finder.database.number(
                 "SELECT count(*) FROM records WHERE substr(sealed, 1, 9) = x'\(hexadecimalText(of: [SealedRow.format] + key.id))'") > 0

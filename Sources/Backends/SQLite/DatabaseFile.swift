@@ -22,7 +22,8 @@
         struct Found: @unchecked Sendable {
             let file: FileID
             let header: DatabaseHeader
-            /// The sealed state, which has the number of commits and a sum over all rows; nil if there is none.
+            /// The sealed state: the encrypted number of commits and sum over all rows. Nil if the database contains
+            /// none.
             let state: [UInt8]?
             /// A connection for reading, used on the lane until a session (an open database with its keys) takes it.
             let connection: Connection
@@ -30,8 +31,8 @@
             /// Returns the decrypted state; nil if it is missing or does not open.
             func openedState(_ keyset: Keyset) -> CommitState? { state.flatMap { keyset.active.openState($0) } }
 
-            /// Checks that header and keys are those of the last commit, whose header tag is in the sealed state. This
-            /// detects older tables of keys that were put back.
+            /// Checks that header and keys are those of the last commit, whose header tag is in the sealed state. If
+            /// another program put older key tables back, the check fails.
             /// - Throws: ``BackendError`` with `corrupted`.
             func requireCurrentKeys(_ state: CommitState?) throws(BackendError) {
                 guard state?.header == header.tag else {
@@ -94,8 +95,9 @@
             throw BackendError(.locked, "The program has locked the database. Unlock it and try again; nothing was changed.")
         }
 
-        /// How long a file that was found at the path is assumed to stay there. After that, reads with the freshness
-        /// `validated` also check whether the database was replaced.
+        /// How long a file that was found at the path is assumed to stay there. A read with the freshness `validated`
+        /// accepts a result from a cache that was checked against the store. After this time, such a read checks again
+        /// whether the database file was replaced.
         /// Reason: "A replaced file is detected by one stat, and never written" in Docs/Decisions/Database.md.
         private static let trust = Duration.milliseconds(100)
 
@@ -223,22 +225,22 @@
 
         // MARK: Opening
 
-        /// Opens a session with the keys of a database that was found. Returns nil if another database is at the path
-        /// now.
+        /// Opens a session with the keys of a database that was found. Returns nil if its connection was closed
+        /// since, or if a database with another file or header was found since.
         func open(_ found: Found, _ keyset: Keyset, deadline: MonotonicInstant) throws(BackendError) -> DatabaseSession? {
             try retryingWhileBusy(deadline: deadline) { () throws(BackendError) in try open(found, keyset) }
         }
 
         private func open(_ found: Found, _ keyset: Keyset) throws(BackendError) -> DatabaseSession? {
-            // This runs on the lane. A call that locked the database has already closed the session, or closes it after
-            // this work.
+            // The database may be locked by a call that runs at the same time. That call also closes the session on the
+            // lane: either this has happened already, or it happens after this work.
             try requireUnlocked()
             if let known = session, known.file == found.file, known.header == found.header { return known }
             guard let there = state.withLock(\.found), there.file == found.file, there.header == found.header else { return nil }
             // The connection that found the database becomes the session's first connection for reading.
             let made = try DatabaseSession(there, keyset) { [weak self] () throws(BackendError) in
-                // This object owns the session. A strong reference back would keep both objects alive and the
-                // connections open.
+                // This object owns the session. If the session had a strong reference to this object, neither would be
+                // released, and the connections would stay open.
                 guard let self else { throw BackendError(.unavailable, "The database was closed. Try again.") }
                 return try secondConnection(there.file)
             }
@@ -247,7 +249,7 @@
                 defer { session = made }
                 return session
             }
-            // The older session has outdated keys.
+            // Close the session that the new one replaces, because its keys are outdated.
             older?.close()
             return made
         }
@@ -278,9 +280,9 @@
             return writer
         }
 
-        /// Opens a connection that can write. If SQLite cannot open a file for writing, it opens the file read-only,
-        /// and further connections of the process share that. In this case this call closes all connections, and opens
-        /// the file once more.
+        /// Opens a connection that can write. SQLite opens a file read-only if it cannot open it for writing. Further
+        /// connections of this process then use the same read-only file. In this case this call closes all connections
+        /// and opens the file once more.
         private func writableWriter(_ file: FileID, deadline: MonotonicInstant) throws(BackendError) -> DatabaseWriter {
             for isLast in [false, true] {
                 let writer = try DatabaseWriter(

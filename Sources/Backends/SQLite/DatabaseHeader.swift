@@ -77,12 +77,12 @@
             return keyset
         }
 
-        /// Throws if this version lacks a feature of the database that every reader must support.
+        /// Throws if every reader must support a feature of this database, and this version of the library does not.
         func requireReadable() throws(BackendError) {
             if let unknown = features.first(where: { !$0.isKnown && $0.need == .reading }) { throw unknown.readingRefused }
         }
 
-        /// Throws if this version lacks a feature of the database that every writer must support.
+        /// Throws if every writer must support a feature of this database, and this version of the library does not.
         func requireWritable() throws(BackendError) {
             if let unknown = features.first(where: { !$0.isKnown && $0.need == .writing }) { throw unknown.writingRefused }
         }

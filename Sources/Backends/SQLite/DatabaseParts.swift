@@ -2,7 +2,8 @@
     import BackendContract
     import BackendRuntime
 
-    /// The parts of a database in a backup. A counted field is preceded by its length in 4 bytes.
+    /// The parts (arrays of bytes) in which a backup contains a database. A *counted* field is preceded by its length
+    /// in 4 bytes.
     ///
     /// The first part has the counted statements that create the tables. Every other part has rows, one after the
     /// other. A row starts with the number of its table's statement (4 bytes) and the number of its columns (1 byte).

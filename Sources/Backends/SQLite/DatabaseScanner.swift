@@ -3,7 +3,7 @@
     import Sealing
     import Synchronization
 
-    /// The connection that lists rows and reads pages, on a separate lane.
+    /// The connection that lists rows and reads pages of query results. It is used on a separate lane (a serial queue).
     final class DatabaseScanner: Sendable {
         /// `@unchecked Sendable`: the connection is used and closed only while the mutex that contains it is held.
         private struct Open: @unchecked Sendable {
@@ -76,8 +76,8 @@
             return try result.get()
         }
 
-        /// Returns the damage that a damage handle identifies, or an empty array if there is none; nil in the same
-        /// cases as ``listing(in:_:isCurrent:isWanted:)``.
+        /// Returns the damage at a location, which the user identified by a damage handle. The array is empty if there
+        /// is no damage. Nil in the same cases as ``listing(in:_:isCurrent:isWanted:)``.
         func damage(
             at place: DamagePlace, _ session: DatabaseSession, isCurrent: () -> Bool
         ) throws(BackendError) -> [StorageCorruption]? {
@@ -174,8 +174,9 @@
             return StorageListing(addresses, damaged: damaged)
         }
 
-        /// Determines which rows a read of their slot can find: the first row of each slot, at its home id or above it
-        /// without a gap. The home id is computed from the slot.
+        /// Determines which rows a read can find. A row belongs to a slot, which is a keyed hash of its name. The slot
+        /// determines the row's home id. A read checks the home id and the ids above it, until an id has no row. It
+        /// finds only the first row with the slot.
         struct Places {
             private var runStart = Int64.min
             private var last: Int64?
@@ -188,7 +189,7 @@
                     run.removeAll(keepingCapacity: true)
                 }
                 last = id
-                // A row without a slot is reported as damaged elsewhere.
+                // The check of single rows reports a row without a slot as damaged.
                 guard let slot else { return true }
                 let home = RowFinder.home(of: slot)
                 defer { run.append(Array(slot)) }

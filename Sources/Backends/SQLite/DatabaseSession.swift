@@ -5,14 +5,15 @@
     import Sealing
     import Synchronization
 
-    /// An open database: the file, its keys, and the connections that read single slots. A read is one short statement
-    /// on the caller's thread. It never waits for a writer, and waits for the disk only if the caller permits it.
+    /// An open database: the file, its keys, and the connections that read slots. A slot is the location of one value.
+    /// A read is one short statement on the caller's thread. It never waits for a writer. It waits for the disk only if
+    /// the caller permits it.
     final class DatabaseSession: Sendable {
         let file: DatabaseFile.FileID
         let header: DatabaseHeader
         let keyset: Keyset
         private let first: Mutex<Reader>
-        /// Used while ``first`` is in use, and by callers that may wait.
+        /// The second connection. It is used while ``first`` is in use, and by callers that may wait.
         private let second = Mutex(Reader.unopened)
         private let openSecond: @Sendable () throws(BackendError) -> Connection
         /// The time until which the file is assumed to be at its path, in nanoseconds; see
@@ -57,7 +58,8 @@
 
         /// Whether a read may wait.
         enum Retry {
-            /// The read must not wait. If it would have to, the caller repeats it on a lane.
+            /// The read must not wait. If it cannot continue without waiting, the caller repeats it on a lane (a serial
+            /// queue).
             case none
             /// The read may wait for the disk, and until the deadline while SQLite is busy.
             case until(MonotonicInstant, any RuntimeClock)
@@ -65,7 +67,8 @@
             var mayWait: Bool { if case .none = self { false } else { true } }
         }
 
-        /// Reads slots. Returns nil if the session is outdated, or if the read would have to wait and must not.
+        /// Reads slots. Returns nil if the session is outdated, or if the read must not wait and cannot
+        /// continue without waiting.
         /// - Parameter isSettled: Whether ``DatabaseFile/settleLog(deadline:)`` has just overwritten leftover
         ///   transactions, which killed processes left in the write-ahead log.
         /// - Throws: ``BackendError`` with `unsettled` if a slot is absent, the log has a leftover transaction, and the

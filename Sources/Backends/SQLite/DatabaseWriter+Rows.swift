@@ -21,10 +21,10 @@
             var keyset: Keyset
             /// Tracks added and removed rows for the sealed state, which has the number of rows and a sum over them.
             let state: StateWriter
-            /// Writes the labels, by which queries find values; nil if the database has none.
+            /// Writes the labels, which are index entries by which queries find values; nil if the database has none.
             var labels: LabelWriter?
-            /// Whether anything was deleted or replaced by a tombstone. Then the write-ahead log contains bytes that
-            /// must be overwritten.
+            /// Whether a value was deleted, or replaced by a tombstone (the record of a removal). Then the write-ahead
+            /// log contains bytes that must be overwritten.
             var hasRemoved = false
             /// The number of rows that have moved to another id.
             private(set) var moves = 0
@@ -40,8 +40,8 @@
                 if header.isIndexed { labels = try LabelWriter(statements) }
             }
 
-            /// Runs one of several calls of the transaction. If the call fails, only its changes are undone.
-            /// - Throws: ``BackendError`` if no call of the transaction can continue.
+            /// Runs one of several calls that share the transaction. If the call fails, only its changes are undone.
+            /// - Throws: ``BackendError`` if the transaction itself has failed, so that no further call can run in it.
             func one(_ call: () -> CallOutcome) throws(BackendError) -> CallOutcome {
                 do throws(SQLiteFault) { try statements.beginSavepoint() } catch { throw error.backendError() }
                 let before = (header: header, labels: labels, change: state.change)
@@ -61,8 +61,8 @@
                 return outcome
             }
 
-            /// Inserts a row at the home id of its slot, which is computed from the slot, or at the next free id above
-            /// it.
+            /// Inserts a row at the home id of its slot, or at the next free id above it. The slot is a keyed hash of
+            /// the row's name. The home id is computed from the slot.
             func insert(_ slot: [UInt8], version: Int64, sealed: [UInt8]) throws(BackendError) {
                 var id = RowFinder.home(of: slot)
                 while try row(at: id) != nil { id += 1 }

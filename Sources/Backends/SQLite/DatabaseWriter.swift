@@ -40,7 +40,7 @@
             var isBegun = false
             /// Whether the write-ahead log may contain bytes of something that was deleted.
             var mustScrub = false
-            /// Before this time, the log is emptied only if that needs no waiting for readers.
+            /// Before this time, the log is emptied only if no reader delays that.
             var waitNotBefore = MonotonicInstant(nanoseconds: .min)
         }
 
@@ -169,7 +169,8 @@
                     }
                     let version = state.checked?.version
                     let isStored = version != nil && version == state.knownVersion
-                    // `knownVersion` is set again after the commit.
+                    // Until this transaction is committed, another state may be stored. The commit sets `knownVersion`
+                    // again.
                     state.knownVersion = nil
                     let journal = try StateWriter(
                         statements, keyset, known: state.known, isStored: isStored, isAnchored: follower != nil)
@@ -209,8 +210,8 @@
             }
         }
 
-        /// Ends a transaction that has changed nothing. If the log has a complete transaction after the last one in its
-        /// index, this call commits only the unchanged first page. That overwrites the transaction.
+        /// Ends a transaction that has changed nothing. The log may contain a complete transaction that is not in the
+        /// log's index. Then this call commits the unchanged first page, which overwrites that transaction.
         private static func endUnchanged(_ tools: Tools) throws(BackendError) {
             let isUnnamed: Bool
             do throws(SQLiteFault) { isUnnamed = try tools.connection.hasUnnamedTransaction() } catch { throw error.backendError() }

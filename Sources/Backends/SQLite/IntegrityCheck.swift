@@ -58,10 +58,11 @@
             var sum = CountedSum()
             var damaged = 0
             var destroyed = 0
-            /// The number of label entries that the rows should have, without the entries that list the days of
-            /// changes.
+            /// The number of entries that the rows should have in the table of labels. Not included are the entries
+            /// that list the days of changes.
             var labels = 0
-            /// The number of these entries, and of the entries that list days, that are missing in the table.
+            /// The number of entries that are missing in the table of labels, including entries that list the days of
+            /// changes.
             var missingLabels = 0
         }
 
@@ -128,13 +129,14 @@
                 if slot.count != DataKey.slotLength || key.day(hiddenIn: slot, under: label) == nil { entries += 1 }
             }
             if let current, !current.isWhole { damaged += 1 }
-            // Add the counts that have no entries. Labels that have no count were found above.
+            // Each of these counts belongs to a label without entries. Labels without a count were found above.
             damaged += max(0, try number("SELECT count(*) FROM counts") - labels)
             if rows.damaged == 0, rows.missingLabels == 0 { damaged += max(0, entries - rows.labels) }
             return damaged
         }
 
-        /// The entries of a label, and the sum that its count expects.
+        /// The sum of the entries that the table contains for a label, and the sum that the label's sealed count
+        /// expects.
         private struct Tally {
             let label: [UInt8]
             /// The key that sealed the count; nil if the count does not open.

@@ -28,7 +28,7 @@
             Label("attribute", namespace, name, value)
         }
 
-        /// The label of the values whose attributes are not indexed. It applies whether or not such a value has
+        /// The label of every value whose metadata excludes its attributes from the index, even if the value has no
         /// attributes.
         static func unindexed(_ namespace: StorageNamespace) -> Label { Label("unindexed", namespace) }
 

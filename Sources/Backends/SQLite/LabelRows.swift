@@ -3,12 +3,13 @@
     import Sealing
 
     extension DatabaseWriter.Rows {
-        /// Updates the labels of a slot, by which queries find its value, before the row of the slot is changed. Only
-        /// labels that differ are written.
+        /// Updates the labels of a value, by which queries find it. Only labels that differ are written. Call this
+        /// before the row of the value is changed.
         /// - Parameters:
-        ///   - address: The namespace and name of the slot.
+        ///   - address: The namespace and name of the value.
         ///   - row: The current row; nil if there is none.
-        ///   - metadata: The metadata of the new value; nil for a deletion or a tombstone.
+        ///   - metadata: The metadata of the new value; nil if the value is deleted or replaced by a tombstone, which
+        ///     is the record of a removal.
         ///   - keyset: The data keys.
         func relabel(
             _ address: StorageAddress, _ row: RowFinder.Found?, _ metadata: StorageMetadata?, _ keyset: Keyset
@@ -61,8 +62,8 @@
             header = other
         }
 
-        /// Adds the labels of every value that has labels. Rows that do not open are skipped; listings report them as
-        /// damaged.
+        /// Adds the labels of the existing values. The values of the namespace `.values` have no labels. Rows that do
+        /// not open are skipped; listings report them as damaged.
         private func fill(_ labels: LabelWriter, _ keyset: Keyset) throws(BackendError) {
             try finder.database.rows("SELECT slot, version, sealed FROM records") { (statement) throws(BackendError) in
                 let row = RawRow(statement, firstColumn: 0)

@@ -2,9 +2,9 @@
     import BackendContract
     import Sealing
 
-    /// The writing connection's prepared statements for the tables `labels` and `counts`. An entry of `labels` has a
-    /// label, which is a property by which queries find values, and the slot of a value with this label. `counts` has a
-    /// sealed count of the entries of each label.
+    /// The writing connection's prepared statements for the tables `labels` and `counts`. A label is a property by
+    /// which queries find values. An entry of `labels` has a label and a slot. The slot is the keyed hash of the name
+    /// of a value with this label. `counts` has a sealed count of the entries of each label.
     final class LabelStatements {
         private let insert: Statement
         private let slotsOf: Statement

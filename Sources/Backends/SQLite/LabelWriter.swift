@@ -2,10 +2,11 @@
     import BackendContract
     import Sealing
 
-    /// Writes labels, by which queries find values, and their counts inside one transaction. An entry of a label is the
-    /// slot of a value with this label. A count has the number of a label's entries and a sum of keyed hashes of them,
-    /// so that missing and forged entries are detected. A label that many rows of a batch share is hashed once, and its
-    /// count is sealed once.
+    /// Writes labels and their counts inside one transaction. A label is a property by which queries find values. Its
+    /// entries are slots, which are keyed hashes of the values' names. A count has the number of a label's entries and
+    /// a sum of keyed hashes of them. So missing and forged entries are detected.
+    ///
+    /// If many rows of a batch share a label, the label is hashed once and its count is sealed once.
     final class LabelWriter {
         private struct Known: Hashable {
             let key: [UInt8]
@@ -23,7 +24,7 @@
         private var known: [Known: [UInt8]] = [:]
         private var days: Set<[UInt8]> = []
         private var tallies: [[UInt8]: Tally] = [:]
-        /// The tallies that the current call has changed, with their values before the call.
+        /// The tallies that the current call has changed, each with its value before the call.
         private var journal: [(label: [UInt8], before: Tally?)] = []
 
         init(_ statements: WriterStatements) throws(BackendError) {
@@ -55,7 +56,7 @@
             }
         }
 
-        /// Removes an entry that this library may not have written. The count changes only if it includes the entry.
+        /// Removes an entry that another program may have inserted. The count changes only if it includes the entry.
         func drop(_ label: [UInt8], _ slot: [UInt8], _ keyset: Keyset) throws(BackendError) {
             guard let key = try key(of: label, keyset) else { return try statements.delete(label, slot) }
             let isCounted = try isCounted(label, slot)
@@ -68,9 +69,9 @@
             for label in try statements.labels(of: slot) { try drop(label, slot, keyset) }
         }
 
-        /// Removes every label that has a count under the given key. Call this when no row of the key is left. Then
-        /// only lists of days are left, which keep a day after its values are gone. Labels without such a count are
-        /// kept.
+        /// Removes every label that has a count under the given key. Call this when no row of the key is left. The
+        /// labels that remain under the key are lists of days, because a day stays listed after its values are gone.
+        /// Labels without a count under the key are kept.
         func purge(_ key: DataKey) throws(BackendError) {
             for (label, sealed) in try statements.counts() where key.openCount(sealed, of: label) != nil {
                 try statements.deleteLabel(label)

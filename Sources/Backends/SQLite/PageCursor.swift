@@ -5,30 +5,33 @@
     /// The position of an enumeration, which reads the results of a query page by page. It contains slots, which are
     /// keyed hashes of names, so it cannot be interpreted without the keys.
     enum PageCursor {
-        /// A position in a list of all rows, sorted by slot. The next page begins after this slot. The mark changes if
-        /// rows may have been resealed (sealed again with another key) since the previous page.
+        /// A position in a list of all rows, sorted by slot. The next page begins after this slot. `mark` is the result
+        /// of ``mark(_:state:)`` when the previous page was read. If that function returns another mark when the next
+        /// page is read, rows may have been resealed (sealed again with another key), and the enumeration fails.
         case scan(mark: [UInt8], slot: [UInt8])
         /// A position in the entries of a label. A label is a property by which values are indexed, and an entry is the
         /// slot of a value with this label.
         case label(Position)
 
-        /// An entry of a label. The day is that of the label, or 0 if the label is not that of a day.
+        /// A position in the entries of a label. If the label is that of a day, `day` is this day, otherwise 0.
         struct Position {
-            /// The beginning of the header's tag. The tag changes with the keys, and labels are computed with the keys.
+            /// The first bytes of the header's tag when the previous page was read. If the database has another tag
+            /// when the next page is read, its keys may have changed, and with them the labels, which are computed with
+            /// keys.
             var tag: [UInt8]
             var key: [UInt8]
             var day: Int64
             var label: [UInt8]
             var slot: [UInt8]
-            /// The sums over the label's entries up to the slot.
+            /// The sums over the label's entries, up to the entry with this slot.
             var walked: Walked
-            /// The ranges of slots that were listed under each key, in the order in which they were listed.
+            /// The ranges of slots that the enumeration has already listed, in the order in which they were listed.
             var met: [Met]
         }
 
-        /// A range of slots of one key that an enumeration has listed. It covers every row between the slots `first`
-        /// and `last` that had the label at that time. A row that is resealed later has a slot of another key; this
-        /// range prevents the row from being listed twice.
+        /// A range of slots that an enumeration has listed under one key. The range covers the rows that had the label
+        /// at that time and a slot from `first` to `last`. A row that is resealed later gets a slot under another key.
+        /// This range prevents the row from being listed twice.
         struct Met: Hashable {
             let key: [UInt8]
             let first: [UInt8]
@@ -48,8 +51,8 @@
         /// The sums over the entries that an enumeration has read under a label. At the end they are compared with the
         /// label's count.
         struct Walked: Hashable {
-            /// The beginning of the sealed count when the enumeration of the label began. It changes with every change
-            /// of the label.
+            /// The first bytes of the label's sealed count when the enumeration of the label began. If the count begins
+            /// with other bytes at the end, the label was changed during the enumeration.
             var mark: [UInt8]
             /// Whether all labels before this one matched their counts.
             var isWhole: Bool

@@ -2,21 +2,23 @@
     import BackendContract
     import Sealing
 
-    /// Pages of queries that cannot use labels (the index of a database), because the database has none or the
-    /// namespace is not indexed.
+    /// Pages of queries that cannot use labels, which are the index of a database. Either the database has no labels,
+    /// or the query is for a namespace without labels.
     extension PageReader {
-        /// Reads a page of all rows, sorted by their slots. Without labels every row must be opened.
+        /// Reads a page of all rows, sorted by their slots (keyed hashes of the names). Without labels every row must
+        /// be opened.
         ///
-        /// The id of a row is its home id, which is derived from the first bytes of its slot, or a higher one. So rows
-        /// are almost sorted. Only the rows of a run of consecutive ids must be sorted.
+        /// The id of a row is its home id, or a higher id if the home id was taken. The home id contains the first bits
+        /// of the slot. So rows in the order of their ids are almost sorted by slot. Only rows with consecutive ids
+        /// must be sorted.
         func scan(_ request: Request, after slot: [UInt8]?, _ isWanted: () -> Bool) throws(Interruption) -> StoragePage {
             var filling = Filling(request.limit)
             var together: [(slot: [UInt8], found: Found)] = []
             var places = DatabaseScanner.Places()
             var last = slot
             let mark = try mark(request.session.keyset)
-            /// Adds the rows of one run to the page, as far as there is room. Returns whether the page has room for
-            /// more.
+            /// Adds the rows of one run of consecutive ids to the page, until the page is full. Returns whether the
+            /// page has room for more.
             func take() -> Bool {
                 defer { together.removeAll(keepingCapacity: true) }
                 for (slot, found) in together.sorted(by: { $0.slot.lexicographicallyPrecedes($1.slot) }) {

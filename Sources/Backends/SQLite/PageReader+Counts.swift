@@ -2,8 +2,8 @@
     import BackendContract
     import Sealing
 
-    /// Comparison of the label entries that an enumeration (a query that is read page by page) has read with the sealed
-    /// counts of the labels. Labels are the properties by which values are indexed.
+    /// Detection of missing label entries. A label is a property by which values are indexed. An enumeration reads the
+    /// entries of a label page by page. At the end, they are compared with the label's sealed count.
     extension PageReader {
         enum Comparison {
             case whole
@@ -14,7 +14,7 @@
             case damaged
         }
 
-        /// Compares all entries that were read of a label with its count.
+        /// Compares all entries of a label that an enumeration has read with the label's count.
         func compare(_ met: PageCursor.Walked, _ source: Source) throws(Interruption) -> Comparison {
             let count = try storedCount(source.label, source.key)
             if count == met.genuine { return .whole }

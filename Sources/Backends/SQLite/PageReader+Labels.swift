@@ -7,17 +7,23 @@
     extension PageReader {
         /// A label whose entries answer a query, and the condition that all values with this label meet.
         struct LabelChoice {
-            /// Nil if the labels of the days of changes answer the query.
+            /// Nil if the query is answered by several labels: one for each day on which values were changed.
             let label: Label?
             let condition: StorageQuery.Condition?
             /// Whether the label leads to every value that the query may return.
             var isWhole = true
         }
 
-        /// Chooses the label that probably leaves the fewest values to open. The first possible one of these is chosen:
-        /// the label of the first attribute in the query, unless some values have attributes without labels; the label
-        /// of the first type; the labels of days, if the query limits the time of change; the label of all values.
-        /// - Parameter position: The end of the previous page. An enumeration keeps the label that it began with.
+        /// Chooses the label that probably leads to the fewest values. Only values that the label leads to are opened.
+        /// The first of these labels that is possible is chosen:
+        ///
+        /// 1. the label of the first attribute in the query, unless some values have attributes without labels;
+        /// 2. the label of the first type in the query;
+        /// 3. the labels of days, if the query limits the time of change;
+        /// 4. the label of all values.
+        ///
+        /// - Parameter position: The end of the previous page; nil for the first page. Every page uses the same label
+        ///   as the first one.
         func choice(
             _ query: StorageQuery, _ keyset: Keyset, _ position: PageCursor.Position?
         ) throws(Interruption) -> LabelChoice {
@@ -34,8 +40,8 @@
                 let label = Label.attribute(name, value, query.namespace)
                 let isUnindexed = try holdsUnindexed(query.namespace, keyset)
                 let began = position.map { position in keyset.key(position.key)?.label(of: label.fields) == position.label }
-                // A value that has lost its attribute labels since the first page may be missing from the other pages,
-                // so the result counts as incomplete.
+                // A value may have lost its attribute labels since the first page was read. The other pages would not
+                // list this value, so the result counts as incomplete.
                 if began ?? !isUnindexed { return LabelChoice(label: label, condition: attribute, isWhole: !isUnindexed) }
             }
             if let type, case .typeTag(let tag) = type { return LabelChoice(label: .type(tag, query.namespace), condition: type) }
@@ -45,8 +51,8 @@
         /// Returns whether the values under a label must be opened to check a query's single condition.
         func isFiltered(_ query: StorageQuery, _ label: Label) -> Bool { !query.conditions.isEmpty && label == .all(query.namespace) }
 
-        /// Returns whether a namespace may have values whose attributes are not indexed. An entry of the label for such
-        /// values shows that, and so does a count of this label.
+        /// Returns whether a namespace may have values whose attributes are not indexed. Such values have a separate
+        /// label. Returns true if this label has an entry or a count.
         /// Reason: "A record stores whether its attributes are indexed" in Docs/Decisions/Database.md.
         private func holdsUnindexed(_ namespace: StorageNamespace, _ keyset: Keyset) throws(Interruption) -> Bool {
             let statement = try kept(

@@ -35,8 +35,8 @@
             rows = try database.keptStatement("SELECT slot, version, sealed, id FROM records WHERE id >= ?1 ORDER BY id")
         }
 
-        /// The maximum number of bytes of a page, which limits its memory, and of rows that are read for it, which
-        /// limits its time.
+        /// The limits of a page. The number of bytes limits the memory of the page. The number of rows that are read
+        /// for the page limits its time.
         static let (maximumBytes, maximumRows) = (4 << 20, 16_384)
 
         /// The result of reading one row or one label entry.
@@ -140,8 +140,8 @@
                 guard isSame || ([position.key] + position.met.map(\.key)).allSatisfy({ session.keyset.key($0) != nil }) else {
                     throw .failed(Self.otherKeys)
                 }
-                // The labels of earlier days were read to the end. Under the label of the position's day, its slot is
-                // the last one that was read.
+                // Skip the labels of earlier days, because the previous page read them to the end. Continue in the
+                // label of the position's day, after the position's slot.
                 let place = sources.firstIndex { $0.key.id == position.key && $0.day >= position.day }
                 let next = place ?? sources.lastIndex { $0.key.id == position.key }.map { $0 + 1 }
                 sources = sources[(next ?? sources.startIndex)...]
@@ -202,9 +202,9 @@
             return filling.page(next: nil, isComplete: isWhole && areDaysWhole && choice.isWhole)
         }
 
-        /// Returns the labels to read for a query: those that probably leave the fewest values to check. Decrypt-only
-        /// keys come first. A value that is resealed during the enumeration moves to the active key, and is found
-        /// there.
+        /// Returns the labels to read for a query. They are chosen so that probably few values must be checked. The
+        /// labels of decrypt-only keys, which seal no new rows, come first. A value that is resealed during the
+        /// enumeration is then found later, among the values of the active key.
         private func sources(
             _ query: StorageQuery, _ choice: LabelChoice, _ keyset: Keyset
         ) throws(Interruption) -> (sources: [Source], strays: [DamagedSlot], areDaysWhole: Bool) {
@@ -316,7 +316,7 @@
             return try step(statement)
         }
 
-        /// Returns the damage at the location of a damage handle; nil if there is none.
+        /// Returns the damage at a location, which the user identified by a damage handle; nil if there is no damage.
         func damage(at place: DamagePlace, _ session: DatabaseSession) throws(Interruption) -> StorageCorruption? {
             if case .label(let label, let slot) = place, slot.isEmpty {
                 guard session.header.isIndexed, try !isWhole(label, session.keyset) else { return nil }

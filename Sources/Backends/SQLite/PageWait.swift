@@ -10,8 +10,8 @@
         import Darwin
     #endif
 
-    /// Lets SQLite read on a thread that must not wait for the disk, such as a thread of the cooperative pool. A page
-    /// that is not in the system's page cache is not read there.
+    /// Lets SQLite read on a thread that must not wait for the disk, such as a thread of the cooperative pool. On such
+    /// a thread, SQLite only gets pages that are in the system's page cache.
     ///
     /// SQLite reads through a table of system calls. This type replaces `pread` in that table for the whole process.
     /// While a thread runs work for ``without(_:)``, its reads use `preadv2` with `RWF_NOWAIT` (Linux 4.14). If a page

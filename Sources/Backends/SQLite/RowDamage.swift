@@ -2,13 +2,13 @@
     import BackendContract
     import Sealing
 
-    /// The location of damage, which a damage handle identifies for the user: a row with its id and a digest of its
-    /// content, or an entry of the table of labels (an index for queries).
+    /// The location of damage: a row, or an entry of the table of labels (an index for queries). A row is identified by
+    /// its id and a digest of its content. The user refers to the location by a damage handle, which encodes it.
     enum DamagePlace: Hashable {
         /// The row at an id, as long as its bytes have this digest.
         case row(id: Int64, digest: [UInt8])
-        /// An entry of the table of labels that leads to no value. If the slot is empty, the location is a whole label,
-        /// whose entries do not match its count.
+        /// An entry of the table of labels that leads to no value. The slot in the entry is a keyed hash of the value's
+        /// name. An empty slot means damage to a whole label: its entries do not match its count.
         case label([UInt8], slot: [UInt8])
 
         private static let (digestLength, labelLength) = (32, 16)
@@ -39,6 +39,8 @@
         /// - Parameters:
         ///   - isReachable: Whether a read of the row's slot finds the row; see ``DatabaseScanner/Places``.
         ///   - keyset: The keys, read in the same transaction as the row.
+        ///   - countsDestroyed: Whether a row whose key was destroyed counts as damaged. If a label leads to the row,
+        ///     it does. In a list of all rows it does not, because such a row only occupies an id.
         ///   - countsDestroyed: Whether a row counts as damaged if its key has been destroyed. A list ignores such a
         ///     row, because it only occupies an id. The row counts as damaged if a label leads to it.
         func damage(isReachable: Bool, _ keyset: Keyset, countsDestroyed: Bool = false) -> StorageCorruption? {
@@ -63,7 +65,7 @@
             return counted(slot) + withUnsafeBytes(of: (version ?? -1).bigEndian) { Array($0) } + counted(sealed)
         }
 
-        /// Returns the damaged row as a slot without a name.
+        /// Returns the damaged row in the form in which listings report a slot whose name cannot be read.
         func damagedSlot(at id: Int64, _ corruption: StorageCorruption) -> DamagedSlot {
             DamagedSlot(
                 DamagePlace.row(id: id, digest: corruption.revision?.bytes ?? []).handle,

@@ -29,7 +29,8 @@
             // After a failed commit, SQLite's error number may be that of an earlier fault, so it is not used.
             if systemError != 0, !isCommit {
                 let system = FileError(number: systemError, operation: "use", path: "a file of the database").backendError()
-                // These errors have causes other than a faulty disk, so the error of the system is more precise.
+                // These errors, such as a full disk, are not defects of the disk. The system's error describes them
+                // more precisely than SQLite's result code.
                 if [.unavailable, .noSpace, .accessDenied].contains(system.code) {
                     return BackendError(system.code, system.reason)
                 }

@@ -6,8 +6,8 @@
     /// Notifications about commits of other processes.
     extension SQLiteStore {
         /// Reports that another process, or another store on the same file, may have committed something. The changed
-        /// slots are unknown, because their names are encrypted. The stream reports once when watching begins, and then
-        /// after each such commit. It does not report commits of this store.
+        /// slots (locations of values) are unknown, because their names are encrypted. The stream reports once when
+        /// watching begins, and then after each such commit. It does not report commits of this store.
         ///
         /// The database's folder is watched until the stream is released, even if it is created or replaced later.
         package func foreignChanges() -> AsyncStream<Set<StorageAddress>?> {
@@ -39,7 +39,7 @@
                 let now = await version(opening: false)
                 let isNews = seen.withLock { seen in
                     defer { seen = now ?? seen }
-                    // If the version is unknown, it may be a new one.
+                    // An unknown version may be a new one, so report it.
                     return now?.isNews(after: seen) ?? true
                 }
                 if isNews { announce() }
@@ -57,7 +57,7 @@
         /// The version of a database, which changes with each commit of another connection.
         struct ForeignVersion: Hashable, Sendable {
             let file: FileID?
-            /// Nil while the database is closed.
+            /// The value of `PRAGMA data_version`; nil while the database is closed.
             let number: Int?
 
             func isNews(after seen: ForeignVersion?) -> Bool {
@@ -67,8 +67,8 @@
         }
 
         /// Returns the current version of the database.
-        /// - Parameter opening: Whether to open a closed database. Otherwise a closed database stays closed, and its
-        ///   number is unknown.
+        /// - Parameter opening: Whether to open a closed database. If not, a closed database stays closed, and the
+        ///   version's ``ForeignVersion/number`` is nil.
         func foreignVersion(opening: Bool, deadline: MonotonicInstant) throws(BackendError) -> ForeignVersion {
             guard let file = try fileID(), opening || session != nil || openWriter != nil else {
                 return ForeignVersion(file: try fileID(), number: nil)

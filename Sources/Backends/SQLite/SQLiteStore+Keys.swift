@@ -4,9 +4,9 @@
     package import Sealing
 
     extension SQLiteStore {
-        /// Returns the ids of the keys that wrap the data keys of a folder's databases, for databases that name the
-        /// given source. If there is such an id, the source has already had a key, so no first key is created for the
-        /// source.
+        /// Looks for data that keys of a source have sealed. Returns the ids of this source's keys for which the data
+        /// keys of a folder's databases are wrapped. If there is such an id, the source has already had a key. Then no
+        /// first key is created for it.
         /// - Returns: The ids, by the names of the databases.
         /// - Throws: ``BackendError`` if a database cannot be read, because the result would be incomplete.
         package static func sealingKeyIDs(

@@ -31,8 +31,9 @@
             do throws(BackendError) {
                 try await onLane(now.advanced(by: limit)) { () throws(BackendError) in file.close(deadline: now.advanced(by: limit / 2)) }
             } catch {
-                // Other work on the lane is waiting for the disk. After it, keys and connections are released and
-                // nothing is written. Acknowledged changes are in the write-ahead log.
+                // The limit has passed, because other work on the lane takes long. When that work has ended, this
+                // closes the connections, releases the keys and writes nothing. Acknowledged changes are in the
+                // write-ahead log.
                 lane.enqueue { file.closeWithoutWriting() }
             }
         }

@@ -6,9 +6,9 @@
     /// Rotation: replaces the data key while the database is in use.
     ///
     /// First, a new key becomes active and is wrapped for all recipients, which are the keys that can unwrap data keys.
-    /// The old key becomes decrypt-only. Then the rows are resealed in parts. Finally the old key is destroyed. Each
-    /// step and each part is one transaction. If the process is killed at any point, the database opens with all of its
-    /// rows, and the next rotation continues.
+    /// The old key becomes decrypt-only: it opens rows but seals no new ones. Then the rows are resealed in parts.
+    /// Finally the old key is destroyed. Each step and each part is one transaction. If the process is killed at any
+    /// point, the database opens with all of its rows, and the next rotation continues.
     extension SQLiteStore: RotatingStore {
         /// Rotates the data key, or finishes an interrupted rotation.
         /// - Parameters:
@@ -22,7 +22,7 @@
             try await rewriteHeader(deadline: nextDeadline) { (store, header) throws(BackendError) in
                 try await store.activatingNewKey(header)
             }
-            // An open session still has the previous keys.
+            // A session that is already open still has the previous keys, so open a new one.
             var known = try await opened(insteadOf: file.session, deadline: nextDeadline)
             let total = try await rowCount()
             var (done, damaged) = (0, 0)
@@ -98,9 +98,10 @@
             return HeaderChange(keyset, header.changed(after) { $0.keys = tables }, after: after)
         }
 
-        /// Returns the keys of all recipients except recovery keys. A new data key is wrapped for each of them.
+        /// Returns the keys for which a new data key must be wrapped: the keys of all recipients except recovery keys.
         ///
-        /// It is also wrapped for each recovery key, with the key's public half, which is in the header.
+        /// The data key is wrapped for recovery keys too. For that, the public half of each recovery key suffices,
+        /// which is in the header.
         func wrappingKeys(of header: DatabaseHeader) async throws(BackendError) -> [SealingKey] {
             var wrapping: [SealingKey] = []
             for recipient in header.keys.recipients where recipient.source != RecoveryRecipient.source {
@@ -143,7 +144,7 @@
     }
 
     extension BackendError.Code {
-        /// The data was removed, but parts of it are left.
+        /// The data was removed, but bytes of it are left in the write-ahead log.
         static let residueRemains = BackendError.Code("residueRemains")
     }
 #endif

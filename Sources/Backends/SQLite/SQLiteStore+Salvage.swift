@@ -2,8 +2,8 @@
     package import BackendContract
     import BackendRuntime
 
-    /// Salvage of damaged rows. The name of a row is encrypted with its content, so damaged rows are listed, read and
-    /// deleted by a handle.
+    /// Salvage of damaged rows. The name of a damaged row cannot be read, because it is encrypted with the row's
+    /// content. So damaged rows are listed, read and deleted by a handle, which contains the row's id and a digest.
     extension SQLiteStore: SalvageableBackend {
         /// Lists the slots of a namespace and every damaged row of the database. Every row must be opened, so the time
         /// grows with the number of rows.

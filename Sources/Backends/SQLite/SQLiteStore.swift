@@ -101,7 +101,8 @@
 
         /// Reads slots from the database. A fresh read always checks that the file at the path is still the same one.
         /// Other reads check it at most ten times a second.
-        /// - Throws: ``BackendError`` with `timedOut` or `cancelled`. Every other error is in the probes.
+        /// - Throws: ``BackendError`` with `timedOut` or `cancelled`. The probes, which are the results for the slots,
+        ///   contain every other error.
         package func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
             if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed.") }
             do throws(BackendError) {
@@ -168,8 +169,9 @@
             let file = file
             do throws(BackendError) {
                 try await onLane(deadline) { () throws(BackendError) in
-                    // Commits of this process run on this lane, so none is running now. If one caused the report, the
-                    // log has no leftover transaction any more, and no lock is needed.
+                    // Commits of this process run on this lane, so none is running now. The read may have seen the
+                    // transaction of such a commit before it ended. Then no leftover transaction is in the log now, and
+                    // no lock is needed.
                     if try session.hasUnnamedTransaction() { try file.settleLog(deadline: deadline) }
                 }
             } catch {
@@ -190,8 +192,8 @@
             return listing.addresses
         }
 
-        /// Reads a page of the values that meet a query's conditions. Outside the namespace `.values` they are found by
-        /// labels (an index), so the time grows with the number of values found. In that namespace every row must be
+        /// Reads a page of the values that meet a query's conditions. They are found by labels (an index), so the time
+        /// grows with the number of values found. The namespace `.values` has no labels, so there every row must be
         /// opened. The page lists rows that cannot be opened, and labels that lead to no value, as damaged slots.
         /// - Throws: ``BackendError``: `locked` and other errors of the key.
         package func page(_ query: StorageQuery, after cursor: StorageCursor?, limit: Int) async throws(BackendError) -> StoragePage {
@@ -362,7 +364,8 @@
 
         var nextDeadline: MonotonicInstant { runtime.deadline(after: deadline) }
 
-        /// Runs work that changes no value on the lane.
+        /// Runs work on the lane. The work must not change any value, so an error after a timeout does not report an
+        /// unknown outcome.
         func onLane<Response: Sendable>(
             _ deadline: MonotonicInstant, _ work: @escaping @Sendable () throws(BackendError) -> Response
         ) async throws(BackendError) -> Response {

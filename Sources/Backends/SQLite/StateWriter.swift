@@ -28,8 +28,8 @@
         ///   - known: The state after this connection's last transaction. It is not decrypted again if the stored bytes
         ///     are the same.
         ///   - isStored: Whether `known` is certainly the stored state. Then the table is not read.
-        ///   - isAnchored: Whether the database has a freshness anchor, which detects older files. If so, a stored
-        ///     state that differs from `known` and is not later is refused with `rolledBack`.
+        ///   - isAnchored: Whether the database has a freshness anchor, which detects older files. If it has one, a
+        ///     valid stored state must be `known` or have more commits. Otherwise it is refused with `rolledBack`.
         /// - Throws: ``BackendError`` with `rolledBack`.
         init(
             _ statements: WriterStatements, _ keyset: Keyset, known: KnownState?, isStored: Bool, isAnchored: Bool

@@ -57,7 +57,7 @@
         func beginSavepoint() throws(SQLiteFault) { try save.run() }
         func releaseSavepoint() throws(SQLiteFault) { try release.run() }
 
-        /// Undoes the changes since the savepoint, and ends it.
+        /// Undoes the changes since the savepoint, and ends the savepoint.
         /// - Throws: ``SQLiteFault`` if a failed statement has ended the whole transaction.
         func undoSavepoint() throws(SQLiteFault) {
             guard database.isInTransaction else { throw SQLiteFault(SQLITE_ABORT) }

@@ -62,8 +62,8 @@ package enum KeyDerivation {
                 for part in parts { hash.update(bufferPointer: part) }
                 let digest = hash.finalize()
                 digest.withUnsafeBytes { result.copyMemory(from: $0) }
-                // The result was taken. Hash one more block to overwrite the buffered input and the state that depends
-                // on the key.
+                // The digest is in `result` now. Hash one more block to overwrite the buffered input and the state of
+                // the hash, which depends on the key.
                 wipe(padded)
                 hash.update(bufferPointer: UnsafeRawBufferPointer(padded))
             }
@@ -72,7 +72,7 @@ package enum KeyDerivation {
         }
     }
 
-    /// Overwrites the part of the stack that the calls before this one have used.
+    /// Overwrites the part of the stack where the calls before this one may have left copies of keys.
     @inline(never) private static func wipeStack() {
         withUnsafeTemporaryAllocation(byteCount: 1_000, alignment: 8) { wipe($0) }
     }

@@ -41,8 +41,8 @@ package enum KeyHolder: Sendable {
 }
 
 extension RecoveryVoucher {
-    /// The error for a database that has data keys wrapped for a recovery key, but no confirmation by that recovery
-    /// key.
+    /// The error for a database that wraps data keys for a recovery key without a valid
+    /// ``RecoveryVoucher``, which is the recovery key's confirmation that it was added to this database.
     static var foreign: BackendError {
         BackendError(
             .corrupted,
@@ -67,8 +67,8 @@ extension RecoveryRecipient {
         return Array(hash.finalize().prefix(KeyIdentity.idLength))
     }
 
-    /// Wraps a data key for the recovery key. In the resulting row of the table `wraps`, the verifier is the public
-    /// half.
+    /// Wraps a data key for the recovery key. In the resulting row of the table `wraps`, the column `verifier` contains
+    /// the public half of the recovery key.
     /// - Parameters:
     ///   - key: The data key.
     ///   - sender: The key pair with which the database authenticates the data keys that it wraps for recovery keys.

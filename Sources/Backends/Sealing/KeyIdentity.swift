@@ -6,8 +6,8 @@ package import Crypto
 /// The id is stored with all data that the key seals. The commitment is recorded where another key must not be mistaken
 /// for this one.
 ///
-/// Both are HKDF-SHA256 (RFC 5869) of the key without a salt, and reveal nothing about it. Two keys with the same id
-/// can be made with much work: 2^64 attempts for the id of a given key. Two keys with the same commitment cannot be
+/// Id and commitment are HKDF-SHA256 (RFC 5869) of the key without a salt, and reveal nothing about it. An attacker can
+/// make another key with the id of a given key in about 2^64 attempts. Two keys with the same commitment cannot be
 /// made.
 package struct KeyIdentity: Hashable, Sendable {
     /// The id, 8 bytes. The info of HKDF is `LocalData key id 1`.

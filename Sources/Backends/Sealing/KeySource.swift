@@ -39,16 +39,16 @@ package protocol KeySource: Sendable {
     ///   the source; an error with the outcome `unknown` if the source may hold the new keys.
     func replace(_ old: SourceKeys, with new: SourceKeys) async throws(BackendError)
 
-    /// Returns whether the source holds a key now. Never opens a prompt.
+    /// Returns whether the source holds the given key now. Never opens a prompt.
     /// - Throws: ``BackendError``, like ``load()``, if the answer cannot be determined.
     func holds(_ key: KeyIdentity) async throws(BackendError) -> Bool
 
-    /// How long a key in memory may seal before the source is asked again whether it still holds the key; nil for as
-    /// long as the key is in memory.
+    /// How long a loaded key may be used to seal data before ``holds(_:)`` is called again, to find out whether the
+    /// source still holds the key; nil if it is not called again while the key is in memory.
     var trust: Duration? { get }
 
-    /// Makes a key durable that another process may have created a moment ago. Called before durable data is sealed
-    /// with the key.
+    /// Makes the keys of the source durable. Called before durable data is sealed with a key: another process may have
+    /// created that key a moment ago, and a power cut could still destroy it.
     /// - Throws: ``BackendError``.
     func synchronize() async throws(BackendError)
 
@@ -62,7 +62,7 @@ package protocol KeySource: Sendable {
 }
 
 extension KeySource {
-    /// False: the source answers before the caller's deadline.
+    /// By default false: the source answers before the caller's deadline.
     package var takesItsTime: Bool { false }
 
     /// The error that ``replace(_:with:)`` throws if another process has replaced the keys.
@@ -70,24 +70,24 @@ extension KeySource {
         BackendError(.conflict, "Another process replaced the key in \(identifier) since it was read. Try again; nothing was changed.")
     }
 
-    /// Always throws: a program cannot change the source.
+    /// By default always throws, for a source that a program cannot change.
     /// - Throws: ``BackendError`` with `unsupported`.
     package func replace(_ old: SourceKeys, with new: SourceKeys) async throws(BackendError) {
         throw BackendError(.unsupported, "A program cannot change what \(identifier) holds. Nothing was changed.")
     }
 
-    /// Returns whether the keys that ``load()`` returns contain the key.
+    /// Returns whether the keys that ``load()`` returns contain the given key.
     package func holds(_ key: KeyIdentity) async throws(BackendError) -> Bool { try await load()?.contains(key) ?? false }
 
-    /// One second.
+    /// By default one second.
     package var trust: Duration? { .seconds(1) }
 
-    /// Does nothing: the source creates no keys.
+    /// By default does nothing, for a source that creates no keys.
     package func synchronize() async throws(BackendError) {}
 
-    /// Does nothing: the source has no lock.
+    /// By default does nothing, for a source without a lock.
     package func unlock() async throws(BackendError) {}
 
-    /// Returns false: the source has no lock.
+    /// By default returns false, for a source without a lock.
     package func isLocked() async -> Bool { false }
 }

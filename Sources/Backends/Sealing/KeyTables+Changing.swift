@@ -2,8 +2,8 @@ package import BackendContract
 package import Crypto
 
 extension KeyTables.Wrap {
-    /// Returns the number of bytes of a data key that is wrapped for a recipient, which is a key-encryption key or a
-    /// recovery key.
+    /// Returns the number of bytes of a data key after it was wrapped for a recipient. The recipient is either a
+    /// key-encryption key or a recovery key.
     /// - Parameter source: The short name of the source that holds the recipient's key.
     static func length(for source: String) -> Int {
         SealingKey.keyLength

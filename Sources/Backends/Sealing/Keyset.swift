@@ -14,8 +14,8 @@ package struct Keyset: Sendable {
     /// The formats that a row may have.
     package let formats: Set<UInt8>
 
-    /// Creates the keys of a database while it gets another id. The former keys open the rows under the former id, and
-    /// the new key seals.
+    /// Creates the keys that are used while a database gets another id. The former keys open the rows that were sealed
+    /// under the former id, and the new key seals.
     package init(replacing former: Keyset, by new: Keyset) {
         (database, active, formats) = (new.database, new.active, new.formats)
         (decryptOnly, destroyed) = (former.all, former.destroyed)

@@ -25,14 +25,14 @@ package struct PassphraseCost: Hashable, Sendable {
         self.parallelism = parallelism
     }
 
-    /// Returns a cost that protects nothing, for tests.
+    /// Returns a cost that may be too low to protect a passphrase, for tests.
     package static func tooCheapForAnythingButTests(logN: UInt8, blockSize: UInt32 = 1, parallelism: UInt32 = 1) -> PassphraseCost {
         var cost = PassphraseCost(logN: logN, blockSize: blockSize, parallelism: parallelism)
         cost.isCheapOnPurpose = true
         return cost
     }
 
-    /// Returns this cost. The result may be below ``floor`` if this cost or `other` may.
+    /// Returns this cost. If this cost or `other` may be below ``floor``, the result may be too.
     func allowed(by other: PassphraseCost) -> PassphraseCost {
         var cost = self
         cost.isCheapOnPurpose = isCheapOnPurpose || other.isCheapOnPurpose

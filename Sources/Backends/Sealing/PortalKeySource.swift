@@ -77,6 +77,6 @@ package struct PortalKeySource: KeySource {
 }
 
 extension PortalKeySource: CustomStringConvertible {
-    /// The type and the key's name.
+    /// The name of the type and the name of the key.
     package var description: String { "PortalKeySource(\(name))" }
 }

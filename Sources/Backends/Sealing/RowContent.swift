@@ -1,6 +1,6 @@
 package import BackendContract
 
-/// The decrypted content of a row: a name, metadata, and a payload or a tombstone.
+/// The decrypted content of a row: a name, metadata, and a payload or a tombstone, which is the record of a removal.
 package struct RowContent: Sendable {
     package enum Kind: UInt8, Sendable {
         case value = 1
@@ -11,10 +11,11 @@ package struct RowContent: Sendable {
     package var kind: Kind
     package var metadata: StorageMetadata
     package var payload: [UInt8] = []
-    /// The revision of a row that was sealed again without another change; nil if the nonce is the revision.
+    /// The revision of a row that was sealed again without another change. Nil for every other row; its revision is its
+    /// nonce.
     package var keptRevision: StorageRevision?
 
-    /// A flag in the byte of the kind. It is set if a kept revision follows.
+    /// A flag in the first byte, beside the ``Kind``. It is set if ``keptRevision`` follows that byte.
     private static let keeps: UInt8 = 0x80
 
     /// Returns the length of the encoded content (4 bytes), the content, and zeros up to the next ``SizeClass``.

@@ -7,8 +7,8 @@ package import BackendRuntime
 /// A new key is created only if the source holds none, none was ever recorded for the source, and no data is found that
 /// an unrecorded key sealed. Otherwise a missing key is an error: a new key could not open the existing data.
 package actor SealingKeys {
-    /// Records which key each source returned, in storage beside the data. A missing key is therefore not mistaken for
-    /// a first start.
+    /// The pins: for each source, the recorded identity of its key. They are stored beside the data. If a source has a
+    /// pin, a missing key is not mistaken for a first start.
     package struct Pins: Sendable {
         /// Returns the identity that was recorded for a source's key; nil if none was.
         package var recorded: @Sendable (_ source: String) async throws(BackendError) -> KeyIdentity?
@@ -45,7 +45,7 @@ package actor SealingKeys {
     private var sources: [String: any KeySource] = [:]
     /// Whether the program has locked its keys, so that none may be fetched or used.
     private var isLocked = false
-    /// The identifiers of the sources whose key is recorded and may seal.
+    /// The identifiers of the sources whose current key is recorded, so that it may seal.
     private var settled: Set<String> = []
     /// The time until which a source is assumed to hold the key that is in memory.
     private var trusted: [String: MonotonicInstant] = [:]
@@ -84,11 +84,11 @@ package actor SealingKeys {
         return try keep(keys, source)
     }
 
-    /// Returns the key of a source, for opening data. Any key with one of the given ids opens the data.
+    /// Returns the key of a source, for opening data that any key with one of the given ids opens.
     ///
-    /// If the keys in memory include none of them, and another program has rotated the source's key since they were
-    /// fetched, the keys are fetched again. If there still is no such key, the result is the source's current key.
-    /// Opening data with it then fails with an error that names the right key.
+    /// If no key in memory has one of these ids, and another program has rotated the source's key, the keys are fetched
+    /// again. If there still is no such key, the result is the source's current key. Opening data with it then fails
+    /// with an error that names the right key.
     /// - Parameters:
     ///   - ids: The ids of the keys that open the data.
     ///   - source: The source.
@@ -155,7 +155,8 @@ package actor SealingKeys {
         return try await settle(keys, source).current
     }
 
-    /// Returns the key that seals, if its source has confirmed recently enough that it holds the key.
+    /// Returns the current key of a source, which seals. Nil if the source has not recently confirmed that it still
+    /// holds this key.
     private func trustedKey(_ name: String) -> SealingKey? {
         guard settled.contains(name), let key = known[name]?.current else { return nil }
         if let clock, trusted[name].map({ clock.now >= $0 }) ?? true { return nil }
@@ -267,8 +268,8 @@ package actor SealingKeys {
         _ = try await settle(keys.withoutOthers, source)
     }
 
-    /// Returns the keys that a source holds now, and whether they contain a recorded key. Throws if a key is recorded
-    /// that is not among them.
+    /// Returns the keys that a source holds now, and whether one of them is the recorded key. Throws if there is a
+    /// recorded key that is not among them.
     ///
     /// The call first records that this process seals with the current key, so that no other process destroys the key.
     /// Then it reads the pin, which is the recorded identity of the source's key.
@@ -391,7 +392,7 @@ package actor SealingKeys {
     }
 
     /// Records the current key of a source durably, unless it is recorded already. From then on the key may seal.
-    /// - Parameter inPlaceOfLost: Whether the recorded key is lost, so that any key may follow it.
+    /// - Parameter inPlaceOfLost: Whether the recorded key is lost. If so, the current key is recorded instead of it.
     private func settle(
         _ keys: SourceKeys, _ source: any KeySource, inPlaceOfLost: Bool = false
     ) async throws(BackendError) -> SourceKeys {

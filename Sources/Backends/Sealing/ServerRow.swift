@@ -53,8 +53,8 @@ package struct ServerRowCodec: Sendable {
         self.decryptOnly = older
     }
 
-    /// Returns the slots that may contain the row of a name: the slot for the active key, then the slots for the older
-    /// keys.
+    /// Returns the slots (primary keys) that may contain the row of a name: the slot for the active key, then the slots
+    /// for the older keys.
     package func slots(of address: StorageAddress) -> [[UInt8]] { ([active] + decryptOnly).map { slot(of: address, $0) } }
 
     /// Seals a row with the active key.

@@ -5,9 +5,9 @@ package enum SizeClass {
 
     /// Returns the size class for a number of bytes.
     ///
-    /// The number is rounded up to a multiple of a step. The step is 128 bytes, or an eighth of the largest power of
-    /// two up to the number if that is more. So short content is padded in steps of 128 bytes, and long content grows
-    /// by at most an eighth.
+    /// The number is rounded up to a multiple of a step. The step is an eighth of the largest power of two up to the
+    /// number, but at least 128 bytes. So short content is padded in steps of 128 bytes, and long content grows by at
+    /// most an eighth.
     package static func padded(_ count: Int) -> Int {
         precondition(count > 0)
         let step = max(least, 1 << max(0, Int.bitWidth - 1 - count.leadingZeroBitCount - 3))

@@ -37,16 +37,16 @@ package struct SourceKeys: Sendable {
     /// Returns the key with an id; nil if there is none.
     package func key(_ id: some Sequence<UInt8>) -> SealingKey? { all.first { $0.id.elementsEqual(id) } }
 
-    /// Returns whether one of the keys has an identity.
+    /// Returns whether one of the keys has this identity, which is its id and its commitment.
     package func contains(_ identity: KeyIdentity) -> Bool { all.contains { $0.identity == identity } }
 
     /// Returns whether these keys and `other` are the same keys in the same order.
     func holdsSame(as other: SourceKeys) -> Bool { all.map(\.identity) == other.all.map(\.identity) }
 
-    /// Returns the keys with a new current key. The present keys only open in the result.
+    /// Returns these keys after a new current key. In the result, these keys only open.
     package func adding(_ key: SealingKey) throws(BackendError) -> SourceKeys { try SourceKeys(key, others: all) }
 
-    /// These keys without those that only open.
+    /// A copy that has only the current key, without the keys that only open.
     package var withoutOthers: SourceKeys { SourceKeys(only: current) }
 
     /// Returns ``SealingKey/text`` of each key as bytes. No other copy is left, so the caller removes the keys from

@@ -1,25 +1,28 @@
 import BackendContract
 
-/// A value that was encoded before its change enters the lane of its slot, the queue that orders the changes of one
-/// key. In the lane, ``over(_:now:)`` and ``RecordCoder/complete(_:origin:)`` add the data that depends on the slot's
-/// present content.
+/// A value, encoded for a write before the write enters the lane: the queue that orders the changes of one slot. In the
+/// lane, ``over(_:now:)`` and ``RecordCoder/complete(_:origin:)`` add the data that depends on what the slot then
+/// contains.
 struct EncodedValue: Sendable {
     var route: Route
-    /// The bytes of the serializer.
+    /// The bytes to store, before they are sealed.
     var bytes: [UInt8]
-    /// The native form of the value; nil if it has none, or the store does not show values to other programs.
+    /// The value as a native type of the store, such as a string, which other programs can read. Nil if the value is
+    /// stored as bytes instead.
     let native: NativeValue?
-    /// The properties that all records of the key share.
+    /// The properties that this record shares with all records of its key or collection.
     var shape: RecordShape
-    /// The metadata that the write sets.
+    /// The metadata that the write sets or keeps.
     var facts: WriteAttributes
-    /// The records that the value holds in its references. Each record follows the records that it refers to.
+    /// The records inside the value's references, which are written together with the value. If such a record refers to
+    /// others, it comes after them.
     var references: ReferencedRecords
-    /// The value in the shape of the legacy location that a release window keeps up to date; empty without an open
-    /// window.
+    /// Copies of the value in the form that earlier releases of the program read from a legacy location. There are none
+    /// unless a release window keeps the legacy location up to date.
     var older: [EncodedValue] = []
 
-    /// Returns the same value, with the metadata to keep from the slot's present record.
+    /// Returns a copy that keeps metadata of the record in the slot, such as its attributes.
+    /// - Parameter probe: The result of reading the slot.
     func over(_ probe: StorageProbe, now: Double) -> EncodedValue {
         var prepared = self
         prepared.facts = facts.over(probe, now: now)
@@ -27,10 +30,12 @@ struct EncodedValue: Sendable {
     }
 }
 
-/// The records that a value holds in its references. They are written together with it.
+/// The records inside the references of a value. A reference is a property that refers to a record of another
+/// collection. These records are written together with the value.
 struct ReferencedRecords: Sendable {
     var records: [any ReferredRecord] = []
-    /// Whether one record was found in several states. Only the first state is in ``records``.
+    /// Whether the value contains the same record several times, with different contents. Only the first content is in
+    /// ``records``.
     var hasOtherStates = false
 
     static let none = ReferencedRecords()
@@ -40,7 +45,7 @@ struct ReferencedRecords: Sendable {
         self.hasOtherStates = hasOtherStates
     }
 
-    /// Takes the records that were collected so far.
+    /// Creates the list of the records that a collector has found so far.
     /// - Throws: The errors of encoding these records.
     init(_ collector: ReferenceCollector) throws {
         try collector.encodeMet()
@@ -50,7 +55,7 @@ struct ReferencedRecords: Sendable {
     var isEmpty: Bool { records.isEmpty }
 }
 
-/// The properties that all records of a key share.
+/// The properties that all records of a key or collection share.
 struct RecordShape: Sendable {
     let serializer: String
     /// The name of the key or collection.
@@ -63,8 +68,9 @@ struct RecordShape: Sendable {
     /// Whether a store may index the attributes of the records.
     let indexesAttributes: Bool
 
-    /// Creates the shape of a key's records.
-    /// - Parameter serializer: The stored name of the serializer; nil for ``TypedKey/storedSerializer``.
+    /// Creates the shape of the records of a key.
+    /// - Parameter serializer: The serializer name that is stored with each record; nil for
+    ///   ``TypedKey/storedSerializer``.
     init<Value>(_ key: StorageKey<Value>, serializer: String? = nil) {
         self.serializer = serializer ?? key.storedSerializer
         entity = key.entity
@@ -75,7 +81,8 @@ struct RecordShape: Sendable {
         indexesAttributes = key.membership?.indexesAttributes ?? true
     }
 
-    /// Creates an older shape of the same key's records.
+    /// Creates a copy of a shape of the same key, with another version, serializer and type name.
+    /// - Parameter typeTag: The stored name of the type; nil for that of the copied shape.
     init(_ shape: RecordShape, version: Int, serializer: String, typeTag: String?) {
         self.serializer = serializer
         self.version = version
@@ -87,7 +94,7 @@ struct RecordShape: Sendable {
     }
 }
 
-/// The complete content and metadata of a record. They are sealed if the key requires it, and can be written.
+/// A record with all its metadata, ready to be written. If the key requires it, the content is already sealed.
 struct CodedRecord: Sendable {
     let payload: StoragePayload
     let metadata: StorageMetadata

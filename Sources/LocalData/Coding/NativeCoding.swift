@@ -3,8 +3,9 @@ import Foundation
 
 /// Converts between serialized bytes and native values, the values that a store can show to other programs.
 enum NativeCoding {
-    /// Returns the native form of a value; nil if it has none. A date and data keep their native types, so that an
-    /// older program can still read them. Other values need a JSON document that is a string, boolean or number.
+    /// Returns the native form of a value; nil if it has none. A `Date` or `Data` keeps its type, so that an older
+    /// program can still read it. Any other value has a native form only if its JSON document is a string, boolean or
+    /// number.
     static func native<Value>(_ value: Value, json: [UInt8]) -> NativeValue? {
         if let date = value as? Date { return .date(date.timeIntervalSinceReferenceDate) }
         if let data = value as? Data { return .data([UInt8](data)) }
@@ -45,7 +46,7 @@ enum NativeCoding {
         }
     }
 
-    /// Returns a native value as the requested type, if that needs no coder; otherwise nil.
+    /// Returns a native value as the requested type, if no decoder is needed; otherwise nil.
     static func direct<Value>(_ value: NativeValue, as type: Value.Type) -> Value? {
         switch value {
         case .string(let text): text as? Value
@@ -58,8 +59,8 @@ enum NativeCoding {
         }
     }
 
-    /// Decodes a value that another program stored natively, like `UserDefaults`: a string is a string, and a date is a
-    /// date.
+    /// Decodes a native value that another program wrote, for example with `UserDefaults`. The value is decoded as part
+    /// of a property list, not as JSON.
     static func decodeForeign<Value: Decodable>(_ value: NativeValue, as type: Value.Type) throws -> Value {
         if let value = direct(value, as: type) { return value }
         if case .string(let text) = value, type == URL.self, let value = url(text) as? Value { return value }
@@ -67,8 +68,8 @@ enum NativeCoding {
         return try Coders.value(type, inPropertyList: list)
     }
 
-    /// Returns the URL that another program stored as text, like `url(forKey:)` of `UserDefaults`. Text with a scheme
-    /// is a URL. Other text is the path of a file.
+    /// Returns the URL in a text that another program stored. Text with a scheme is the URL itself. Other text is the
+    /// path of a file, as in `UserDefaults.url(forKey:)`.
     private static func url(_ text: String) -> URL? {
         if let url = URL(string: text), url.scheme != nil { return url }
         return text.isEmpty ? nil : URL(fileURLWithPath: NSString(string: text).expandingTildeInPath)

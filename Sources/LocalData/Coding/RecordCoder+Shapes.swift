@@ -4,15 +4,16 @@ import Foundation
 /// A value that was decoded from a record.
 struct Decoded<Value: Sendable>: Sendable {
     let value: Value
-    /// Whether the record has an older shape than the value and should be rewritten.
+    /// Whether the stored record has an older form than this value, and should be rewritten.
     var isOutdated = false
-    /// The records that migration steps put into the references of a document, which cannot hold them itself.
+    /// The records that migration steps put into references, if the value is a document; otherwise nil. The document
+    /// itself only contains the ids of these records.
     var references: ReferencedRecords?
 }
 
-/// Reading records that have an earlier shape.
+/// Reads records that were stored with an earlier schema version, and adds missing properties.
 extension RecordCoder {
-    /// Creates the error for a record that has another type than the records of its collection.
+    /// Creates the error for a record whose stored type is not the type of its collection.
     func otherType(_ metadata: StorageMetadata, _ key: some TypedKey) -> StorageError {
         StorageError(
             StorageError.incompatibleSchema, key: key.name,
@@ -21,8 +22,9 @@ extension RecordCoder {
     }
 
     /// Returns the schema version of a record.
-    /// - Throws: ``StorageError`` with `incompatibleSchema` if no steps lead from this version to the key's version,
-    ///   for example from a later one. Nothing is changed then.
+    /// - Throws: ``StorageError`` with `incompatibleSchema` if the record has another type than its collection. Also if
+    ///   its version is later than the key's version, or if no steps lead from it to that version. Nothing is changed
+    ///   then.
     func storedVersion<Value>(of record: StorageRecord, _ key: StorageKey<Value>) throws -> Int {
         if key.refuses(record.metadata) { throw otherType(record.metadata, key) }
         let current = key.schemaVersion
@@ -48,13 +50,15 @@ extension RecordCoder {
         )
     }
 
-    /// Returns whether a record must be rewritten, because its version is an earlier one of the key's chain.
+    /// Returns whether a record must be rewritten, because its version is earlier than the last one of the key's chain
+    /// of versions. A key without a chain needs no rewriting.
     func isOutdated<Value>(_ metadata: StorageMetadata, _ key: StorageKey<Value>) -> Bool {
         guard let evolution = key.evolution else { return false }
         return (metadata.schemaVersion ?? evolution.base) < evolution.version
     }
 
-    /// Returns the content of a record in the form with which the steps of a chain begin.
+    /// Returns the content of a record as the input of the first step of a chain of versions: as bytes or as a
+    /// document.
     func form<Value>(of record: StorageRecord, _ key: StorageKey<Value>) throws -> EvolvingValue.Form {
         switch record.payload {
         case .bytes(let bytes) where record.metadata.serializer == "data": return .document(StoredDocument(.data(Data(bytes))))
@@ -67,7 +71,8 @@ extension RecordCoder {
         }
     }
 
-    /// Returns the format of bytes that must be a document.
+    /// Returns the format of stored bytes that the steps of a chain can read: JSON or a property list.
+    /// - Throws: ``StorageError`` with `incompatibleSchema` if another serializer wrote the bytes.
     func format<Value>(_ serializer: String?, _ key: StorageKey<Value>) throws -> DocumentFormat {
         if let format = DocumentFormat(rawValue: serializer ?? key.serializer.name) { return format }
         throw StorageError(
@@ -76,8 +81,8 @@ extension RecordCoder {
         )
     }
 
-    /// Runs the steps of a key's chain on stored content. A step may put a record into a reference, but a document for
-    /// the next step contains only the id of the reference. A collector therefore keeps the record.
+    /// Runs the steps of a key's chain of versions on stored content. A step may put a record into a reference. The
+    /// document for the next step only contains the id of that reference, so a collector keeps the record.
     func evolved<Value>(_ form: EvolvingValue.Form, from stored: Int, _ key: StorageKey<Value>) throws -> Decoded<Value> {
         let references = ReferenceCollector(isOfChain: true)
         var decoded = try ReferenceCollector.$current.withValue(references) { try evolve(form, from: stored, key) }
@@ -118,8 +123,8 @@ extension RecordCoder {
 
     // MARK: What a declared shape fills in
 
-    /// Completes a document whose type declares its properties. A missing property is taken from its original name, or
-    /// gets its default value. Returns nil if nothing was missing.
+    /// Adds missing properties to a document, if its type declares its properties. A missing property gets the value
+    /// under its original name, or else its default value. Returns nil if nothing was added.
     /// - Throws: `DecodingError` if the completed document cannot be decoded.
     func completed<Value>(_ form: EvolvingValue.Form, _ key: StorageKey<Value>) throws -> Decoded<Value>? {
         guard let attributes = DeclaredShapes.attributes(of: Value.self) else { return nil }

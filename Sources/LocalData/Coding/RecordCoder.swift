@@ -10,8 +10,8 @@ struct RecordCoder: Sendable {
 
     // MARK: Writing
 
-    /// Encodes a value. Called before the change enters the lane of its slot, the queue that orders the changes of one
-    /// key.
+    /// Encodes a value. The caller does this before the change enters the lane of its slot: the queue that orders the
+    /// changes of one key.
     /// - Throws: ``StorageError`` with `encodingFailed`.
     func prepare<Value>(_ value: Value, _ slot: Slot<Value>, _ facts: WriteAttributes) throws -> EncodedValue {
         let references = ReferenceCollector()
@@ -45,8 +45,8 @@ struct RecordCoder: Sendable {
         return EncodedValue(route: route, bytes: bytes, native: native, shape: RecordShape(slot.key), facts: facts, references: references)
     }
 
-    /// Adds the data that depends on the slot's present content: the metadata to keep from the previous record, the
-    /// origin (the older copies that the record replaces), and the seal.
+    /// Adds the data that depends on what the slot contains: the metadata to keep from the previous record, the origin
+    /// (a list of the older copies that the record replaces), and the seal.
     func complete(_ prepared: EncodedValue, origin: RecordOrigin?) async throws -> CodedRecord {
         let route = prepared.route
         var metadata = prepared.facts.metadata(of: prepared.shape, now: runtime.clock.wallSeconds)
@@ -93,7 +93,7 @@ struct RecordCoder: Sendable {
         return try seals.metadata(metadata, origin: bytes, try await seals.sealingKey(route), route)
     }
 
-    /// Returns the metadata of a sealed tombstone with another origin, sealed again.
+    /// Returns a sealed tombstone's metadata with another origin, which is sealed again.
     func restated(_ removal: StorageMetadata, _ origin: RecordOrigin, _ route: Route) async throws -> StorageMetadata {
         try seals.metadata(removal, origin: try Self.bytes(of: origin, route), try await seals.sealingKey(route), route)
     }
@@ -179,8 +179,9 @@ struct RecordCoder: Sendable {
         }
     }
 
-    /// Returns whether a sealed record can be read without verifying its metadata first: it is not expired, and it
-    /// has the key's type and version.
+    /// Returns whether a sealed record can be read without verifying its metadata first, because opening the value
+    /// verifies it too. The record must not be expired, and must have the key's type and version. The key must have no
+    /// release window.
     /// Reason: "A read opens the value in its slot only once" in Docs/Decisions/Sealing.md.
     func isProvenByReading<Value>(_ probe: StorageProbe, _ slot: Slot<Value>) -> Bool {
         guard case .value(let record) = probe, record.metadata.sealing != nil, slot.key.releaseWindow == nil else { return false }
@@ -188,7 +189,7 @@ struct RecordCoder: Sendable {
             && !record.metadata.isExpired(at: runtime.clock.wallSeconds)
     }
 
-    /// Returns the origin of a record; nil if it is unknown.
+    /// Returns the origin of a record; nil if the record has none, or if it cannot be decoded.
     func origin(of metadata: StorageMetadata, _ route: Route) async throws -> RecordOrigin? {
         let bytes = route.security.keySource == nil ? metadata.origin : try await seals.origin(in: metadata, route)
         return bytes.flatMap { try? JSONDecoder().decode(RecordOrigin.self, from: Data($0)) }
@@ -222,11 +223,11 @@ struct RecordCoder: Sendable {
     }
 
     private func decodeBytes<Value>(_ bytes: [UInt8], _ metadata: StorageMetadata, _ key: StorageKey<Value>) throws -> Decoded<Value> {
-        // Read a value with the serializer that wrote it, if that one is built in.
+        // Read a value with the serializer that wrote it, if that one and the key's serializer are built in.
         let serializer = key.reading(metadata.serializer, typeTag: metadata.typeTag)
         let data = Data(bytes)
         do {
-            // Only a declared shape can have properties with original names.
+            // A decoder may treat a renamed property as missing. Look for its original name first.
             if let attributes = DeclaredShapes.attributes(of: Value.self), attributes.contains(where: { $0.originalName != nil }),
                 let format = DocumentFormat(rawValue: serializer.name), let value = try completed(.bytes(data, format), key)
             {
@@ -242,7 +243,7 @@ struct RecordCoder: Sendable {
     }
 
     /// Creates the error for a record that cannot be decoded.
-    /// - Parameter remedy: The likely cause and the advice to the user.
+    /// - Parameter remedy: Text for the error message: the likely cause, and what the user can do.
     func undecodable<Value>(_ key: StorageKey<Value>, _ remedy: String, _ error: (any Error)? = nil) -> StorageError {
         let failure = error.map(CodingFailure.init)
         return StorageError(

@@ -3,8 +3,8 @@ import Crypto
 import Foundation
 import Sealing
 
-/// The origin of a record: the older copies that it replaced, which may be purged. It is stored in the record's
-/// metadata.
+/// The origin of a record: a list of the older copies that the record replaced, stored in its metadata. These copies
+/// may be purged.
 ///
 /// Legacy locations are slots where earlier versions of the program kept the value. The destination is the slot of the
 /// key itself.
@@ -16,43 +16,44 @@ import Sealing
 /// A fingerprint reveals something about the value. A copy is therefore recorded only if the destination protects at
 /// least as well as the legacy location. The origin of a sealed value is sealed too.
 package struct RecordOrigin: Codable, Sendable, Equatable {
-    /// The marks of the older copies, by legacy location (``Place/text``). A mark is a revision or a fingerprint, see
-    /// ``mark(of:)``.
+    /// The mark of the copy that was replaced last, for each legacy location (``Place/text``). A mark is a text that
+    /// identifies a copy: see ``mark(of:)``.
     package var copies: [String: String] = [:]
-    /// The marks of earlier copies in the same legacy locations, the latest first; nil if there are none.
+    /// The marks of copies that were replaced before, for each legacy location, with the latest first; nil if there are
+    /// none.
     private var earlier: [String: [String]]?
-    /// The legacy locations that were durably empty when this record was written. A later write there by another
-    /// program is new, even with the content of an older copy.
+    /// The legacy locations that were durably empty when this record was written: a power loss could not bring a copy
+    /// back. If another program writes there later, its value is new, even if it equals an older copy.
     private var absent: [String]?
     /// The revisions that this record had before it was rewritten with the same value.
     private var rewrites: [String]?
-    /// The fingerprints of the other programs' values that a migration made this value from; nil after a `set`.
+    /// The fingerprints of the values of other programs from which a migration made this value; nil after a `set`.
     private var made: [String]?
     /// The id of the migration that wrote the value; nil after a `set`.
     var migration: String?
     /// The id of the system boot during which the record was written.
     var boot: String?
-    /// The states of this record's release windows, by legacy location. During a release window, the library also keeps
-    /// a mirror of the value in the legacy location, for earlier releases of the program.
+    /// The state of the release window for each legacy location that has one. During a release window, the library also
+    /// keeps a copy of the value (a mirror) in the legacy location, for earlier releases of the program.
     private var windows: [String: WindowState]?
-    /// Only in a mirror, and in the record beside the mirror that describes it: which record of the destination is
-    /// mirrored. Nil in every other record.
+    /// Identifies the record in the destination that a mirror copies. It is only set in the mirror itself, and in the
+    /// window mark: a separate record beside the mirror.
     package var mirrors: Mirror?
 
     /// The state of a release window, as a record in the destination stores it.
     private enum WindowState: String, Codable {
-        /// The record, or one before it, was written by a program that keeps the legacy location up to date.
+        /// A program that keeps the legacy location up to date wrote this record, or an earlier record of the slot.
         case open
-        /// The record was written as for `open`, while the legacy location held a record.
+        /// As `open`, and the legacy location contained a record when this record was written.
         case kept
-        /// The record was made from a durable record in the legacy location.
+        /// This record was made from a durable record in the legacy location: a power loss could not undo that record.
         case made
         /// The window has ended, even if a program still declares it.
         case released
     }
 
-    /// Identifies the record in the destination that is mirrored. It is stored in the mirror in the legacy location. It
-    /// is also stored in a separate record beside the mirror, the window mark.
+    /// Identifies the record in the destination that a mirror copies. It is stored in the mirror in the legacy
+    /// location, and in the window mark, a separate record beside the mirror.
     package struct Mirror: Codable, Sendable, Equatable {
         package enum Kind: String, Codable, Sendable { case value, removed }
 
@@ -61,11 +62,11 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
         package let kind: Kind
         /// In a window mark: the time when mirroring began, in seconds since 1970.
         package var since: Double?
-        /// In a window mark: the id of the system boot during which the mirror was written, if a power loss may undo
-        /// the mirror; otherwise nil.
+        /// In a window mark: the id of the system boot during which the mirror was written. Nil if a power loss cannot
+        /// undo the mirror.
         package var boot: String?
-        /// In a window mark whose mirror is in a store without metadata: the fingerprint of the mirrored content; nil
-        /// if nothing was written.
+        /// Only in a window mark, if the mirror's store has no metadata: the fingerprint of the mirrored content. Nil
+        /// if no mirror was written.
         package var content: String?
 
         package init(of revision: StorageRevision, _ kind: Kind) {
@@ -123,14 +124,17 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
         return max(match(Self.mark(of: record.revision), place), match(Self.fingerprint(of: record), place))
     }
 
-    /// Returns the weakest match among the copies that another record was made from. An older version of the program
-    /// may have made that record from copies that this value replaced.
-    /// - Parameter other: The origin of that record.
+    /// Compares the copies from which another record was made with the copies that this value replaced. Returns the
+    /// weakest match; `none` if the other record was made from no copies.
+    ///
+    /// An older version of the program may have made the other record from copies that this value replaced.
+    /// - Parameter other: The origin of the other record.
     func match(madeOf other: RecordOrigin) -> Match { other.copies.map { match($0.value, $0.key) }.min() ?? .none }
 
-    /// Returns whether a record in a legacy location is a rewrite of a copy that this value replaced, with the same
-    /// value.
-    /// - Parameter other: The origin of that record.
+    /// Returns whether another record is a rewrite, without a change of the value, of a copy that this value replaced.
+    /// - Parameters:
+    ///   - other: The origin of the other record.
+    ///   - place: The legacy location that contains the other record.
     func match(rewriteOf other: RecordOrigin, at place: String) -> Match { other.rewrites?.map { match($0, place) }.max() ?? .none }
 
     private func match(_ mark: String, _ place: String) -> Match {
@@ -138,41 +142,42 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
         return Self.isRevision(mark) ? .exact : .content
     }
 
-    /// Returns whether a mirror belongs to a record: it names the record's revision, or an earlier revision with the
-    /// same value.
+    /// Returns whether a mirror is a copy of a record. The mirror must name the revision of the record, or a revision
+    /// that the record had before it was rewritten with the same value.
     static func isMirror(_ mirror: Mirror, of revision: StorageRevision, _ origin: RecordOrigin?) -> Bool {
         mirror.revision == mark(of: revision) || origin?.rewrites?.contains(mirror.revision) == true
     }
 
-    /// Returns whether a migration made the present value from this content. Then another write of the same content
-    /// contains nothing new.
+    /// Returns whether a migration made the present value from a record with this content. If so, another write of this
+    /// content contains nothing new.
     func isMade(of record: StorageRecord) -> Bool { made?.contains(Self.fingerprint(of: record)) == true }
 
     // MARK: Release windows
 
-    /// Returns whether a program that keeps a legacy location up to date wrote this record while that location held a
-    /// record.
+    /// Returns whether a legacy location contained a record when this record was written, by a program that keeps the
+    /// legacy location up to date.
     func isKept(_ place: String) -> Bool { windows?[place] == .kept }
 
-    /// Returns whether this record was made from a durable record in a legacy location.
+    /// Returns whether this record was made from a record in a legacy location that a power loss could not undo.
     func isMade(ofPlace place: String) -> Bool { windows?[place] == .made }
 
     /// Returns whether the window of a legacy location has ended, even if a program still declares it.
     package func isReleased(_ place: String) -> Bool { windows?[place] == .released }
 
-    /// Whether the record was written in a window that has not ended.
+    /// Whether the record was written during a release window that has not ended.
     var isInWindow: Bool { windows?.values.contains { $0 != .released } ?? false }
 
     /// Whether the record contains the state of any release window.
     var hasWindows: Bool { windows != nil }
 
-    /// Returns whether an encoded origin may contain states of release windows. This is so if it contains the property
-    /// name `windows`.
+    /// Returns whether an encoded origin may contain states of release windows: whether it contains the property name
+    /// `windows`.
     static func mayHaveWindows(_ bytes: [UInt8]) -> Bool { Data(bytes).range(of: windowsName) != nil }
 
     private static let windowsName = Data("\"\(CodingKeys.windows.stringValue)\"".utf8)
 
-    /// Returns whether the record was written in the window of a legacy location, and that window has not ended.
+    /// Returns whether the record was written during the release window of a legacy location, and the window has not
+    /// ended.
     func isInWindow(of place: String) -> Bool { windows?[place].map { $0 != .released } ?? false }
 
     mutating func noteOpen(_ place: String) { note(.open, place) }
@@ -188,8 +193,8 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
     /// Returns whether a legacy location was durably empty when the record was written.
     func isAbsent(_ place: String) -> Bool { absent?.contains(place) == true }
 
-    /// Returns whether the absence of a copy is worth recording. This is so if a copy is identified only by its
-    /// content, and no absence was recorded since.
+    /// Returns whether it should be recorded that a legacy location is empty. This is so if a copy there is identified
+    /// only by its content, and the location is not recorded as empty yet.
     func awaitsAbsence(of place: String) -> Bool {
         if isAbsent(place) { return false }
         return ([copies[place]].compactMap(\.self) + (earlier?[place] ?? [])).contains { !Self.isRevision($0) }
@@ -207,7 +212,7 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
         absent?.removeAll { $0 == place }
     }
 
-    /// Adds a copy that the value is made from.
+    /// Adds a source: a copy from which a migration makes the value.
     mutating func addSource(_ copy: SourceRecord, destination: Route) {
         add(copy, destination: destination)
         if copy.record.isForeign, destination.protection >= copy.route.protection {
@@ -215,7 +220,9 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
         }
     }
 
-    /// Adds the copies that a source's origin names, and the fingerprints that the source was made from.
+    /// Adds what the origin of a source contains: the copies that the source replaced, and the fingerprints of the
+    /// values from which the source was made.
+    /// - Parameter other: The origin of the source; nil if it has none.
     mutating func mergeSource(_ other: RecordOrigin?) {
         merge(other)
         if let content = other?.made { made = (made ?? []) + content }
@@ -234,8 +241,8 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
         rewrites = Array(([Self.mark(of: revision)] + (origin?.rewrites ?? [])).prefix(Self.memory))
     }
 
-    /// Adds the copies that another record's origin names. For the same legacy location, this origin's mark counts as
-    /// the latest.
+    /// Adds the copies in the origin of another record. If both origins name a copy in the same legacy location, this
+    /// origin's copy counts as the later one.
     mutating func merge(_ other: RecordOrigin?) {
         guard let other else { return }
         for place in other.absent ?? [] where copies[place] == nil { recordAbsence(of: place) }
@@ -243,15 +250,16 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
             if copies[place] == nil { copies[place] = mark } else { remember([mark], of: place) }
         }
         for (place, marks) in other.earlier ?? [:] { remember(marks, of: place) }
-        // The end of a window is permanent. The other states say what one writer saw in the legacy location, so this
-        // origin inherits only `open`.
+        // The end of a window is permanent, so this origin inherits it. The other states describe what one writer saw
+        // in the legacy location, so this origin only inherits `open`.
         for (place, state) in other.windows ?? [:] {
             if state == .released { noteReleased(place) } else if windows?[place] == nil { noteOpen(place) }
         }
     }
 
-    /// Keeps the marks of earlier copies, at most ``memory`` for each legacy location.
-    /// - Parameter isLatest: Whether the added marks are later than the present ones, and so are dropped last.
+    /// Adds marks of earlier copies in a legacy location, and keeps at most ``memory`` of them. The earliest marks are
+    /// dropped.
+    /// - Parameter isLatest: Whether the added marks are later than the marks that are already there.
     private mutating func remember(_ added: [String], of place: String, isLatest: Bool = false) {
         let past = earlier?[place] ?? []
         var known: [String] = []

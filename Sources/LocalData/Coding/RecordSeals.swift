@@ -12,14 +12,14 @@ import Sealing
 struct RecordSeals: Sendable {
     let keys: SealingKeys
     let sources: @Sendable (KeySourceReference) throws -> any KeySource
-    /// Returns the ids of those keys of a source that sealed data in any store of this program. If such a key is
-    /// missing, ``sealingKey(_:)`` creates no new key.
+    /// Returns the ids of all keys of a key source with which data in any store of this program is sealed. If such a
+    /// key is missing, ``sealingKey(_:)`` creates no new key.
     let otherSealedIDs: @Sendable (any KeySource) async throws(BackendError) -> Set<[UInt8]>
     /// The name of the application. The seals of all stores are bound to it.
     let application: String
     let randomBytes: @Sendable (Int) -> [UInt8]
 
-    /// Returns these seals with the keys of a rehearsal, a run that records writes instead of performing them.
+    /// Returns these seals with other keys, for a rehearsal: a run that records writes instead of performing them.
     func rehearsed(
         keys: SealingKeys, sources: @escaping @Sendable (KeySourceReference) throws -> any KeySource
     ) -> RecordSeals {
@@ -41,7 +41,8 @@ struct RecordSeals: Sendable {
         return context
     }
 
-    /// Returns the context of a record's origin, which contains all metadata except the origin.
+    /// Returns the context of a record's origin: the data that the seal authenticates in addition to the origin. It
+    /// contains all metadata except the origin.
     /// Reason: "The origin has a separate seal, which proves a tombstone" in Docs/Decisions/Sealing.md.
     private func originContext(_ metadata: StorageMetadata, _ route: Route) -> Envelope.Context {
         var beside = metadata
@@ -61,7 +62,7 @@ struct RecordSeals: Sendable {
         }
     }
 
-    /// Returns the metadata of a sealed record, with the id of the key, and with the sealed origin.
+    /// Returns the metadata that a sealed record stores: it contains the id of the key, and the origin in sealed form.
     func metadata(_ metadata: StorageMetadata, origin: [UInt8]?, _ key: SealingKey, _ route: Route) throws -> StorageMetadata {
         var metadata = metadata
         metadata.sealing = SealingKey.name(of: key.id)
@@ -156,7 +157,7 @@ extension RecordSeals: SealVerifier {
         return true
     }
 
-    /// Returns the key that can verify a seal, or the reason why there is none.
+    /// Returns the key that can verify a seal, or the reason why it is not available.
     private func provingKey(_ id: [UInt8], _ route: Route) async throws(BackendError) -> Result<SealingKey, BackendError> {
         do {
             let key = try await keys.key(for: [id], from: try keySource(route))
@@ -176,7 +177,7 @@ extension RecordSeals: SealVerifier {
 
     // MARK: The ids of keys
 
-    /// Returns the ids of the keys that sealed the content of a store.
+    /// Returns the ids of the keys with which values and tombstones in a store are sealed.
     private static func sealedIDs(
         in backend: any StorageBackend, _ namespaces: Set<StorageNamespace>
     ) async throws(BackendError) -> Set<[UInt8]> {
@@ -187,7 +188,8 @@ extension RecordSeals: SealVerifier {
         return ids
     }
 
-    /// Returns the ids of the keys that sealed the contents of slots.
+    /// Returns the ids of the keys with which the contents of slots are sealed.
+    /// - Parameter probes: The results of reading the slots.
     static func sealedIDs(in probes: [StorageProbe]) -> Set<[UInt8]> {
         var ids: Set<[UInt8]> = []
         for probe in probes {
@@ -204,14 +206,16 @@ extension RecordSeals: SealVerifier {
 }
 
 extension StorageRecord {
-    /// The record without the metadata that decides whether the record is read and replaced.
+    /// The record without its expiry, schema version and type, which nothing proves. They would decide whether the
+    /// record is read and replaced.
     fileprivate var withoutFacts: StorageRecord {
         var record = self
         (record.metadata.expiresAt, record.metadata.schemaVersion, record.metadata.typeTag) = (nil, nil, nil)
         return record
     }
 
-    /// Returns the result of reading a record that no key can verify. An unverified expiry is not used.
+    /// Returns the result of reading a record whose seal no key can verify. Its expiry is not verified either, so it
+    /// does not count.
     /// Reason: "Without its key, a seal proves nothing" in Docs/Decisions/Sealing.md.
     fileprivate func unproven(_ error: BackendError) -> StorageProbe {
         guard metadata.expiresAt != nil else { return .value(self) }
@@ -227,7 +231,7 @@ extension StorageRecord {
 }
 
 extension BackendError {
-    /// The result of reading a slot whose content cannot be verified.
+    /// The result of reading a slot whose seal could not be verified because of this error.
     fileprivate var probe: StorageProbe { code == .locked ? .locked : .unavailable(self) }
 }
 

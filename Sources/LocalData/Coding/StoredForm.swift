@@ -16,11 +16,11 @@ extension TypedKey {
         return try references?.encoding(value, typed.serializer) ?? Array(try typed.serializer.encode(value))
     }
 
-    /// Returns the serializer that reads stored bytes. It is the one that wrote them, if that one and the key's
-    /// serializer are built in.
+    /// Returns the serializer for reading stored bytes. It is the one that wrote the bytes, if that one and the key's
+    /// serializer are both built in. Otherwise it is the key's serializer.
     /// - Parameters:
     ///   - name: The stored name of the serializer; nil for bytes of another program.
-    ///   - typeTag: The stored name of the value's type. If the key's values have another type, the serializer `.data`
+    ///   - typeTag: The stored name of the value's type. If it is not the key's type, a key with the serializer `.data`
     ///     reads the bytes unchanged.
     func reading(_ name: String?, typeTag: String?) -> Serializer<Value> {
         let own = typed.serializer
@@ -40,8 +40,9 @@ extension TypedKey {
 }
 
 extension Serializer {
-    /// Returns a serializer that decodes bytes as data, for `Data` and documents. It decodes other types with another
-    /// serializer.
+    /// Returns a serializer for bytes that were stored as `Data`. It decodes them as `Data` or as a document; for all
+    /// other types it uses another serializer.
+    /// - Parameter other: The serializer for all other types.
     fileprivate static func bytes(else other: Serializer) -> Serializer {
         Serializer(name: "data", encode: other.encode) { data in
             do { return try NativeCoding.decodeForeign(.data(Array(data)), as: Value.self) } catch { return try other.decode(data) }
@@ -50,7 +51,7 @@ extension Serializer {
 }
 
 extension Serializer<StoredDocument> {
-    /// A serializer of documents whose only content is data.
+    /// A serializer for documents that consist of one `Data` value. It stores the bytes of this value.
     static var dataDocument: Serializer {
         Serializer(
             name: "data",

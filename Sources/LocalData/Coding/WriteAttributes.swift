@@ -2,51 +2,51 @@ import BackendContract
 
 /// The metadata that a write sets, and the metadata that it keeps from the previous record.
 struct WriteAttributes: Sendable {
-    /// The time at which a value expires.
+    /// Says when a written value expires.
     enum Expiry: Sendable {
-        /// The time of the previous record. Without a previous record, the key's lifetime begins.
+        /// When the previous record expires. Without a previous record, the key's lifetime begins now.
         case kept
-        /// The time of the source record, for a move. If that record does not expire, the key's lifetime begins.
+        /// For a move: when the source record expires. If that record never expires, the key's lifetime begins now.
         case carried
-        /// The end of the key's lifetime, which begins now.
+        /// After the key's lifetime, which begins now.
         case begins
-        /// The end of a lifetime for this value alone, which begins now.
+        /// After a lifetime for this value alone, which begins now.
         case after(Duration)
-        /// The value never expires, even if the key has a lifetime.
+        /// Never, even if the key has a lifetime.
         case never
     }
 
     var expiry = Expiry.begins
-    /// The attributes to change; nil removes an attribute.
+    /// The attributes to change, by name; a nil text removes the attribute.
     var attributes: [String: String?] = [:]
-    /// The metadata of the previous record.
+    /// The metadata of the previous record, or of the source record of a move; nil if there is none.
     var past: StorageMetadata?
     /// Whether the value may replace a value of a later schema version than the key's.
     var replacesLaterVersions = false
 
-    /// The attributes of a new value.
+    /// The default for a write: the key's lifetime begins, and no attributes change.
     static let new = WriteAttributes()
 
-    /// The attributes of a value that is rewritten in its slot without a `set`.
+    /// The attributes of a value that is rewritten in its slot without a `set`: they keep the expiry of the previous
+    /// record.
     static func kept(_ past: StorageMetadata?) -> WriteAttributes { WriteAttributes(expiry: .kept, past: past) }
 
-    /// The attributes of a value that was made from other values. From one source, all metadata is kept. From several
-    /// sources, only the earliest expiry is kept.
+    /// The attributes of a value that a migration makes from other values. From one source, all metadata is kept. From
+    /// several sources, only the earliest expiry is kept.
     static func carried(from sources: [StorageMetadata]) -> WriteAttributes {
         var past = sources.count == 1 ? sources[0] : StorageMetadata()
         past.expiresAt = sources.compactMap(\.expiresAt).min()
         return WriteAttributes(expiry: .carried, past: past)
     }
 
-    /// Returns these attributes with the slot's present record as the previous record. An expired record counts as
-    /// absent.
+    /// Returns a copy that has the record in the slot as the previous record. An expired record counts as absent.
     func over(_ probe: StorageProbe, now: Double) -> WriteAttributes {
         var facts = self
         facts.past = probe.record.flatMap { $0.metadata.isExpired(at: now) ? nil : $0.metadata }
         return facts
     }
 
-    /// Returns the metadata of a record, without the origin and the seal.
+    /// Returns the metadata of the record to write, without the origin and the seal.
     func metadata(of shape: RecordShape, now: Double) -> StorageMetadata {
         var metadata = StorageMetadata(
             serializer: shape.serializer, typeTag: shape.typeTag, schemaVersion: shape.version,
@@ -61,7 +61,7 @@ struct WriteAttributes: Sendable {
             case .carried where past?.expiresAt != nil: past?.expiresAt
             case .kept, .carried, .begins: shape.lifetime.map { now + $0.inSeconds }
             }
-        // Queries select records by these attributes.
+        // With these two attributes, queries find records of earlier versions and records that expire.
         if shape.isInCollection {
             metadata.attributes[StorageMetadata.versionAttribute] = String(shape.version)
             metadata.attributes[StorageMetadata.expiresAttribute] = metadata.expiresAt == nil ? nil : "yes"
@@ -76,6 +76,6 @@ extension Duration {
 }
 
 extension StorageMetadata {
-    /// Returns whether the value has expired. The time is evaluated only if the value can expire.
+    /// Returns whether the value has expired. The present time is only determined if the value can expire.
     func isExpired(at now: @autoclosure () -> Double) -> Bool { expiresAt.map { $0 <= now() } ?? false }
 }

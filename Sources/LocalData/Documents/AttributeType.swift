@@ -26,7 +26,7 @@ public indirect enum AttributeType: Hashable, Sendable, Codable {
     case compound(String, [AttributeDescription])
     /// The id of a record in another collection. The string is the name of the record's type.
     case reference(String)
-    /// A type of which only the name is available.
+    /// A type that is not described further. The string is its name.
     case named(String)
 }
 
@@ -50,8 +50,8 @@ extension AttributeType: CustomStringConvertible {
         }
     }
 
-    /// Returns whether a migration plan may convert values of another type to this type. A single value may still fail
-    /// to convert, which is found only when it is read.
+    /// Returns whether a migration plan may convert values of another type to this type. Single values may still fail
+    /// to convert. Such a failure is found only when the value is read.
     public func canConvert(from other: AttributeType) -> Bool {
         switch (other, self) {
         case _ where other == self: true

@@ -7,7 +7,7 @@ public import Foundation
 public struct CodingFailure: LocalizedError, Sendable, CustomStringConvertible {
     /// The kind of failure, or the name of the error's type.
     public let kind: String
-    /// The path to the failed part: declared property names and positions; empty for the root.
+    /// The path to the part that failed: names of declared properties, and positions in lists; empty for the root.
     public let path: String
 
     init(_ error: any Error) {
@@ -33,7 +33,7 @@ public struct CodingFailure: LocalizedError, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Returns false for numbers that JSON cannot represent, such as infinity.
+    /// Returns true, except for floating-point numbers that JSON cannot represent, such as infinity.
     private static func isFinite(_ value: Any) -> Bool { (value as? any BinaryFloatingPoint)?.isFinite ?? true }
 
     /// Returns a path with positions and the names of declared properties.
@@ -48,9 +48,9 @@ public struct CodingFailure: LocalizedError, Sendable, CustomStringConvertible {
         }.joined()
     }
 
-    /// One sentence that contains nothing of the content.
+    /// The failure in one sentence, without any of the content.
     public var errorDescription: String? { description }
 
-    /// One sentence that contains nothing of the content.
+    /// The failure in one sentence, without any of the content.
     public var description: String { path.isEmpty ? "the value \(kind)" : "the value at \(path) \(kind)" }
 }

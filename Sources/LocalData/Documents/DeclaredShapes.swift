@@ -1,7 +1,7 @@
 import Synchronization
 
-/// A cache of the attributes that models declare. A model may compute them on every access, and each read of a value
-/// needs them.
+/// A cache of the attributes (the descriptions of stored properties) that models declare. A model may compute them on
+/// every access, and decoding a value needs them each time.
 enum DeclaredShapes {
     private static let known = Mutex<[ObjectIdentifier: [AttributeDescription]]>([:])
 

@@ -43,7 +43,8 @@ extension DocumentValue {
     /// Whether the value is null.
     public var isNull: Bool { self == .null }
 
-    /// The integer from any case except ``decimal(_:)``; nil if the value is not an integer or does not fit.
+    /// The value as an integer; nil for a ``decimal(_:)``, for a value that is no integer, and for an integer that does
+    /// not fit.
     public var integer: Int? {
         switch self {
         case .integer(let number): Int(exactly: number)
@@ -53,7 +54,7 @@ extension DocumentValue {
         }
     }
 
-    /// The number from any case; nil if the value is not a number.
+    /// The value as a number; nil if it is not a number.
     public var double: Double? {
         switch self {
         case .integer(let number): Double(number)
@@ -167,7 +168,8 @@ extension DocumentValue: Codable {
         }
     }
 
-    /// Creates the value from the native value of a store.
+    /// Creates the value from a native value: a string, number, date or similar value that a store holds without
+    /// encoding it.
     init(_ native: NativeValue) {
         switch native {
         case .string(let text): self = .string(text)

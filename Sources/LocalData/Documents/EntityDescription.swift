@@ -6,9 +6,9 @@ public struct AttributeDescription: Hashable, Sendable, Codable {
     public var type: AttributeType
     /// Whether the property may be missing or null.
     public var isOptional: Bool
-    /// The value of the property if an older value lacks it.
+    /// The value that the property gets if an older value lacks it; nil if there is no default.
     public var defaultValue: DocumentValue?
-    /// The name of the property in older values.
+    /// The name of the property in older values, if it was renamed; otherwise nil.
     public var originalName: String?
 
     /// Creates the description of a property.
@@ -23,7 +23,7 @@ public struct AttributeDescription: Hashable, Sendable, Codable {
         self.originalName = originalName
     }
 
-    /// Whether an older value without the property can be read.
+    /// Whether a value that lacks the property can be read.
     public var mayBeMissing: Bool { isOptional || defaultValue != nil }
 }
 

@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// A property that older programs stored as JSON inside a string. Both forms can be read. Only the value is written,
-/// without the string.
+/// A property that older programs stored as JSON inside a string. Reading accepts the string and the plain value.
+/// Writing stores the plain value.
 ///
 /// ```swift
 /// struct Person: Codable {
@@ -17,8 +17,8 @@ public struct Migratable<Value: Codable & Sendable>: Codable, Sendable {
     /// Wraps a value.
     public init(wrappedValue: Value) { self.wrappedValue = wrappedValue }
 
-    /// Decodes the value, or its JSON document inside a string. If the type can decode the string directly, the string
-    /// is the value.
+    /// Decodes the value directly, or from the JSON document inside a string. A type that can decode the string itself
+    /// gets the string.
     public init(from decoder: any Decoder) throws {
         do { wrappedValue = try Value(from: decoder) } catch {
             guard let text = try? decoder.singleValueContainer().decode(String.self) else { throw error }

@@ -15,8 +15,8 @@ public struct Serializer<Value: Codable & Sendable>: Sendable {
 
     /// A serializer for JSON with sorted keys.
     ///
-    /// Some stores can show values to people, such as user defaults. There a single string, number, boolean, date or
-    /// data is stored as a native value instead of JSON.
+    /// Some stores can show values to other programs, such as user defaults. There, a value that is one string, number,
+    /// boolean, date or `Data` is stored as a native value, not as JSON.
     public static var json: Serializer {
         Serializer(
             name: "json", encode: { try Coders.jsonEncoder.encode($0) }, decode: { try Coders.jsonDecoder.decode(Value.self, from: $0) })
@@ -41,13 +41,13 @@ public struct Serializer<Value: Codable & Sendable>: Sendable {
     public static func custom(
         name: String, encode: @escaping @Sendable (Value) throws -> Data, decode: @escaping @Sendable (Data) throws -> Value
     ) -> Serializer {
-        // A built-in serializer would read the bytes if they were stored under its name.
+        // The built-in serializer reads all bytes that are stored under its name.
         Serializer(name: builtIn.contains(name) ? "custom:\(name)" : name, encode: encode, decode: decode)
     }
 
     private static var builtIn: [String] { ["json", "plist", "data"] }
 
-    /// Whether the serializer is custom. A custom serializer may take any time.
+    /// Whether the program defines the serializer. Such a serializer may take any amount of time.
     var isOwn: Bool { !Self.builtIn.contains(name) }
 }
 

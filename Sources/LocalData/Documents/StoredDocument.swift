@@ -166,9 +166,9 @@ public struct DocumentError: LocalizedError, Sendable, CustomStringConvertible {
         self.what = what
     }
 
-    /// One sentence that contains nothing of the content.
+    /// The error in one sentence, without any of the content.
     public var errorDescription: String? { description }
 
-    /// One sentence that contains nothing of the content.
+    /// The error in one sentence, without any of the content.
     public var description: String { "\(path) \(what)" }
 }

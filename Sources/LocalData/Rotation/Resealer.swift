@@ -5,10 +5,10 @@ import Sealing
 /// Reseals data in its slots: it decrypts data that an earlier key of a key source sealed, and encrypts it with the
 /// current key of that source.
 ///
-/// Values, tombstones (the records of removals) and all other metadata do not change. Other records refer to a record
-/// by its revision, which resealing changes: a migrated value refers to its older copies, and a copy that a release
-/// window keeps refers to the value. Each record therefore stores its previous revision, so that these references stay
-/// valid.
+/// Values, tombstones (the records of removals) and all other metadata do not change, but each resealed record gets a
+/// new revision. Other data may refer to the old revision: a migrated value refers to its older copies, and a copy that
+/// is kept for earlier releases of the program refers to the value. Each resealed record therefore stores its previous
+/// revision, so that these references stay valid.
 package struct Resealer: Sendable {
     let env: Environment
     let source: any KeySource
@@ -18,7 +18,7 @@ package struct Resealer: Sendable {
     package struct Outcome: Sendable {
         /// The number of values and tombstones that were resealed.
         package var resealed = 0
-        /// The data that an earlier key sealed, or that could not be read, in words.
+        /// Descriptions of the data that an earlier key still seals, and of the data that could not be read.
         package var remaining: [String] = []
     }
 
@@ -142,7 +142,9 @@ package struct Resealer: Sendable {
         }
     }
 
-    /// The change that reseals a slot if it is unchanged since it was read.
+    /// Returns the change that reseals a slot, unless the slot has changed since it was read.
+    /// - Parameter bound: The slot to which the seal is bound: for a backup copy, the original slot; otherwise the slot
+    ///   itself.
     private func change(_ seen: StorageProbe, _ route: Route, _ bound: Route) async throws -> Committer.Change {
         guard seen.sealID.map(SealingKey.name(of:)) == seen.metadata?.sealing else { throw Self.damage(route.keyName) }
         var change = Committer.Change(try await resealed(seen, bound), route, if: seen.unchanged)
@@ -151,7 +153,7 @@ package struct Resealer: Sendable {
         return change
     }
 
-    /// The operation that writes the same value or tombstone, sealed with the current key.
+    /// Returns the operation that writes the same value or tombstone, sealed with the current key.
     private func resealed(_ probe: StorageProbe, _ route: Route) async throws -> StorageMutation.Operation {
         switch probe {
         case .value(let record):
@@ -177,7 +179,7 @@ package struct Resealer: Sendable {
 }
 
 extension StorageProbe {
-    /// The id of the key that sealed a value, or the metadata of a tombstone; nil if nothing is sealed.
+    /// The id of the key that sealed a value, or the origin of a tombstone; nil if nothing is sealed.
     fileprivate var sealID: [UInt8]? {
         switch self {
         case .value(let record):

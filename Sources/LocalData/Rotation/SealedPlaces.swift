@@ -1,23 +1,23 @@
 import BackendContract
 import Sealing
 
-/// Lists the namespaces that may contain data sealed with a key of one source: those of the keys and retired keys of
-/// the registered catalogs, and of their legacy locations.
+/// Finds the namespaces that may contain data sealed with a key of one key source: the namespaces of the keys of the
+/// registered catalogs (also of keys that are no longer used), and of their legacy locations.
 struct SealedPlaces: Sendable {
-    /// A namespace of a store.
+    /// A namespace of a store, which may contain sealed data.
     struct Part: Sendable {
-        /// A route (a store and a slot) in the same store with the same protection. The routes of other slots are
-        /// derived from it.
+        /// A route (a store, a slot and its protection) of one key in this store. The routes of the slots in this
+        /// namespace are derived from it.
         let template: Route
         let namespace: StorageNamespace
-        /// The namespace that the seals include. A backup of an earlier schema version is a copy of the sealed bytes,
-        /// so its seal includes the namespace of the original slot.
+        /// The namespace to which the seals are bound. A backup of an earlier schema version is a copy of the sealed
+        /// bytes, so its seal is bound to the namespace of the original slot.
         let bound: StorageNamespace
 
-        /// Returns the route of a slot in this namespace.
+        /// Returns the route of the slot with a name in this namespace.
         func route(_ name: String) -> Route { template.beside(in: namespace, named: name) }
 
-        /// Returns the route of the slot for which the content of a slot in this namespace was sealed.
+        /// Returns the route of the slot to which the seal in a slot of this namespace is bound.
         func boundRoute(_ name: String) -> Route { template.beside(in: bound, named: name) }
     }
 
@@ -48,13 +48,13 @@ struct SealedPlaces: Sendable {
         return parts
     }
 
-    /// Returns the namespaces in which a key stores data, each with the namespace that its seals include.
+    /// Returns the namespaces in which a key stores data, each with the namespace to which its seals are bound.
     private static func namespaces(of key: AnyStorageKey, _ route: Route) -> [(StorageNamespace, bound: StorageNamespace)] {
         let slot = route.address.namespace
         let own = slot == .collections ? StorageNamespace.collection(route.address.name) : slot
         var namespaces = [StorageNamespace.values, slot, own, MirroredLocations.namespace(of: own)].map { ($0, bound: $0) }
         for version in 0...max(key.schemaVersion, 0) {
-            // A backup is a copy of the sealed bytes of the slot, so its seal includes the slot's namespace.
+            // A backup is a copy of the sealed bytes of the slot, so its seal is bound to the slot's namespace.
             namespaces.append((Backups.namespace(of: own, version: version), bound: own))
         }
         return namespaces

@@ -3,8 +3,8 @@ import BackendRuntime
 import Dispatch
 import Synchronization
 
-/// Blocks the calling thread until a value is read or written. Do not use it where you can call ``StorageRouter`` with
-/// `await`.
+/// A synchronous view of a router. Each call blocks the calling thread until the call ends. Do not use it where you can
+/// call ``StorageRouter`` with `await`.
 ///
 /// It is for code that another library calls synchronously: an OAuth token store, a credential store of a build tool,
 /// the storage provider of a user interface framework.
@@ -42,14 +42,14 @@ public struct BlockingStorage: Sendable {
         try block(key.name, mayChange: true) { try await $0.value(for: key) }
     }
 
-    /// Stores a value. The value is durable when the call returns, as far as the domain's store is.
+    /// Stores a value. When the call returns, the value is as durable as the domain's store allows.
     /// - Throws: ``StorageError``: the errors of ``StorageRouter/set(_:for:lifetime:replacingLaterVersions:)``;
     ///   `timedOut` at the deadline, with the outcome `unknown`; `unsupported` inside a task.
     public func set<Value>(_ value: Value, for key: StorageKey<Value>) throws {
         try block(key.name, mayChange: true) { try await $0.set(value, for: key) }
     }
 
-    /// Removes a value. The removal is durable when the call returns, as far as the domain's store is.
+    /// Removes a value. When the call returns, the removal is as durable as the domain's store allows.
     /// - Throws: ``StorageError``: the errors of ``StorageRouter/remove(_:)``; `timedOut` at the deadline, with the
     ///   outcome `unknown`; `unsupported` inside a task.
     public func remove<Value>(_ key: StorageKey<Value>) throws {
@@ -59,7 +59,7 @@ public struct BlockingStorage: Sendable {
     /// Returns the names of the values in a domain, sorted.
     /// - Parameters:
     ///   - domain: The domain.
-    ///   - collection: The name of a collection, for the ids of its records; nil for the names of single values.
+    ///   - collection: The name of a collection, to get the ids of its records; nil to get the names of single values.
     /// - Throws: ``StorageError``: `corrupted` if a value is damaged; `timedOut` at the deadline; `unsupported` inside
     ///   a task.
     public func keys(of domain: StorageDomain, collection: String? = nil) throws -> [String] {

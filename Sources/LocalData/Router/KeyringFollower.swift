@@ -44,7 +44,7 @@ final class KeyringFollower: Sendable {
         }
     }
 
-    /// Overwrites the keys whose source is locked now, and closes the databases that use them.
+    /// Overwrites the keys whose keyring is locked now, and closes the databases that use these keys.
     private func check() async {
         for backend in env.routes.opened {
             guard let holder = backend as? any KeyHoldingStore, await holder.followSource() else { continue }

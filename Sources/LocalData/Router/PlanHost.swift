@@ -1,19 +1,19 @@
 package import BackendContract
 package import Logging
 
-/// The interface of a router for `LocalDataPlans`. That product uses nothing else of the core, apart from the types that are named
-/// here.
+/// The interface of a router for the product `LocalDataPlans`, which migrates data by plans. Apart from this protocol
+/// and the types in it, that product uses nothing of the core.
 package protocol PlanHost: Sendable {
     /// The logger for notices.
     var logger: Logger { get }
 
     // MARK: The catalog
 
-    /// Registers a catalog without a sweep.
+    /// Registers a catalog without migrating its values.
     func register(_ catalog: some StorageKeyCatalog) async throws
 
-    /// Attaches a chain of versions to a key or collection of a catalog. From now on, reads use the chain to convert
-    /// records that an older program stores.
+    /// Attaches a chain of versions to a key or collection of a catalog. From then on, reads use the chain to convert
+    /// records of earlier versions.
     func attach(_ chain: EvolutionChain, to entry: AnyStorageKey) throws
 
     /// Migrates and converts the values of a registered catalog (a sweep).
@@ -22,40 +22,40 @@ package protocol PlanHost: Sendable {
 
     // MARK: The ledger
 
-    /// Notes in memory that a migration changed something.
+    /// Remembers in memory that a migration changed something.
     func noteWork(of migration: String)
 
-    /// Writes the notes of ``noteWork(of:)`` to the migration ledger.
+    /// Writes what ``noteWork(of:)`` remembered to the migration ledger: the history of the migrations on this machine.
     func flushNotes() async
 
-    /// Throws `cannotTell` in a rehearsal, which records writes instead of performing them. A rehearsal does not run
-    /// custom code, because it could not undo the effects of that code.
+    /// Throws `cannotTell` in a rehearsal, a run that records writes instead of performing them. A rehearsal runs no
+    /// custom code, because the effects of that code cannot be undone.
     func requireReal(_ what: String, _ name: String) throws
 
     // MARK: Stamps
 
-    /// The store of a key's destination.
+    /// Returns the identity of the store that contains a key's destination.
     func store(of key: StorageKey<some Codable & Sendable>) throws -> BackendIdentity
 
-    /// The value at a key's destination. Legacy locations are not read.
+    /// Returns the value at a key's destination, without reading legacy locations.
     func read<Value>(_ key: StorageKey<Value>) async throws -> Value?
 
     /// Changes the value of a key, even if no registered catalog contains the key.
     func update<Value, R: Sendable>(_ key: StorageKey<Value>, _ body: @Sendable (inout Value?) throws -> R) async throws -> R
 
-    /// Runs work while no other call of this process works on any of the keys.
+    /// Runs work while no other call of this process uses any of the keys.
     func withLanes<Value, R>(of keys: [StorageKey<Value>], named name: String, _ work: () async throws -> R) async throws -> R
 
     // MARK: Records
 
-    /// The records of entities, as documents.
+    /// Returns the functions that read and write the records of entities (keys or collections) as documents.
     /// - Parameter requireTurn: Called after reading and before writing. It throws if another process has continued the
     ///   migration plan since the read.
     func documents(requireTurn: @escaping @Sendable () async throws -> Void) -> DocumentRecords
 }
 
 extension StorageKey {
-    /// The key of the record that stores the schema version of a catalog's data in one store.
+    /// Creates the key of a schema stamp: the record with the schema version of a catalog's data in one store.
     package init(schemaStampOf catalog: String, in domain: StorageDomain) {
         self.init(name: catalog, domain: domain, owner: "LocalData", description: "The version of the schema of the catalog's data")
         membership = RecordMembership(namespace: StorageNamespace("schema"), entity: catalog)
@@ -66,7 +66,7 @@ extension StorageRouter {
     /// The interface of this router for `LocalDataPlans`.
     package nonisolated var planHost: any PlanHost { RouterPlanHost(router: self) }
 
-    /// A router over the same stores that records writes instead of performing them.
+    /// Returns a router for a rehearsal. It uses the same stores, but it records writes instead of performing them.
     package nonisolated func rehearsing() -> StorageRouter { StorageRouter(rehearsing: self) }
 }
 

@@ -19,10 +19,11 @@ struct RecordSequence<Record: Codable & Sendable>: AsyncSequence, Sendable {
         private let filter: RecordFilter
         private let onDamage: DamagePolicy
         private var pages: RecordPages.Iterator?
-        /// The environment in which the records are read. If records of legacy locations could not be moved, because
-        /// the store is full or read-only, this is a rehearsal: it only records writes.
+        /// The environment (stores, keys and more) in which the records are read. If the store is full or read-only,
+        /// records in legacy locations cannot be moved. Then this is the environment of a rehearsal: a run that only
+        /// records writes.
         private var env: Environment
-        /// The entries that were read and not yet returned, with the next one last.
+        /// The entries that were read but not returned yet, in reverse order: the next one is last.
         private var waiting: [ListEntry<StoredValue<Record>>] = []
         private var isOver = false
 

@@ -1,10 +1,10 @@
 public import Foundation
 
 extension StorageRouter {
-    /// Lists every registered key with its location, its protection, its origin and its remaining older copies. Writes nothing and
-    /// opens no prompt.
-    /// - Throws: ``StorageError`` when the quarantine cannot be listed. A key that cannot be read has a row with the
-    ///   reason.
+    /// Returns a list of all registered keys with their locations, protection, origins and remaining older copies.
+    /// Writes nothing and opens no prompt.
+    /// - Throws: ``StorageError`` when the ``quarantine`` cannot be listed. A key that cannot be read has a row with
+    ///   the reason.
     @concurrent
     public nonisolated func audit() async throws -> StorageAudit {
         try await Self.cancellable("storage") {
@@ -18,12 +18,13 @@ extension StorageRouter {
         }
     }
 
-    /// Values that a migration displaced, and whole copies of damaged property lists.
+    /// The quarantine: values that a migration replaced, damaged records that were set aside, and whole copies of
+    /// damaged property lists.
     public nonisolated var quarantine: StorageQuarantine { StorageQuarantine(env: env) }
 }
 
-/// Data that was set aside so that nothing is lost. It contains values that a migration displaced, damaged records that were set
-/// aside, and whole copies of damaged property lists.
+/// Data that was set aside so that nothing is lost: values that a migration replaced, damaged records, and whole copies
+/// of damaged property lists.
 public struct StorageQuarantine: Sendable {
     let env: Environment
 
@@ -32,19 +33,20 @@ public struct StorageQuarantine: Sendable {
     @concurrent
     public func values() async throws -> [QuarantinedValue] { try await env.quarantine.list() }
 
-    /// The bytes of an entry: the output of its serializer, or the UTF-8 bytes of a text. A value that was sealed in
-    /// its original location is decrypted. If its key does not decrypt it, the sealed bytes are returned.
-    /// - Throws: ``StorageError``: `notFound`; `corrupted` for a damaged entry; for a sealed entry also the errors of fetching its
-    ///   key.
+    /// Returns the bytes of an entry: the output of its serializer, or the UTF-8 bytes of a text. A value that was
+    /// sealed in its original location is decrypted. If its key does not decrypt it, the sealed bytes are returned.
+    /// - Throws: ``StorageError``: `notFound`; `corrupted` for a damaged entry; for a sealed entry also the errors of
+    ///   fetching its key.
     @concurrent
     public func data(of value: QuarantinedValue) async throws -> Data {
         if env.gate.isClosed { throw env.gate.refusal(value.id) }
         return try await env.quarantine.content(of: value.id)
     }
 
-    /// Purges an entry that a person has reviewed. When this returns, the removal is durable, and there is no other copy.
-    /// - Throws: ``StorageError``: `unavailable` and others when the entry could not be purged. It still exists then, unless the
-    ///   outcome says otherwise.
+    /// Purges an entry that a person has reviewed. When this returns, the removal is durable, and there is no other
+    /// copy.
+    /// - Throws: ``StorageError``: `unavailable` and others when the entry could not be purged. Then it still exists,
+    ///   unless the outcome of the error says otherwise.
     @concurrent
     public func purge(_ value: QuarantinedValue) async throws { try await env.quarantine.purge(value.id) }
 }

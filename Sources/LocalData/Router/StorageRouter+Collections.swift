@@ -6,14 +6,14 @@ import Foundation
 extension StorageRouter {
     // MARK: Storing
 
-    /// Stores a record under its id. It is durable when this returns, as far as the domain's store is durable. Records
-    /// that it contains in references are stored too.
+    /// Stores a record under its id, and the records that it contains in references. When the call returns, they are as
+    /// durable as their stores allow.
     /// - Parameters:
     ///   - record: The record.
     ///   - collection: Its collection.
     ///   - syncStatus: The sync status; nil to keep the stored one.
-    ///   - attributes: Texts that are stored with the record, for filters. Omitted names keep their texts; nil removes
-    ///     a text.
+    ///   - attributes: Texts that are stored with the record, by name, for filters. Attributes that are not passed keep
+    ///     their texts; nil removes an attribute.
     ///   - lifetime: The time from now on during which the record is valid; nil for the lifetime of the collection.
     ///   - replacingLaterVersions: Whether to replace even a record of a later version than the collection's: see
     ///     ``set(_:for:lifetime:replacingLaterVersions:)``. It does not apply to the records in references.
@@ -52,12 +52,12 @@ extension StorageRouter {
         }
     }
 
-    /// Reads, changes and writes a record as one step; durable when it returns.
+    /// Reads, changes and writes a record as one step. The change is durable when the call returns.
     /// - Parameters:
     ///   - id: The record's id.
     ///   - collection: Its collection.
-    ///   - body: Changes the record; nil means an absent record. Setting it to nil removes the record. The router calls
-    ///     `body` again if another process or task changed the record after it was read.
+    ///   - body: Changes the record. It receives nil if there is no record. Setting the record to nil removes it. The
+    ///     router calls `body` again if another process or task changed the record after it was read.
     @concurrent
     @discardableResult
     public nonisolated func update<Record: Identifiable, R: Sendable>(
@@ -100,9 +100,9 @@ extension StorageRouter {
         }
     }
 
-    /// Gets the record of a reference. A step of a chain of versions may create a record in a reference from a value of
-    /// an earlier version. Until that value is rewritten, the record may not be stored yet. In this case, the function
-    /// returns the record inside the reference.
+    /// Gets the record of a reference. If no such record is stored, it may still be inside the reference: a step of a
+    /// chain of versions created it from a value of an earlier version, and that value is not rewritten yet. Then the
+    /// record in the reference is returned.
     /// - Throws: ``StorageError`` with `notFound`, which names the id, when there is no such record.
     @concurrent
     public nonisolated func resolve<Target>(_ reference: StorageReference<Target>) async throws -> Target {
@@ -112,7 +112,7 @@ extension StorageRouter {
             "A reference leads to \(reference.id) in \(Target.collection.name), and there is no such record.")
     }
 
-    /// Gets the record of an optional reference; nil without a reference, and if there is no such record.
+    /// Gets the record of an optional reference. Returns nil if there is no reference, or no such record.
     @concurrent
     public nonisolated func resolve<Target>(_ reference: StorageReference<Target>?) async throws -> Target? {
         guard let reference else { return nil }
@@ -121,9 +121,9 @@ extension StorageRouter {
 
     // MARK: Backups
 
-    /// Restores the bytes that the records of a collection had before the chain of versions changed them, if the chain
-    /// keeps backups. It restores the latest backup of each record, as ``restoreBackup(for:version:)`` does. Each
-    /// restored record is durable.
+    /// Restores the bytes that the records of a collection had before a chain of versions changed them. The chain must
+    /// keep backups. The latest backup of each record is restored, as by ``restoreBackup(for:version:)``. Each restored
+    /// record is durable.
     ///
     /// After an interruption, repeat the call to restore the remaining records. Records without a backup do not change.
     /// - Returns: The number of restored records.
@@ -139,8 +139,8 @@ extension StorageRouter {
 
     // MARK: Removing
 
-    /// Purges the backups of earlier versions of a collection's records; durable when it returns. Call it when they are
-    /// not needed any more.
+    /// Purges the backups of earlier versions of a collection's records. Call it when these backups are not needed any
+    /// more. The change is durable when the call returns.
     /// - Throws: ``StorageError``. Repeat the call to purge the remaining backups.
     @concurrent
     public nonisolated func purgeBackups<Record>(in collection: StorageCollection<Record>) async throws {
@@ -150,8 +150,8 @@ extension StorageRouter {
         }
     }
 
-    /// Removes the record of an id and every older copy of it; durable when it returns. Records in its references are
-    /// kept. The call can be repeated safely.
+    /// Removes the record of an id and every older copy of it. Records in its references are kept. The removal is
+    /// durable when the call returns. The call can be repeated safely.
     @concurrent
     public nonisolated func remove<Record: Identifiable>(
         _ id: Record.ID, in collection: StorageCollection<Record>

@@ -1,8 +1,8 @@
-/// Handling of values with a witness that disappeared without being removed. A witness is a record outside of the store
-/// that the value exists: see ``StorageKey/witnessed()``.
+/// Handles values that have disappeared without being removed. The router only detects this for keys with a witness,
+/// which records outside of the store that a value exists: see ``StorageKey/witnessed()``.
 extension StorageRouter {
     /// Accepts that a value has vanished. From now on the key counts as absent: its default is returned, and an older
-    /// copy may be migrated. Durable when it returns. An existing value is not changed.
+    /// copy may be migrated. This decision is durable when the call returns. An existing value is not changed.
     /// - Parameter key: A key with a witness. For other keys the call does nothing.
     /// - Throws: ``StorageError`` when the list of witnesses cannot be written.
     @concurrent

@@ -7,8 +7,10 @@ extension StorageRouter {
     /// Returns the records of a collection, read a page at a time, in no particular order. A record that exists during
     /// the whole enumeration is returned exactly once.
     ///
-    /// Records in legacy locations are moved first, unless the collection has a record of the same id. A sweep resolves
-    /// that conflict. Records of earlier versions are returned in the current version; a sweep writes them back.
+    /// Records in legacy locations, where earlier versions of the program kept them, are first moved to the collection.
+    /// If the collection has a record of the same id, the other record is not moved. A sweep (``sweep(_:progress:)``)
+    /// resolves this conflict. Records of earlier versions are returned in the current version, and a sweep writes them
+    /// back.
     /// - Parameters:
     ///   - collection: The collection.
     ///   - filter: A filter for the records.
@@ -31,9 +33,9 @@ extension StorageRouter {
 
     /// Returns the number of records of a collection, including those that cannot be read.
     ///
-    /// Records in legacy locations are moved first, unless the collection has a record of the same id. Counting
-    /// resolves no conflict.
-    /// - Throws: ``StorageError`` when they cannot all be counted.
+    /// Records in legacy locations are first moved to the collection, unless the collection has a record of the same
+    /// id. Such a conflict is not resolved.
+    /// - Throws: ``StorageError`` when not all records can be counted.
     @concurrent
     public nonisolated func count<Record>(in collection: StorageCollection<Record>, _ filter: RecordFilter = .all) async throws -> Int {
         try await Self.cancellable(collection.name) {

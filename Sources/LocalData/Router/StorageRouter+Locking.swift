@@ -2,22 +2,24 @@ import BackendContract
 import BackendRuntime
 import Sealing
 
-/// Locking: a program clears its keys and values from memory while it keeps running, and refuses to use them until it is unlocked.
+/// Locking a router: it clears its sealing keys and values from memory while the program keeps running. Until it is
+/// unlocked, it refuses to read and change values.
 extension StorageRouter {
-    /// Locks every domain of this router. It overwrites the keys of databases and of key sources in memory, together with
-    /// everything derived from them, and the decoded copies that the router keeps. Reads and changes that begin later throw
-    /// `locked` until ``unlock(_:)``. Other programs and other routers are not affected.
+    /// Locks every domain of this router. It overwrites the keys of databases and of key sources in memory, together
+    /// with everything derived from them, and the decoded copies that the router keeps. Reads and changes that begin
+    /// later throw `locked` until ``unlock(_:)``. Other programs and other routers are not affected.
     ///
-    /// First, the router completes the running changes and makes them durable. It ends a running backup, which leaves no file. A
-    /// change that exceeds the limit is interrupted between two of its steps, as if the process had exited there. The next read or
-    /// sweep completes it. The program itself must clear the values and passphrases that it holds. The keyring stays unlocked.
+    /// First, the router completes the running changes and makes them durable. A running backup is ended and leaves no
+    /// file. A change that takes longer than the limit is interrupted between two of its steps, as if the process had
+    /// exited there. The next read or sweep completes it. The program itself must clear the values and passphrases that
+    /// it holds. The keyring stays unlocked.
     ///
-    /// With a domain, only that domain is locked. The keys of sources are overwritten too. If another domain needs such
-    /// a key, the router fetches it again, which may ask for a passphrase.
+    /// With a domain, only that domain is locked. The keys of all key sources are overwritten nevertheless. If another
+    /// domain needs such a key, the router fetches it again, and may ask for a passphrase.
     /// - Parameters:
     ///   - domain: The domain; nil for all of them.
     ///   - limit: The longest time to wait for running changes.
-    /// - Returns: Whether all of them have ended. The router or domain is locked in either case.
+    /// - Returns: Whether all running changes have ended. The router or domain is locked in either case.
     /// - Throws: ``StorageError`` when there is no such domain.
     @concurrent
     @discardableResult
@@ -45,18 +47,20 @@ extension StorageRouter {
         return isDrained
     }
 
-    /// Ends ``lock(_:waitingAtMost:)``.
+    /// Ends the lock that ``lock(_:waitingAtMost:)`` has set.
     ///
-    /// Without a domain, it also ends the locks of single domains. It fetches no key: the next call that needs a key fetches it,
-    /// and may then ask for a passphrase. A locked keyring stays locked.
+    /// Without a domain, it also ends the locks of single domains. It fetches no key: the next call that needs a key
+    /// fetches it, and may then ask for a passphrase. A locked keyring stays locked.
     ///
-    /// With a domain, it also unlocks the domain's store, and the keyring or key source that the store needs. Only this call may
-    /// open a prompt. It may also ask for a passphrase. A domain that has no lock counts as unlocked.
+    /// With a domain, it also unlocks the domain's store, and the keyring or key source that the store needs. Unlike
+    /// all other calls, it may open a prompt. It may also ask for a passphrase. A domain that has no lock counts as
+    /// unlocked.
     ///
     /// In both cases, sequences of values re-read their values.
     /// - Parameter domain: The domain; nil to end only the locks that the program has set.
-    /// - Throws: ``StorageError``: `promptDismissed`, `locked` when no prompt is possible, `encryptionKeyMismatch` for a wrong
-    ///   passphrase, `unavailable`, `timedOut`. The program's locks then stay. Without a domain it throws nothing.
+    /// - Throws: ``StorageError``: `promptDismissed`, `locked` when no prompt is possible, `encryptionKeyMismatch` for
+    ///   a wrong passphrase, `unavailable`, `timedOut`. The program's locks then stay. Without a domain it throws
+    ///   nothing.
     @concurrent
     public nonisolated func unlock(_ domain: StorageDomain? = nil) async throws {
         try await Self.cancellable(domain.map { "\($0)" } ?? "storage") {
@@ -85,8 +89,8 @@ extension StorageRouter {
         env.hub.lookAgain(backend.identity)
     }
 
-    /// Waits until no change in a store is running, but no longer than the limit, and then locks the store.
-    /// - Parameter store: The store; nil for all.
+    /// Waits until no change in a store is running, at most until the limit. Then it locks the store.
+    /// - Parameter store: The store; nil for all stores.
     /// - Returns: Whether all changes have ended.
     nonisolated func drain(_ store: BackendIdentity?, _ limit: Duration) async -> Bool {
         let clock = env.runtime.clock
@@ -101,7 +105,7 @@ extension StorageRouter {
     }
 
     private static func letGo(of backend: any StorageBackend, _ limit: Duration) async {
-        // After a complete drain no call is running, and closing is quick. It gets at least a second, even if the limit is shorter.
+        // If all calls have ended, closing is quick. Allow it at least a second, even if the limit is shorter.
         if let holder = backend as? any KeyHoldingStore {
             await holder.lock(within: max(limit, .seconds(1)))
         } else {

@@ -2,8 +2,8 @@ import BackendContract
 import BackendRuntime
 
 extension StorageRouter {
-    /// Converts every record of a collection that was stored with the tag of another type. The records stay in their
-    /// slots. Ids, sync status and other metadata do not change.
+    /// Converts those records of a collection that were stored with a certain type tag: the stored name of an older
+    /// record type. The records stay in their slots. Ids, sync status and other metadata do not change.
     ///
     /// First, all records are read and converted without writing. If one cannot be converted, the call ends and nothing
     /// is changed. Then the records are written a page at a time. A repeated call continues after an interruption, and
@@ -31,7 +31,7 @@ extension StorageRouter {
         }
     }
 
-    /// Moves every record of a collection to another collection and converts it. If both collections have the same
+    /// Converts every record of a collection, and moves it to another collection. If both collections have the same
     /// location, the records are only converted.
     ///
     /// First, all records are read and converted without writing. If one cannot be converted, the call ends and nothing
@@ -85,7 +85,7 @@ extension StorageRouter {
 }
 
 extension StorageCollection {
-    /// Returns another collection whose records decode as this collection's type.
+    /// Returns a collection at the location of another one, whose records decode as this collection's type.
     fileprivate func reading<Source>(_ source: StorageCollection<Source>) -> StorageCollection<Record> {
         let serializer: Serializer<Record> = source.template.serializer.name == "plist" ? .plist : .json
         let known = template.evolution.map { $0.older + [$0.version] } ?? []

@@ -2,7 +2,7 @@ package import BackendContract
 import BackendRuntime
 package import Sealing
 
-/// The interface of a router for `LocalDataBackup`, beside ``BackupHost``.
+/// The interface of a router for the product `LocalDataBackup`, in addition to ``BackupHost``.
 extension StorageRouter {
     /// The stores, keys and locks of a router during a backup.
     package struct BackedRouter: Sendable {
@@ -14,7 +14,7 @@ extension StorageRouter {
         package let keys: SealingKeys
         fileprivate let gate: LockGate
 
-        /// Throws if the program has locked the router or a domain. Work on all stores then stops.
+        /// Throws if the program has locked the router or a domain. A call that uses all stores must then stop.
         package func requireUnlocked() throws {
             if gate.isAnyLocked { throw gate.refusal("backup") }
         }
@@ -23,9 +23,10 @@ extension StorageRouter {
         package var isAnyLocked: Bool { gate.isAnyLocked }
     }
 
-    /// Runs a backup of this router's stores. A call that locks the router waits for the backup, up to its limit.
-    /// - Throws: ``StorageError``: `unsupported` if the configuration stores nothing on a disk, `unavailable` while a restore is
-    ///   unfinished, `locked`.
+    /// Runs a backup of this router's stores. If a call locks the router during the backup, that call waits for the
+    /// backup, up to its limit.
+    /// - Throws: ``StorageError``: `unsupported` if the configuration stores nothing on a disk; `unavailable` while a
+    ///   restore is unfinished; `locked`.
     package nonisolated func backing<R>(_ body: (BackedRouter) async throws -> R) async throws -> R {
         guard let host = stores as? any BackupHost, try configuration.directories != nil else {
             throw StorageError(
@@ -42,32 +43,32 @@ extension StorageRouter {
                 keys: env.coder.seals.keys, gate: env.gate))
     }
 
-    /// The store of a domain, cast to a capability.
-    /// - Parameter otherwise: The error message if the store does not have the capability.
-    /// - Throws: ``StorageError``: `unsupported` if the store does not have the capability.
+    /// Returns the store of a domain as a type with further functions.
+    /// - Parameter otherwise: The error message if the store does not have this type.
+    /// - Throws: ``StorageError``: `unsupported` if the store does not have this type.
     package nonisolated func store<Store>(of domain: StorageDomain, as type: Store.Type = Store.self, otherwise: String) throws -> Store {
         let (_, backend) = try env.routes.backend(for: domain, key: "\(domain)")
         if let store = backend as? Store { return store }
         throw StorageError(StorageError.unsupported, key: "\(domain)", "\(otherwise) Nothing was changed.")
     }
 
-    /// Exports damaged records, sets them aside and removes them.
+    /// The functions that export damaged records, set them aside and remove them.
     package nonisolated var salvage: Salvage { Salvage(env) }
 
-    /// The key source of a reference. Throws if the whole router is locked.
+    /// Returns the key source that a reference names. Throws if the whole router is locked.
     package nonisolated func keySource(_ reference: KeySourceReference) throws -> any KeySource {
         if env.gate.isClosed { throw env.gate.refusal("\(reference)") }
         return try env.coder.seals.sources(reference)
     }
 
-    /// The interface of this router for the rotation of a source's key.
+    /// Returns the interface of this router for key rotation: replacing the current key of a key source.
     package nonisolated func rotationAccess(of reference: KeySourceReference) throws -> RotationAccess {
         RotationAccess(env: env, source: try env.coder.seals.sources(reference), wiring: stores as? Wiring)
     }
 
-    /// Changes a value as ``update(_:_:)`` does, and sets its attributes and lifetime.
+    /// Changes a value as ``update(_:_:)`` does, and also sets the attributes and the lifetime of the new value.
     /// - Parameters:
-    ///   - attributes: The attributes of the new value.
+    ///   - attributes: The attributes to set.
     ///   - lifetime: The time during which the new value is valid; nil for the key's lifetime.
     package nonisolated func update<Value, R: Sendable>(
         _ key: StorageKey<Value>, attributes: [String: String], lifetime: Duration?, _ body: @Sendable (inout Value?) throws -> R
@@ -78,7 +79,7 @@ extension StorageRouter {
     }
 }
 
-/// The interface of a router for the rotation of a source's key.
+/// The interface of a router for key rotation: replacing the current key of a key source.
 package struct RotationAccess: Sendable {
     fileprivate let env: Environment
     package let source: any KeySource
@@ -89,12 +90,14 @@ package struct RotationAccess: Sendable {
     /// Whether a catalog is registered. Catalogs list the keys whose values can be sealed again.
     package var hasCatalogs: Bool { !env.registry.catalogs.isEmpty }
 
-    /// The domains of databases whose data keys are encrypted with keys of the source, each with the ids of these keys.
+    /// Returns the domains of databases whose data keys are encrypted with keys of the source. For each domain, it
+    /// returns the ids of these keys.
     package func keyedStores() async throws(BackendError) -> [StorageDomain: Set<[UInt8]>] {
         try await wiring?.keyedStores(of: source) ?? [:]
     }
 
-    /// Encrypts data of older keys again, with the present key: values of the catalogs, and the quarantine.
+    /// Reseals data: decrypts data that an older key sealed, and encrypts it with the present key. This covers the
+    /// values of the registered catalogs, and the quarantine.
     /// - Parameter isOnlyLook: Whether to list the data without changing it.
     package func reseal(_ keys: SourceKeys, isOnlyLook: Bool = false, _ progress: (Int) -> Void = { _ in }) async throws -> Resealer.Outcome
     {
@@ -103,7 +106,8 @@ package struct RotationAccess: Sendable {
         return Resealer.Outcome(resealed: values.resealed + kept.resealed, remaining: values.remaining + kept.remaining)
     }
 
-    /// Waits until the running changes of this process have ended, because they may still write data that an older key has sealed.
+    /// Waits until the running changes of this process have ended, because they may still write data that an older key
+    /// has sealed.
     /// - Parameter limit: The longest time to wait.
     /// - Returns: Whether all of them have ended.
     package func drain(_ limit: Duration) async -> Bool {

@@ -1,11 +1,11 @@
 import BackendContract
 
 extension StorageRouter {
-    /// Lists the migrations of the registered keys and collections, with their last runs and the values that wait for
-    /// them. Writes nothing and opens no prompt.
+    /// Returns the migrations of the registered keys and collections. For each one, it returns the last run and the
+    /// values that are not migrated yet. Writes nothing and opens no prompt.
     ///
-    /// A chain of versions counts as one migration for each earlier version. A location that cannot be read is part of
-    /// the evidence. The migration is then not safe to delete.
+    /// A chain of versions counts as one migration for each earlier version. If a location cannot be read,
+    /// ``MigrationStatus/evidence`` contains it, and the migration is not safe to delete.
     /// - Throws: ``StorageError`` with `cancelled`.
     @concurrent
     public nonisolated func migrations() async throws -> [MigrationStatus] {
@@ -20,9 +20,10 @@ extension StorageRouter {
         }
     }
 
-    /// Returns the history of migrations from the ledger: the origin of each value, the number of runs, and the last
-    /// errors. It does not write the ledger, apart from notes of this process that are not written yet.
-    /// - Throws: ``StorageError`` when the ledger cannot be read. No value depends on it.
+    /// Returns the history of migrations from the migration ledger on this machine: the origin of each value, the
+    /// number of runs, and the last errors. It first writes the notes of this process that are not in the ledger yet,
+    /// and nothing else.
+    /// - Throws: ``StorageError`` when the ledger cannot be read. No value depends on the ledger.
     @concurrent
     public nonisolated func history() async throws -> MigrationHistory {
         try await Self.cancellable("storage") {
@@ -30,7 +31,8 @@ extension StorageRouter {
         }
     }
 
-    /// Returns the status of a conversion by `migrateAll(from:to:)` from the tag of an older type.
+    /// Returns the status of a conversion by `migrateAll(from:to:)`. It says how many records of the collection still
+    /// have the type tag (the stored type name) of the older type.
     /// - Throws: ``StorageError`` when the collection cannot be read.
     @concurrent
     public nonisolated func migration<Record>(

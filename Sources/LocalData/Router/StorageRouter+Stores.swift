@@ -44,9 +44,9 @@ extension StorageRouter {
     /// Closes the router permanently. Calls that begin later throw `shutDown`. To continue, create another router.
     ///
     /// The router first completes the running changes, for at most the longest of the configuration's deadlines. A
-    /// change that takes longer is interrupted between two of its steps. Then the router writes the ledger, ends every
-    /// sequence of values, closes the stores and overwrites the sealing keys in memory. A running read may throw
-    /// `shutDown`. A second call has no further effect.
+    /// change that takes longer is interrupted between two of its steps. Then the router writes the migration ledger,
+    /// ends every sequence of values, closes the stores and overwrites the sealing keys in memory. A running read may
+    /// throw `shutDown`. A second call has no further effect.
     /// - Throws: ``StorageError`` with `timedOut` when a store could not be closed before its deadline, because its
     ///   disk does not respond. Acknowledged changes are durable nevertheless. The store is closed, and its keys are
     ///   overwritten, as soon as the disk responds.

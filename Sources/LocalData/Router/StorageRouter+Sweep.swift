@@ -3,21 +3,21 @@ import BackendRuntime
 import Logging
 
 extension StorageRouter {
-    /// Registers the keys of a catalog, in addition to those registered before. Registering a catalog of the same id again replaces
-    /// its entries.
+    /// Registers the keys of a catalog, in addition to the keys that are already registered. If a catalog with the same
+    /// id is registered, its entries are replaced.
     ///
-    /// The router checks the catalog from its keys alone, before it reads anything. The error for a refused catalog lists every
-    /// problem.
+    /// The router checks the catalog from its keys alone, before it reads anything. The error for a refused catalog
+    /// lists every problem.
     /// - Parameters:
     ///   - catalog: The keys.
-    ///   - migrateImmediately: Whether to sweep the catalog at once.
-    /// - Returns: The report of the sweep, and the ``MigrationReport/problems`` that do not refuse the catalog. Without a sweep
-    ///   there are no rows.
-    /// - Throws: ``StorageError``, with nothing registered and every problem in ``StorageError/catalogProblems``: `duplicateKey`;
-    ///   `incompleteKey` for an empty owner or description; `invalidName`; `weakerProtection` for a key below the catalog's
-    ///   ``StorageKeyCatalog/minimumProtection``; `unsupported` for a source that is also a key of the program; `migrationFailed`
-    ///   for a cycle of sources. Errors of the sweep are not thrown, but listed in the report: see
-    ///   ``MigrationReport/requireComplete()``.
+    ///   - migrateImmediately: Whether to sweep the catalog at once: see ``sweep(_:progress:)``.
+    /// - Returns: The report of the sweep, and the ``MigrationReport/problems`` for which no catalog is refused.
+    ///   Without a sweep there are no rows.
+    /// - Throws: ``StorageError``, with nothing registered and every problem in ``StorageError/catalogProblems``:
+    ///   `duplicateKey`; `incompleteKey` for an empty owner or description; `invalidName`; `weakerProtection` for a key
+    ///   below the catalog's ``StorageKeyCatalog/minimumProtection``; `unsupported` for a source that is also a key of
+    ///   the program; `migrationFailed` for a cycle of sources. Errors of the sweep are not thrown, but listed in the
+    ///   report: see ``MigrationReport/requireComplete()``.
     @concurrent
     @discardableResult
     public nonisolated func registerCatalog(
@@ -50,11 +50,11 @@ extension StorageRouter {
             keys, retired: catalog.retiredKeys.map { $0.owned(by: catalog.owner) })
     }
 
-    /// Moves the value of every registered key to its destination, purges older copies, and applies conflict policies. It opens no
-    /// prompt. A key that fails does not stop the others.
+    /// Sweeps a catalog: moves the value of every key to its destination, purges older copies, and applies conflict
+    /// policies. It opens no prompt. A key that fails does not stop the others.
     /// - Parameters:
-    ///   - catalog: The catalog to sweep; nil for every registered one. The call registers the catalog first. A catalog that is
-    ///     refused becomes a failed row.
+    ///   - catalog: The catalog to sweep, which the call registers first; nil for all registered catalogs. A catalog
+    ///     that is refused becomes a failed row.
     ///   - progress: Called after each key and each record of a collection, from the sweep's tasks.
     @concurrent
     @discardableResult
@@ -74,20 +74,22 @@ extension StorageRouter {
         return await sweep(env.registry.entries(of: catalog.id), of: [catalog.id], progress: progress)
     }
 
-    /// Returns the report that a sweep would have, without changing anything. It runs the sweep on stores that record writes
-    /// instead of performing them.
+    /// Returns the report that a sweep would have, without changing anything. It runs the sweep on stores that record
+    /// writes instead of performing them.
     ///
-    /// Conditions, transformations, chains, conflict policies and protection are tried on the live values. If the stores do not
-    /// change in between, the sweep then reports the same rows, except for the durations. Custom migrations are not run: a row for
-    /// which one would run has the state ``MigrationReport/State/cannotTell``. The recorded writes stay in memory until the call
-    /// returns. It opens no prompt, and creates no store, file or key.
+    /// Conditions, transformations, chains, conflict policies and protection are tried on the live values. If the
+    /// stores do not change in between, the sweep then reports the same rows, except for the durations. Custom
+    /// migrations are not run. If a sweep would run one, the row has the state ``MigrationReport/State/cannotTell``.
+    /// The recorded writes stay in memory until the call returns. It opens no prompt, and creates no store, file or
+    /// key.
     @concurrent
     public nonisolated func planSweep() async -> MigrationReport {
         let rehearsal = rehearsing()
         return await rehearsal.sweep()
     }
 
-    /// Runs a key's migration now, even if the destination already contains a value, and applies the key's conflict policy.
+    /// Runs a key's migration now, even if the destination already contains a value, and applies the key's conflict
+    /// policy.
     /// - Throws: ``StorageError``; the values then stay in their previous locations.
     @concurrent
     @discardableResult
@@ -101,10 +103,10 @@ extension StorageRouter {
         }
     }
 
-    /// Ends the release window of a key. The router compares the legacy location with the value for the last time, and
-    /// then empties the legacy location. Programs of this or a later release stop updating the legacy location. A
-    /// program of an earlier release finds no value there any more. For a key without a window, or with a window that
-    /// is over, this migrates the key as a sweep does.
+    /// Ends the release window of a key, the time during which a legacy location is kept up to date. The router
+    /// compares the legacy location with the value for the last time, and then empties the legacy location. Programs of
+    /// this or a later release stop updating the legacy location. A program of an earlier release finds no value there
+    /// any more. If the key has no window, or the window is over, this migrates the key as a sweep does.
     /// - Returns: The result of the run. A copy that could not be deleted is recorded, and a later sweep deletes it.
     /// - Throws: ``StorageError``; the values then stay in their previous locations.
     @concurrent
@@ -122,10 +124,10 @@ extension StorageRouter {
     }
 
     /// Ends the release window of all records of a collection: see `endReleaseWindow(for:)` of a key.
-    /// - Returns: The result of the run; ``MigrationResult/records`` counts the records that were moved or whose conflict was
-    ///   resolved.
-    /// - Throws: ``StorageError`` naming the first record that could not be migrated. The other records are migrated. A
-    ///   repeated call continues from there.
+    /// - Returns: The result of the run. ``MigrationResult/records`` is the number of records that were moved, or whose
+    ///   conflict was resolved.
+    /// - Throws: ``StorageError``, which names the first record that could not be migrated. The other records are
+    ///   migrated. A repeated call continues with the remaining records.
     @concurrent
     @discardableResult
     public nonisolated func endReleaseWindow<Record>(in collection: StorageCollection<Record>) async throws -> MigrationResult {
@@ -144,14 +146,14 @@ extension StorageRouter {
     }
 
     /// Requests the end of a collection's release window: see `requestReleaseWindowEnd(for:)` of a key.
-    /// - Throws: ``StorageError`` when the ledger cannot be written.
+    /// - Throws: ``StorageError`` when the migration ledger, which stores the request, cannot be written.
     package nonisolated func requestReleaseWindowEnd<Record>(in collection: StorageCollection<Record>) async throws {
         try await Self.cancellable(collection.name) { try await requestReleaseWindowEnd(for: collection.placeholder) }
     }
 
-    /// Requests the end of a key's release window. The next sweep of the program that keeps the window ends it, as
-    /// `endReleaseWindow(for:)` does. It is for tools, which do not have the key's migrations. The request is durable when this
-    /// returns.
+    /// Requests the end of a key's release window. The program that declares the window then ends it in its next sweep,
+    /// as `endReleaseWindow(for:)` does. The request is durable when this returns. It is for tools, which do not have
+    /// the key's migrations.
     /// - Parameter key: A key of the value's destination.
     /// - Throws: ``StorageError`` when the ledger cannot be written.
     package nonisolated func requestReleaseWindowEnd<Value>(for key: StorageKey<Value>) async throws {

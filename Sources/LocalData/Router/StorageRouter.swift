@@ -10,9 +10,10 @@ import Sealing
 /// let token = try await StorageRouter.shared.get(.modernToken)
 /// ```
 ///
-/// A key names the destination and the legacy locations of its value. The router reads the value from the destination, or migrates
-/// it from a legacy location without ever losing it. It opens a store at its first use. Every function throws either
-/// ``StorageError`` or the error of a closure that the caller passed. A cancelled caller gets ``StorageErrorCodes/cancelled``.
+/// A key names the destination and the legacy locations of its value. The router reads the value from the destination,
+/// or migrates it from a legacy location without ever losing it. It opens a store at its first use. Every function
+/// throws either ``StorageError`` or the error of a closure that the caller passed. A cancelled caller gets
+/// ``StorageErrorCodes/cancelled``.
 public actor StorageRouter {
     nonisolated let env: Environment
     nonisolated let stores: any StoreProvider
@@ -55,7 +56,8 @@ public actor StorageRouter {
         follower?.start()
     }
 
-    /// Creates a router over the stores of another router. It records writes instead of performing them.
+    /// Creates a router for a rehearsal. It uses the stores of another router, but it records writes instead of
+    /// performing them.
     init(rehearsing router: StorageRouter) {
         var configuration = router.configuration
         configuration.closesWhenReleased = false
@@ -66,7 +68,8 @@ public actor StorageRouter {
         (env, stores) = router.env.rehearsal(over: router.stores)
     }
 
-    /// Closes the opened stores and forgets the sealing keys. It writes no pending work; ``shutdown()`` completes that first.
+    /// Closes the opened stores and forgets the sealing keys. It writes no pending work; ``shutdown()`` completes that
+    /// first.
     deinit {
         follower?.stop()
         guard configuration.closesWhenReleased else { return }
@@ -76,13 +79,15 @@ public actor StorageRouter {
         }
     }
 
-    /// A function that returns whether the program may use a key of a slot; nil if the program may use every key.
+    /// A function that returns whether the program may use a key of a slot: a registered catalog must contain such a
+    /// key. Nil if keys need no registration.
     nonisolated var admits: ((PhysicalSlot) -> Bool)? {
         configuration.requiresRegistration ? { [registry = env.registry] in registry.contains($0) } : nil
     }
 
-    /// The slot of a key that the program passes to the router. If the configuration requires registered keys, a key
-    /// that is not registered throws `unregisteredKey`. The keys of a migration's sources are not checked.
+    /// Returns the slot of a key that the program passes to the router. The keys of migration sources are not checked
+    /// here.
+    /// - Throws: ``StorageError`` with `unregisteredKey` if keys must be registered, and this key is not.
     nonisolated func entry<Value>(_ key: StorageKey<Value>) throws -> Slot<Value> { try env.routes.slot(for: key, if: admits) }
 
     /// Runs a call, and replaces a `CancellationError` by a ``StorageError`` with the code `cancelled`.
@@ -94,16 +99,16 @@ public actor StorageRouter {
 
     // MARK: One value
 
-    /// Gets the value of a key, or the key's default when there is no value; throws `notFound` when the key has no default.
-    /// ``value(for:)`` returns nil instead.
+    /// Gets the value of a key, or the key's default when there is no value; throws `notFound` when the key has no
+    /// default. ``value(for:)`` returns nil instead.
     ///
-    /// If the destination has no value, the router migrates it from a legacy location. It protects the value for the destination,
-    /// commits it durably, reads it back, and only then removes the legacy copy.
-    /// A value that is already migrated, and that can be read without waiting, is read on the caller's actor. All other reads run
-    /// on the concurrent pool.
+    /// If the destination has no value, the router migrates it from a legacy location. It protects the value for the
+    /// destination, commits it durably, reads it back, and only then removes the legacy copy. A value that is already
+    /// migrated, and that can be read without waiting, is read on the caller's actor. All other reads run on the
+    /// concurrent pool.
     /// - Returns: The value, or the key's default.
-    /// - Throws: ``StorageError``: `notFound` when there is neither; `undecodable`, `locked`, `unavailable`, `migrationFailed` and
-    ///   others. A failed read never loses data.
+    /// - Throws: ``StorageError``: `notFound` when there is neither; `undecodable`, `locked`, `unavailable`,
+    ///   `migrationFailed` and others. A failed read never loses data.
     public nonisolated func get<Value>(_ key: StorageKey<Value>) async throws -> Value {
         if let value = try await value(for: key) ?? key.defaultValue { return value }
         throw StorageError(
@@ -111,8 +116,8 @@ public actor StorageRouter {
             "There is no value in \(key.domain) nor in any legacy location, and the key has no default.")
     }
 
-    /// Gets the stored value of a key, or nil if it was removed or provably exists in no location. Unlike ``get(_:)``, it ignores
-    /// the key's default.
+    /// Gets the stored value of a key, or nil if it was removed or provably exists in no location. Unlike ``get(_:)``,
+    /// it ignores the key's default.
     /// - Throws: The errors of ``get(_:)``, without `notFound`.
     public nonisolated func value<Value>(for key: StorageKey<Value>) async throws -> Value? {
         let reader = ValueReader(env)
@@ -127,13 +132,13 @@ public actor StorageRouter {
     /// - Parameters:
     ///   - value: The value.
     ///   - key: The key.
-    ///   - lifetime: The time from now on during which the value is valid, by the wall clock; nil for the key's lifetime. A
-    ///     migration keeps the remaining time.
-    ///   - replacingLaterVersions: Whether to replace even a value of a later version than the key's. The later program's data are
-    ///     then lost. Otherwise the call refuses to replace such a value, even if it arrives during the call. An expired value is
-    ///     replaced in either case.
-    /// - Throws: ``StorageError``: `incompatibleSchema` when the slot contains a value of a later version; nothing was changed
-    ///   then. The `outcome` of an error says whether the value may have been stored.
+    ///   - lifetime: The time from now on during which the value is valid, by the wall clock; nil for the key's
+    ///     lifetime. A migration keeps the remaining time.
+    ///   - replacingLaterVersions: Whether to replace even a value of a later version than the key's. The data of the
+    ///     later program are then lost. Otherwise the call refuses to replace such a value, even if it arrives during
+    ///     the call. An expired value is replaced in either case.
+    /// - Throws: ``StorageError``: `incompatibleSchema` when the slot contains a value of a later version; nothing was
+    ///   changed then. The `outcome` of an error says whether the value may have been stored.
     @concurrent
     public nonisolated func set<Value>(
         _ value: Value, for key: StorageKey<Value>, lifetime: Duration? = nil, replacingLaterVersions: Bool = false
@@ -145,9 +150,11 @@ public actor StorageRouter {
         }
     }
 
-    /// The value at the key's destination with its metadata, even if the value has expired. Use it to read a stale value.
+    /// The value at the key's destination with its metadata, even if the value has expired. Use it to read a stale
+    /// value.
     ///
-    /// A value of an earlier version is converted to the key's version, and is not written back. Legacy locations are not read.
+    /// A value of an earlier version is converted to the key's version, and is not written back. Legacy locations are
+    /// not read.
     /// - Returns: The value and its metadata; nil when it is absent or was removed.
     /// - Throws: The errors of ``get(_:)``, without `notFound`.
     @concurrent
@@ -158,8 +165,8 @@ public actor StorageRouter {
     /// Restores the bytes that a value had before the key's chain of versions changed it, if the chain keeps them:
     /// ``TypedEvolution/keepingBackup()``.
     ///
-    /// The present value becomes a backup of its version: nothing is lost, and a call with that version restores it. If a program's
-    /// key has the chain, its next read converts the restored value to the latest version again.
+    /// The present value becomes a backup of its version: nothing is lost, and a call with that version restores it. If
+    /// a program's key has the chain, its next read converts the restored value to the latest version again.
     /// - Parameters:
     ///   - key: The key.
     ///   - version: The version to restore; by default the latest backup that is earlier than the key's version.
@@ -174,15 +181,16 @@ public actor StorageRouter {
         }
     }
 
-    /// Reads, changes and writes a value as one step; durable when it returns. The step is atomic between processes too, where the
-    /// store supports that.
+    /// Reads, changes and writes a value as one step. The change is durable when the call returns. If the store
+    /// supports it, the step is also atomic between processes.
     /// - Parameters:
     ///   - key: The key.
-    ///   - body: Changes the value. An absent value begins as the key's default, or as nil if the key has none. Setting it to nil
-    ///     removes the value. The router calls `body` again if another process or task changed the value after it was read.
+    ///   - body: Changes the value. An absent value begins as the key's default, or as nil if the key has none. Setting
+    ///     the value to nil removes it. The router calls `body` again if another process or task changed the value
+    ///     after it was read.
     /// - Returns: The result of the last call of `body`.
-    /// - Throws: The error of `body`, with nothing changed; ``StorageError``, `conflict` after 64 attempts within about two
-    ///   seconds, when another writer changed the value each time.
+    /// - Throws: The error of `body`, with nothing changed; ``StorageError``, `conflict` after 64 attempts within about
+    ///   two seconds, when another writer changed the value each time.
     @concurrent
     @discardableResult
     public nonisolated func update<Value, R: Sendable>(
@@ -193,11 +201,12 @@ public actor StorageRouter {
         }
     }
 
-    /// Reads, changes and writes a value as one step, and begins with a given value when it is absent.
+    /// Reads, changes and writes a value as one step. An absent value begins as a given value.
     /// - Parameters:
     ///   - key: The key.
     ///   - default: The initial value for `body` when the value is absent. It replaces the key's default.
-    ///   - body: Changes the value. The router calls it again if another process or task changed the value after it was read.
+    ///   - body: Changes the value. The router calls it again if another process or task changed the value after it was
+    ///     read.
     @concurrent
     @discardableResult
     public nonisolated func update<Value, R: Sendable>(
@@ -213,8 +222,8 @@ public actor StorageRouter {
         }
     }
 
-    /// Purges the backups of a value's earlier versions; durable when it returns. Call it when they are not needed any more.
-    /// Removing the value purges them too.
+    /// Purges the backups of a value's earlier versions. Call it when these backups are not needed any more. The change
+    /// is durable when the call returns. Removing the value purges the backups too.
     /// - Throws: ``StorageError``. The call can be repeated safely.
     @concurrent
     public nonisolated func purgeBackups<Value>(for key: StorageKey<Value>) async throws {
@@ -224,10 +233,12 @@ public actor StorageRouter {
         }
     }
 
-    /// Removes a value, every older copy of it, and the backups of its earlier versions; durable when it returns. If
-    /// the key has a migration, a record of the removal (a tombstone) stays, so that no older copy is migrated again.
+    /// Removes a value, every older copy of it, and the backups of its earlier versions. The removal is durable when
+    /// the call returns. If the key has a migration, a record of the removal (a tombstone) stays, so that no older copy
+    /// is migrated again.
     ///
-    /// The call can be repeated safely. It also removes a value of a later version, because removing a value cannot misread it.
+    /// The call can be repeated safely. It also removes a value of a later version, because removing a value cannot
+    /// misread it.
     /// - Throws: ``StorageError``: `residueRemains` with the outcome `applied` when the value was removed but an older
     ///   copy could not be removed.
     @concurrent
@@ -235,29 +246,31 @@ public actor StorageRouter {
         try await Self.cancellable(key.name) { try await ValueWriter(env).remove(try entry(key), self) }
     }
 
-    /// Returns whether the key's destination contains a value. Legacy locations are read only in a release window.
+    /// Returns whether the key's destination contains a value. Legacy locations are only read while a release window
+    /// keeps them up to date.
     /// - Throws: ``StorageError`` when the store cannot answer.
     @concurrent
     public nonisolated func exists<Value>(_ key: StorageKey<Value>) async throws -> Bool {
         try await Self.cancellable(key.name) { try await ValueReader(env).exists(try entry(key), self) }
     }
 
-    /// A sequence of the current value and its later changes. The changes of this process arrive in the order of their commits.
-    /// Changes of other processes arrive when this process detects them.
+    /// A sequence of the current value and its later changes. The changes of this process arrive in the order of their
+    /// commits. Changes of other processes arrive when this process detects them.
     ///
-    /// Nil means an absent value. The sequence buffers a limited number of changes; beyond that it keeps only the latest. A read
-    /// that fails ends the sequence with its error.
+    /// Nil means an absent value. The sequence buffers a limited number of changes. If the buffer is full, only the
+    /// latest change is kept. A read that fails ends the sequence with its error.
     public nonisolated func values<Value>(for key: StorageKey<Value>) -> some AsyncSequence<Value?, any Error> & Sendable {
         ValueSequence(router: self, key: key)
     }
 
     /// Changes several keys of one store in one durable commit, or none of them.
     ///
-    /// No change is durable before the end of the batch. A later change of a key in the same batch replaces an earlier one.
+    /// No change is durable before the end of the batch. A later change of a key in the same batch replaces an earlier
+    /// one.
     /// - Parameter body: Collects the changes. If it throws, nothing is changed.
-    /// - Throws: ``StorageError``: `unsupported` when the keys are of several stores, or their store cannot commit several changes
-    ///   at once; `residueRemains` with the outcome `applied` when an older copy of a removed value remains. Also the error of
-    ///   `body`.
+    /// - Throws: ``StorageError``: `unsupported` when the keys are of several stores, or their store cannot commit
+    ///   several changes at once; `residueRemains` with the outcome `applied` when an older copy of a removed value
+    ///   remains. Also the error of `body`.
     @concurrent
     public nonisolated func batch(_ body: @Sendable (inout StorageBatch) throws -> Void) async throws {
         try await Self.cancellable("storage") {

@@ -41,8 +41,7 @@ struct ValueSequence<Value: Codable & Sendable>: AsyncSequence, Sendable {
                         lastRevision = record?.revision
                         return .some(try await ValueWatcher(router.env).decode(record, try slot()))
                     case .look:
-                        // If changes of this process are queued, this returns nil. The queued changes are yielded
-                        // first, in their order.
+                        // Nil means that changes of this process are queued. They are yielded first, in their order.
                         guard let reading = try await ValueWatcher(router.env).look(try slot(), subscription, router) else { continue }
                         if reading.record?.revision == lastRevision { continue }
                         lastRevision = reading.record?.revision

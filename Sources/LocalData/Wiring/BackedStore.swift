@@ -2,28 +2,29 @@ import BackendContract
 package import BackendRuntime
 package import Sealing
 
-/// A store of the program with its name in a backup, and the ways to copy and restore it.
+/// A store of the program, with its name in a backup and the functions that copy and restore it.
 package struct BackedStore: Sendable {
-    /// The form of a store's data.
+    /// The form in which a store's data is copied and restored.
     package enum Form: Sendable {
         /// One file at a path.
         case file(String)
-        /// A database file at a path. Its data can only be decrypted with a key of the source.
+        /// A database file at a path. Its data can only be decrypted with a key of the given key source.
         case database(String, KeySourceReference, any KeyedBackupStore)
-        /// Entries that are restored one by one.
+        /// Entries, such as keyring items, which are restored one by one.
         case items(any BackupItemStore)
     }
 
-    /// The kind of passphrase files.
+    /// The name in a backup for the kind of store that is a passphrase file.
     package static let passphrase = OwnFiles.Kind.passphrase.rawValue
 
-    /// The kind of store, by its name in a backup.
+    /// The kind of store, as a backup names it.
     package let kind: String
-    /// The scope of the store within its kind; empty for a kind with a single store.
+    /// The scope: the name of the store within its kind, such as a database; empty for a kind with a single store.
     package let scope: String
     package let store: any BackupStore
     package let form: Form
-    /// Whether a restore keeps the existing store when its content differs from the backup.
+    /// Whether a restore silently keeps the existing store when its content differs from the backup. For other stores,
+    /// such a difference is an error, unless the caller names the store as one to replace.
     package var staysWhenOther = false
 
     /// The name of the store in the list of stores that a restore may replace: "encryptedSQLite(main)", "ledger".
@@ -32,18 +33,19 @@ package struct BackedStore: Sendable {
     package static func name(_ kind: String, _ scope: String) -> String { scope.isEmpty ? kind : "\(kind)(\(scope))" }
 }
 
-/// The parts of a program that are needed to find its stores.
+/// The domains and key sources of a program, from which its stores are found.
 struct BackedProgram: Sendable {
-    /// The domains whose keys the program has used, in this run or in earlier runs; each with its scope.
+    /// The domains whose keys the program has used, in this run or in earlier runs. Each domain states its scope.
     let domains: Set<StorageDomain>
     /// The program's key sources.
     let references: [KeySourceReference]
     let configuration: StorageConfiguration
 
-    /// The scopes of the domains of a kind.
+    /// Returns the scopes of the domains of a given kind.
     func scopes(of kind: StorageDomain.Kind) -> Set<String> { Set(domains.filter { $0.kind == kind }.compactMap(\.scope)) }
 
-    /// The names of the files in a folder that have an ending, without that ending.
+    /// Returns the names of the files in a folder that end in a given text, such as `.plist`. The returned names do not
+    /// contain this ending.
     func files(in directory: String, ending: String) async throws -> Set<String> {
         let (runtime, deadline) = (configuration.runtime, configuration.deadlines.files)
         let names = try await translatingErrors(key: directory) { () throws(BackendError) in
@@ -59,20 +61,21 @@ struct BackedProgram: Sendable {
 
 /// A provider whose stores can be copied to a backup and restored.
 protocol BackedProvider: Sendable {
-    /// The kinds of stores, by their names in a backup. A name never changes its meaning.
+    /// The kinds of stores of this provider, by their names in a backup. A name never changes its meaning.
     var backedKinds: [String] { get }
 
-    /// The scopes of the program's stores of a kind.
+    /// Returns the scopes of the program's stores of a given kind.
     func scopes(ofBacked kind: String, in program: BackedProgram) async throws -> Set<String>
 
-    /// The kind of the stores that a domain uses; nil if a backup may lack these stores.
+    /// Returns the kind of the stores that a backup must contain for a domain; nil if it need not contain them.
     func expectedKind(of domain: StorageDomain, _ configuration: StorageConfiguration) -> String?
 
-    /// The store that a name in a backup refers to in this configuration.
+    /// Returns the store of this configuration that has the kind and the scope of a store in a backup.
     /// - Throws: ``StorageError``: `invalidName`; `unavailable` for a store that this build does not have.
     func backedStore(_ kind: String, _ scope: String, _ configuration: StorageConfiguration) throws -> BackedStore
 
-    /// Checks the content of a sealed store in a backup; nil for other kinds.
+    /// Returns the check for the contents of sealed stores in a backup; nil for kinds of stores that are not sealed as
+    /// a whole.
     func backupCheck(of kind: String, keys: [SealingKey]) throws -> (any KeyedBackupCheck)?
 }
 
@@ -82,10 +85,10 @@ extension BackedProvider {
 }
 
 extension BackedStore {
-    /// A store that is one file.
+    /// Returns the description of a store that is one file.
     /// - Parameters:
-    ///   - lock: The store's lock file; nil where it has none.
-    ///   - isDamage: Whether the file's bytes are damaged.
+    ///   - lock: The store's lock file; nil if it has none.
+    ///   - isDamage: Returns whether bytes of the file are damaged.
     static func file(
         _ kind: String, _ scope: String, at path: String, lock: String? = nil, staysWhenOther: Bool = false,
         _ configuration: StorageConfiguration, isDamage: @escaping @Sendable ([UInt8]) -> Bool = { _ in false }

@@ -6,7 +6,7 @@
 public struct Deadlines: Hashable, Sendable {
     /// The deadline of a call to a file-backed store.
     public var files: Duration
-    /// The deadline of a call to the keyring, or to the portal for a key.
+    /// The deadline of a call to the keyring, or to the session's portal for the secret of a sealing key.
     public var keychain: Duration
     /// The deadline for the user's answer to a prompt, in `unlock`.
     public var prompt: Duration

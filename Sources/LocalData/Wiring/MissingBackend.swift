@@ -10,8 +10,10 @@ struct MissingBackend: StorageBackend {
     let capabilities: BackendCapabilities
     private let error: BackendError
 
-    /// - Parameter claims: The capabilities of the real backend; nil if they are unknown. The store then counts as
-    ///   unencrypted.
+    /// Creates the replacement for the backend of a domain.
+    /// - Parameters:
+    ///   - claims: The capabilities of the real backend; nil if they are unknown. The store then counts as unencrypted.
+    ///   - reason: The message of the error with which each access fails.
     init(for domain: StorageDomain, _ claims: BackendCapabilities?, _ reason: String) {
         identity = BackendIdentity(kind: "missing-\(domain.kind)", store: domain.scope ?? "")
         capabilities = claims ?? BackendCapabilities(durability: .durable, protection: .plain)

@@ -1,8 +1,8 @@
 import BackendContract
 import DefaultsBackend
 
-/// The library's internal files that a backup contains: the ledger, the quarantine, copies of damaged property lists,
-/// and passphrase files.
+/// The library's internal files that a backup contains: the ledger (the history of migrations), the quarantine (values
+/// that a person must review), copies of damaged property lists, and passphrase files.
 struct OwnFiles: BackedProvider {
     enum Kind: String, CaseIterable {
         /// The migration ledger.

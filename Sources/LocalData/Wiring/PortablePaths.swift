@@ -11,8 +11,8 @@ package struct PortablePaths {
             .map { ($0.0, files.resolve($0.1)) }.sorted { $0.1.utf8.count > $1.1.utf8.count }
     }
 
-    /// Returns the portable form of a path. A path outside of the folders is returned unchanged, for example the target
-    /// of a list that is a symbolic link.
+    /// Returns the portable form of a path. A path outside of the folders is returned unchanged. For example, a
+    /// property list may be a symbolic link to a file elsewhere.
     package func portable(_ path: String) -> String {
         for folder in folders { if let rest = Self.rest(of: path, after: folder.path) { return folder.name + rest } }
         return path

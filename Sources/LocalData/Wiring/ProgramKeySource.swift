@@ -7,6 +7,7 @@ struct ProgramKeySource: KeySource {
     private let name: String
     private let source: any CustomKeySource
 
+    /// Creates the key source for a custom key source with a name.
     /// - Throws: ``StorageError`` with `invalidName`. The name is stored in plain text beside the sealed data, where
     ///   one name is reserved for recovery keys.
     init(_ name: String, _ source: any CustomKeySource) throws {
@@ -45,8 +46,8 @@ struct ProgramKeySource: KeySource {
         }
     }
 
-    /// Nil: a key in memory is used without asking the source again, because the source may be a remote service. The
-    /// library only asks the source again before it creates a database.
+    /// Nil: a key in memory is used without a time limit. The source is not asked again, because it may be a remote
+    /// service. The only exception is the creation of a database.
     var trust: Duration? { nil }
 
     func unlock() async throws(BackendError) { try await calling { try await source.unlock() } }

@@ -5,11 +5,11 @@ import Foundation
 
 /// The drafts of a restore: new files beside the files that they will replace. They may be plaintext.
 ///
-/// Before the first draft is created, a file records their paths. A process may be killed before it writes the journal
-/// of the restore. The next process that opens a store, or begins a backup or restore, then removes the recorded
-/// drafts.
+/// A file with the paths of all drafts is written before the first draft. It is needed if the process is killed before
+/// it writes the journal of the restore. The next process that opens a store, or begins a backup or restore, then
+/// removes these drafts.
 ///
-/// A restore holds the lock until it ends, so that no other process removes its drafts.
+/// A restore holds a lock until it ends, so that no other process removes its drafts.
 package final class RestoreDrafts: Sendable {
     package let directories: StorageDirectories
     package let runtime: Runtime
@@ -57,14 +57,14 @@ package final class RestoreDrafts: Sendable {
         } catch { throw error.backendError() }
     }
 
-    /// Returns whether a path has the form that a restore gives to drafts. No other file is ever removed.
+    /// Returns whether a path has the form that a restore gives to the paths of drafts. No other file is ever removed.
     private static func isDraft(_ path: String) -> Bool {
         let name = lastComponent(of: path)
         return path.hasPrefix("/") && name.hasPrefix(".") && name.contains(".restore-")
     }
 
-    /// Removes the drafts of a killed restore, unless another restore runs. It costs one file status call if there are
-    /// none.
+    /// Removes the drafts of a killed restore, unless another restore runs. If there are no drafts, this only reads the
+    /// status of one file.
     static func removeLeft(_ directories: StorageDirectories, _ runtime: Runtime) throws(BackendError) {
         let found: FileStatus?
         do throws(FileError) { found = try runtime.files.status(path(directories)) } catch { throw error.backendError() }

@@ -7,8 +7,8 @@ package enum RestoreMark {
     /// The path of the file.
     package static func path(_ directories: StorageDirectories) -> String { "\(directories.data)/restore.json" }
 
-    /// Throws while the file exists. Otherwise it removes the drafts of a restore that ended before it created the
-    /// file.
+    /// Throws if the file exists. Otherwise it removes the drafts (new files beside the stores) of a restore that ended
+    /// before it created the file.
     /// Reason: "A journal makes a restore finish or change nothing" in Docs/Decisions/Backups.md.
     /// - Throws: ``StorageError`` with `unavailable`.
     static func requireNone(_ configuration: StorageConfiguration) throws {

@@ -2,17 +2,17 @@ import BackendContract
 import Sealing
 import Synchronization
 
-/// Finds the data of this program that is sealed, in every kind of store. Before the library creates the first key of a
-/// source, it searches for data that keys of this source sealed. If there is any, the key is missing, and no new key is
-/// created.
+/// Finds the sealed data of this program, in every kind of store. Before the library creates the first key of a key
+/// source, it searches for data that was sealed with keys of this source. If there is any, the key was lost, and no new
+/// key is created.
 ///
 /// The search covers the folders of databases, the quarantine, and the property lists of registered keys. It cannot
-/// find other property lists of this program, because all programs share their folder. Stores of databases may hold
-/// this object: the stores that this object holds have no reference to it, so there is no cycle.
+/// find other property lists of this program, because all programs share their folder. The store of a database may hold
+/// this object. The stores that this object holds have no reference to it, so there is no cycle.
 final class SealedContent: Sendable {
     private struct Place: Hashable {
         let slot: PhysicalSlot
-        /// The identifier of the key source that the key specifies.
+        /// The identifier of the key source whose key seals the slot.
         let source: String
     }
 
@@ -25,14 +25,15 @@ final class SealedContent: Sendable {
         self.quarantine = quarantine
     }
 
-    /// Records a slot in a property list that belongs to a registered key or to one of its legacy locations.
+    /// Remembers a slot for later searches, if it is in a property list and is sealed. The slot belongs to a registered
+    /// key or to one of its legacy locations.
     func note(_ route: Route, _ stores: any StoreProvider) throws {
         guard route.domain.kind == .userDefaults, let reference = route.security.keySource else { return }
         let place = Place(slot: route.slot, source: try stores.keySource(reference).identifier)
         places.withLock { $0[place] = route.backend }
     }
 
-    /// Returns the ids of those keys of a source that sealed data.
+    /// Returns the ids of all keys of a source with which data is sealed.
     /// - Throws: `BackendError` when a store cannot be read. An incomplete result is never returned.
     func ids(of source: any KeySource, naming stores: any StoreProvider) async throws(BackendError) -> Set<[UInt8]> {
         var ids = try await Quarantine.sealedIDs(in: try quarantineBackend(), of: source, stores)

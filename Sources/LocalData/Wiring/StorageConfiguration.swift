@@ -15,7 +15,7 @@ public struct StorageConfiguration: Sendable {
         case xdg
         case service
         case memory(MemoryWorld)
-        /// No store can be used. The text is the error message.
+        /// Every access to a store is refused. The text is the error message.
         case refused(String)
     }
 
@@ -26,9 +26,10 @@ public struct StorageConfiguration: Sendable {
     /// one another name, so that a store of one tenant does not open for another. Programs that share their stores need
     /// the same name.
     public var sealingContext: String?
-    /// The application's version, for conditional migrations and release windows.
+    /// The application's version. Migrations with a condition and release windows that end at a version use it.
     public var applicationVersion: String?
-    /// The suite of `.userDefaults` without a name. By default it is the suite of `UserDefaults.standard`.
+    /// The name of the suite for `.userDefaults` without a suite name. By default it is the suite of
+    /// `UserDefaults.standard`.
     public var userDefaultsName: String
     /// The source of the sealing key for `.encrypted`, unless a key names another source.
     public var keySource: KeySourceReference
@@ -46,7 +47,7 @@ public struct StorageConfiguration: Sendable {
     /// anchor of a vault must not be in the keyring.
     public var vaultFreshnessAnchors: [String: FreshnessAnchorPlace] = [:]
     /// The location of the domain `.keychain`: by default the session's keyring. A program without a session can choose
-    /// a sealed vault.
+    /// a sealed vault, an encrypted database that replaces the keyring.
     public var keychain = KeychainPlace.session
     /// Returns the passphrase of a key source by its name, or nil to refuse. The router calls it each time it loads a
     /// key that a passphrase protects, usually once for each source.
@@ -76,7 +77,8 @@ public struct StorageConfiguration: Sendable {
     /// The logger for operators. It receives messages about incomplete sweeps and similar events, never a value.
     public var logger = Logger(label: "LocalData")
 
-    /// The clock, random numbers, tasks, serial queues and files. Tests and simulations replace those of the machine.
+    /// The clock, random numbers, tasks, serial queues and files that the router uses. Tests and simulations replace
+    /// them.
     package var runtime: Runtime
 
     /// The number of records of a collection that are read in one page, and written in one commit.
@@ -85,8 +87,8 @@ public struct StorageConfiguration: Sendable {
     /// the stores of another router. It is also false in simulations, where the release of a router simulates a killed
     /// process.
     package var closesWhenReleased = true
-    /// Creates the library's internal stores in a simulation: the ledger, the quarantine, and the witnesses (the
-    /// records that values exist).
+    /// In simulations and tests, creates one of the library's internal stores: the ledger, the quarantine, or the
+    /// witnesses (the records that values exist). Otherwise nil.
     package var makeOwnStore: (@Sendable (_ name: String) throws -> any StorageBackend)?
 
     var place: Place
@@ -155,8 +157,8 @@ public struct StorageConfiguration: Sendable {
     /// Returns a configuration without files and D-Bus. Every domain is in memory, and has the capabilities of the real
     /// one.
     ///
-    /// Two of these configurations share no data. Two routers with the same configuration share all data, as if the
-    /// program had been started again.
+    /// Configurations from two calls of this function share no data. Two routers with the same configuration share all
+    /// data, as if the program had been started again.
     public static func inMemory() -> StorageConfiguration {
         var configuration = StorageConfiguration(applicationID: "in-memory", place: .memory(MemoryWorld()), keySource: .keychain)
         configuration.userDefaultsName = "standard"
@@ -205,7 +207,7 @@ public struct StorageConfiguration: Sendable {
         StoreContext(application: sealingContext ?? applicationID, kind: kind, scope: scope)
     }
 
-    /// Returns the identity of a domain's database.
+    /// Returns the identity of the encrypted database that stores a domain.
     /// - Parameter application: The application that the database belongs to; nil for this one.
     package func databaseContext(of domain: StorageDomain, application: String?) -> StoreContext {
         let scope = domain.scope ?? defaultScope(of: domain.kind)

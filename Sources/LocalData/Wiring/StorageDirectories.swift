@@ -6,9 +6,10 @@ public import Foundation
 public struct StorageDirectories: Hashable, Sendable {
     /// The folder of the property lists.
     public var preferences: String
-    /// The folder of databases, sealing keys, the quarantine, and the witnesses (the records that values exist).
+    /// The folder of databases, sealing keys, the quarantine (values that a person must review), and the witnesses (the
+    /// records that values exist).
     public var data: String
-    /// The folder of the migration ledger.
+    /// The folder of the migration ledger: the history of the migrations on this machine.
     public var state: String
     /// The folder of the locks between processes. Every program that shares a store must use the same folder, so it
     /// does not depend on the application's id.

@@ -2,9 +2,11 @@ import BackendContract
 import BackendRuntime
 package import Sealing
 
-/// The interface of the core for `LocalDataBackup`: the stores of a program, its key sources, and the records that a restore writes
-/// or removes. That product uses nothing else of the core, apart from the types that are named here, and the protocols of `Sealing`
-/// and `BackendContract` that the stores conform to.
+/// The interface of the core for the product `LocalDataBackup`. It provides the stores of a program, its key sources,
+/// and the internal records that a restore writes or removes.
+///
+/// Apart from this protocol and the types in it, that product uses only the protocols of `Sealing` and
+/// `BackendContract` to which the stores conform.
 package protocol BackupHost: AnyObject, Sendable {
     var configuration: StorageConfiguration { get }
 
@@ -15,19 +17,19 @@ package protocol BackupHost: AnyObject, Sendable {
     /// - Throws: ``StorageError``.
     func backedStores(_ domains: Set<StorageDomain>, _ references: [KeySourceReference]) async throws -> BackedStores
 
-    /// The store that a name in a backup refers to in this configuration.
-    /// - Throws: ``StorageError``: `invalidName`; `unavailable` for a store that this build does not have; `unsupported` for an
-    ///   unknown kind.
+    /// Returns the store of this configuration that has the kind and the scope of a store in a backup.
+    /// - Throws: ``StorageError``: `invalidName`; `unavailable` for a store that this build does not have;
+    ///   `unsupported` for an unknown kind.
     func backedStore(_ kind: String, _ scope: String) throws -> BackedStore
 
-    /// The key source of a reference.
+    /// Returns the key source that a reference names.
     func keySource(_ reference: KeySourceReference) throws -> any KeySource
 
-    /// Records in the ledger which key each source has on this machine.
+    /// Writes to the migration ledger which key each key source has on this machine.
     func notePins(_ keys: [(key: SealingKey, source: String)]) async throws
 
-    /// The path of the presence records, the notes that values exist (witnesses). A restore removes this file, because
-    /// the absence of values that the backup lacks is intended.
+    /// The path of the list of witnesses, the notes that values exist. A restore removes this file. Otherwise a value
+    /// that the backup lacks would count as lost.
     var presenceRecordsPath: String { get throws }
 
     /// Closes everything that was opened.
@@ -44,14 +46,16 @@ package struct BackedStores: Sendable {
 }
 
 extension BackedStore {
-    /// Checks the content of a sealed store in a backup, with the backup's keys; nil for other kinds.
+    /// Returns the check for the contents of sealed stores in a backup; nil for kinds that are not sealed as a whole.
+    /// - Parameter keys: The keys of the backup.
     package static func check(of kind: String, keys: [SealingKey]) throws -> (any KeyedBackupCheck)? {
         try Wiring.backedProvider(of: kind)?.backupCheck(of: kind, keys: keys)
     }
 }
 
 extension StorageConfiguration {
-    /// The stores of this configuration, for a restore. They can be opened while a restore is unfinished.
+    /// Returns the access to the stores of this configuration for a restore. Stores can be opened while the restore is
+    /// unfinished.
     package var restoreHost: any BackupHost {
         Wiring(
             configuration: self, keys: SealingKeys(pins: .none, randomBytes: runtime.randomBytes),

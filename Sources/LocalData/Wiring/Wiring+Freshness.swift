@@ -2,7 +2,8 @@ import BackendContract
 import BackendRuntime
 import Sealing
 
-/// Creates the freshness anchors of databases and vaults.
+/// Creates the freshness anchors of databases and vaults. An anchor records the latest state of a database outside of
+/// its file. A vault is a database that replaces a keyring.
 extension Wiring {
     func makeFreshnessAnchor(of database: StorageDomain) throws -> (any FreshnessAnchor)? {
         let name = database.scope ?? configuration.defaultScope(of: database.kind)

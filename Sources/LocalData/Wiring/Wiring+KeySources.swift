@@ -2,7 +2,7 @@ import BackendContract
 import MemoryBackend
 import Sealing
 
-/// Creates the key source for a reference.
+/// Creates the key source that a reference names.
 extension Wiring {
     func makeKeySource(_ reference: KeySourceReference) throws -> any KeySource {
         for provider in Self.providers { if let source = try provider.keySource(reference, self) { return source } }
@@ -49,7 +49,8 @@ extension Wiring {
 
     private func dataPath(_ name: String) throws -> String { "\(try configuration.requiredDirectories().data)/\(name)" }
 
-    /// Returns a key source in memory that replaces one with a file; nil if the configuration stores data on a disk.
+    /// Returns a key source that keeps its key in memory, if the configuration keeps all data in memory. Returns nil if
+    /// the configuration stores data on a disk: then the caller creates the real key source of this kind.
     func keyInMemory(_ kind: String, _ name: String, _ protection: ProtectionLevel) -> (any KeySource)? {
         guard case .memory(let world) = configuration.place else { return nil }
         let medium = world.medium(StorageDomain(kind: StorageDomain.Kind(kind), scope: name))

@@ -3,7 +3,7 @@ import DefaultsBackend
 import MemoryBackend
 
 /// The library's internal stores: the ledger, the quarantine, and the witnesses (the records that values exist). They
-/// need no sealing key, so they are created before any key exists.
+/// need no sealing key, so they can be created before any key exists.
 extension Wiring {
     /// Returns the store of the migration ledger.
     /// - Parameter isRestoring: Whether the store can be opened while a restore is unfinished. The restore itself needs

@@ -4,11 +4,11 @@ import MemoryBackend
 import Sealing
 import Synchronization
 
-/// Creates the stores and key sources of a configuration. The provider of each kind of domain creates the stores of its
-/// scopes.
+/// Creates the stores and key sources of a configuration. For the stores of a domain, it calls the provider of this
+/// kind of domain.
 ///
-/// This object only holds the backends that it uses for sealing keys and freshness anchors. No store holds a strong
-/// reference to this object.
+/// This object only holds the backends that it uses for sealing keys and freshness anchors (records of the latest state
+/// of databases). No store holds a strong reference to this object.
 final class Wiring: StoreProvider {
     /// The providers of the library's backends.
     static let providers: [any BackendProvider] = [
@@ -68,7 +68,7 @@ final class Wiring: StoreProvider {
 
     private var parts: StoreParts {
         StoreParts(configuration: configuration, keys: keys, stores: self) { [weak self] (source) throws(BackendError) in
-            // Returning no keys would allow a new key to be created although an old key has sealed data.
+            // Throw an error. An empty set would allow a new key to be created, although a lost key has sealed data.
             guard let self else { throw BackendError(.unavailable, "The router was released. Nothing was changed.") }
             return try await sealedIDs(of: source)
         } freshnessAnchor: { [self] in
@@ -76,12 +76,12 @@ final class Wiring: StoreProvider {
         }
     }
 
-    /// Returns the ids of those keys of a source that sealed data of this program, in any store.
+    /// Returns the ids of all keys of a source with which data in any store of this program is sealed.
     func sealedIDs(of source: any KeySource) async throws(BackendError) -> Set<[UInt8]> {
         try await sealed.ids(of: source, naming: self)
     }
 
-    /// Returns the domains of databases whose data keys are encrypted with keys of a source, with the ids of these
+    /// Returns the domains of databases whose data keys are encrypted with keys of a source, each with the ids of these
     /// keys.
     func keyedStores(of source: any KeySource) async throws(BackendError) -> [StorageDomain: Set<[UInt8]>] {
         var found: [StorageDomain: Set<[UInt8]>] = [:]
@@ -89,15 +89,15 @@ final class Wiring: StoreProvider {
         return found
     }
 
-    /// Returns the record of the keys that running programs use for sealing. A configuration in memory has none,
-    /// because no other program shares its keys.
+    /// Returns the object that records which keys running programs use for sealing. For a configuration in memory, it
+    /// records nothing, because no other program shares the keys.
     static func keyUses(_ configuration: StorageConfiguration) -> any KeyUses {
         guard !configuration.isInMemory, let directories = try? configuration.directories else { return NoOtherUses() }
         return KeyUseFiles(
             directory: "\(directories.locks)/keys", deadline: configuration.deadlines.files, runtime: configuration.runtime)
     }
 
-    /// Records the slot of a registered key, or of one of its legacy locations, for ``sealedIDs(of:)``.
+    /// Remembers the slot of a registered key, or of one of its legacy locations, for the search of ``sealedIDs(of:)``.
     func noteSealed(_ route: Route) throws { try sealed.note(route, self) }
 
     package func keySource(_ reference: KeySourceReference) throws -> any KeySource {
@@ -111,7 +111,7 @@ final class Wiring: StoreProvider {
         }
     }
 
-    /// Creates a backend for sealing keys or a freshness anchor.
+    /// Creates a backend that stores a sealing key or a freshness anchor, and keeps it until ``close()``.
     func makeKeyStore(_ kind: StorageDomain.Kind, _ scope: String) throws -> any StorageBackend {
         let store = try makeBackend(kind, scope)
         keyStores.withLock { $0.append(store) }

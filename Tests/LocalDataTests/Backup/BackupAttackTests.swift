@@ -7,8 +7,8 @@
     import TestSupport
     import Testing
 
-    /// Backup files that an attacker changed, truncated, reordered or mixed. The content of a backup is encrypted in
-    /// chunks.
+    /// Backup files in which an attacker has changed bytes, removed bytes at the end, or exchanged chunks. The content
+    /// of a backup is encrypted in chunks.
     @Suite(.inTurn) struct BackupAttackTests {
         private let stage: BackupStage
 
@@ -16,7 +16,7 @@
 
         /// Returns the bytes of a small backup that a passphrase and a recovery key can open.
         ///
-        /// The databases are deleted before the backup, so that it contains little more than one property list.
+        /// The databases are deleted before the backup, so that the backup contains little more than one property list.
         private func small() async throws -> [UInt8] {
             let router = stage.router()
             try await router.set("v", for: stage.plain)
@@ -40,8 +40,8 @@
             }
         }
 
-        /// Changes a sample of the bytes. A long search (`LOCALDATA_LAWS`) changes every byte. `SealedStreamTests`
-        /// changes every byte of a sealed file.
+        /// This test changes a sample of the bytes. A long search (with the variable `LOCALDATA_LAWS`) changes every
+        /// byte. `SealedStreamTests` also changes every byte of an encrypted file.
         @Test func `a changed, truncated or extended backup is refused, and a restore writes nothing`() async throws {
             let bytes = try await small()
             #expect(try await !isRefused(bytes, "whole"))
@@ -66,7 +66,7 @@
             try await stage.backup()
             try await stage.backup(to: other)
             let (first, second) = (Array(try Data(contentsOf: stage.kit)), Array(try Data(contentsOf: other)))
-            // The length of a header for one passphrase: the sum of the lengths of its fields.
+            // The length of the header of a backup with one passphrase: the sum of the lengths of the header's fields.
             let start = 22 + 5 + 113 + 32
             func chunks(_ bytes: [UInt8]) -> [[UInt8]] {
                 stride(from: start, to: bytes.count, by: SealedStream.sealedLength).map {

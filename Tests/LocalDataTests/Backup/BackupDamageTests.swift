@@ -9,6 +9,9 @@
     /// Backups of damaged databases.
     ///
     /// The backup contains all other stores. A damaged value is still damaged after a restore and never becomes absent.
+    ///
+    /// A database encrypts its rows with its data key. It contains this data key wrapped: encrypted with a sealing key.
+    /// The sealing key comes from a key source, such as a key file or the keyring.
     @Suite(.inTurn) struct BackupDamageTests {
         private let kit: BackupStage
         private let main = StorageDomain.encryptedSQLite(database: "main")
@@ -91,7 +94,7 @@
             try await expectSameDamage("a leaf of zeros")
         }
 
-        @Test func `a backup and its restore keep a damaged page that refers to the same child page twice`() async throws {
+        @Test func `a backup and a restore do not change a damaged page that refers to the same child page twice`() async throws {
             try await fill()
             try changePages { pages in
                 // An inner page of a table (type 0x05 in the SQLite file format): its second child pointer now points
@@ -160,9 +163,8 @@
             let other = kit.router("other")
             try await other.set("mine", for: textKey("own", .encryptedSQLite(database: "own")))
             try await other.shutdown()
-            // Unreadable rows may need a key that only the backup has, so the restore cannot rewrap them for the other
-            // key.
-            // It refuses, as it does for values that are sealed one by one.
+            // A row that cannot be read may need a key that only the backup has. The restore could not make such a row
+            // readable with the other sealing key. So the restore is refused.
             await expectRefusal(.encryptionKeyMismatch) { _ = try await kit.restore(into: "other", replacing: ["ledger"]) }
             try await kit.restore(into: "third")
             #expect(try await found("third") == before)

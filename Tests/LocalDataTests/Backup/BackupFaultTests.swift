@@ -8,8 +8,8 @@
 
     /// Backups and restores that stop at each file operation, as if the process had been killed.
     ///
-    /// A restore writes drafts of all stores, then a journal with the remaining steps, and then renames the drafts to
-    /// their destinations. While the journal exists, no store opens.
+    /// A restore first writes a draft, a new file, for each store. Then it writes a journal with the remaining steps.
+    /// Then it renames each draft to the file that it replaces. While the journal exists, no store opens.
     @Suite(.slow("goes through real files many times"), .inTurn) struct BackupFaultTests {
         private let stage: BackupStage
 
@@ -67,7 +67,8 @@
                     let values = try await stage.values("run")
                     #expect(values == stage.expected("older") || values == stage.expected(), "killed at \(number)")
                     if values == stage.expected() { after += 1 } else { before += 1 }
-                    // Opening a store removed the drafts of a restore that had not written its journal.
+                    // The restore was killed before it wrote its journal. Reading the values opened the stores, which
+                    // removed the drafts.
                     #expect(
                         try stage.files("run").keys.allSatisfy { !$0.contains("restore-") || $0.hasSuffix("restore-drafts.json.tmp") },
                         "killed at \(number)")
@@ -87,7 +88,9 @@
             #expect(before > 3 && between > 3, "before \(before), between \(between), after \(after) of \(count)")
         }
 
-        @Test func `after a restore, a value outside the backup is absent, and the loss of a restored value is detected`() async throws {
+        @Test func `after a restore, a value that was set after the backup is absent, and a restored value that is lost again is reported`()
+            async throws
+        {
             let (kept, later) = (stage.plain.witnessed(), textKey("later", .userDefaults).witnessed())
             try await stage.fill()
             let names = Set(try await stage.backup().stores.map(\.name))

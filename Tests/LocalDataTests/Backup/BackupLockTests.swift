@@ -9,6 +9,9 @@
     import Testing
 
     /// Backups of a locked router, and backups during which `lock()` is called: they throw `locked` and leave no file.
+    ///
+    /// A locked router refuses all calls until it is unlocked. A program can also lock one domain, such as one
+    /// database.
     @Suite(.inTurn) struct BackupLockTests {
         private let kit: BackupStage
 

@@ -50,7 +50,7 @@ import Synchronization
             StorageRouter(configuration: configuration(root, files))
         }
 
-        /// Sets every key to a text and the name of the key.
+        /// Gives every key a value: the text, followed by the name of the key.
         func fill(_ root: String = "root", _ text: String = BackupStage.marker) async throws {
             let router = router(root)
             for key in all { try await router.set("\(text) \(key.name)", for: key) }
@@ -110,7 +110,8 @@ import Synchronization
     }
 #endif
 
-/// Lets a hook (the closure of `HookedFiles`) act only once, and holds the task that it starts.
+/// The state of a hook, the closure that `HookedFiles` calls before each file operation. It lets the hook act only
+/// once, and keeps the task that the hook starts.
 final class Writes: Sendable {
     private let state = Mutex<(isOver: Bool, task: Task<Void, any Error>?)>((false, nil))
 

@@ -11,7 +11,10 @@
 
     /// Backups of every store that are verified and restored into another folder.
     ///
-    /// A freshness anchor records the latest state of a database outside its file.
+    /// The data key of a database encrypts its rows. The database contains this key wrapped: encrypted with a sealing
+    /// key. A sealing key also encrypts (seals) single values. It comes from a key source, such as a key file or the
+    /// keyring. A vault is an encrypted database that replaces the keyring. The quarantine is the store for displaced
+    /// data. A freshness anchor is a record of a database's latest state, stored outside the database file.
     @Suite(.inTurn) struct BackupTests {
         @Test func `a backup of every store is verified and restored on an empty machine`() async throws {
             let kit = try BackupStage()
@@ -72,7 +75,10 @@
             return configuration
         }
 
-        @Test func `a backup contains the store of every key that the router used, even if it used thousands of keys since`() async throws {
+        @Test
+        func `a backup contains the store of every key that the router ever used, even if the router used thousands of other keys later`()
+            async throws
+        {
             let kit = try BackupStage()
             let router = StorageRouter(configuration: sharing(kit))
             let reports = StorageCollection<String>(
@@ -133,7 +139,8 @@
             try await router.set("v", for: kit.row)
             try await router.backup(to: kit.kit, openedBy: [kit.secret])
             try await router.shutdown()
-            // The other machine does not have the credential.
+            // The backed-up machine has its sealing key in a systemd credential. The other machine does not have this
+            // credential.
             let report = try await kit.restore(into: "other")
             #expect(report.restored.contains("encryptedSQLite(main)"))
             #expect(try await kit.values("other", keys: [kit.row]) == ["v"])
@@ -200,7 +207,9 @@
             #expect(report.kept.contains { $0.contains("main.sqlite.replaced-") })
         }
 
-        @Test func `a restore keeps the sealing key of the machine, and wraps the data keys of the databases for that key`() async throws {
+        @Test func `a restore keeps the sealing key of the machine, and encrypts the data keys of the restored databases with it`()
+            async throws
+        {
             let kit = try BackupStage()
             let router = kit.router()
             try await router.set(BackupStage.marker, for: kit.row)
@@ -216,14 +225,16 @@
             #expect(try Data(contentsOf: URL(fileURLWithPath: kit.stage.directory.file("other") + "/data/sealing-key")) == key)
             #expect(try await kit.values("other", keys: [kit.row]) == [BackupStage.marker])
             #expect(try await kit.values("other", keys: [textKey("own", .encryptedSQLite(database: "own"))]) == ["mine"])
-            // New values can be sealed with the existing key, too.
+            // New values can be stored, too. They are encrypted with keys that the existing sealing key protects.
             let after = kit.router("other")
             try await after.set("new", for: kit.row)
             try await after.set("new", for: kit.sealed)
             try await after.shutdown()
         }
 
-        @Test func `a restore is refused on a machine with another key if the backup has individually sealed values`() async throws {
+        @Test func `a restore is refused on a machine with another sealing key if the backup has single values that are sealed`()
+            async throws
+        {
             let kit = try BackupStage()
             try await kit.fill()
             try await kit.backup()
@@ -236,7 +247,9 @@
             #expect(try kit.files("other") == before)
         }
 
-        @Test func `a restore into a configuration with another sealing context is refused`() async throws {
+        @Test func `a restore is refused if the configuration has another sealing context, the name that encrypted data is bound to`()
+            async throws
+        {
             let kit = try BackupStage()
             try await kit.fill()
             try await kit.backup()
@@ -339,7 +352,7 @@
             try await kit.fill("root", "older")
             let files = HookedFiles()
             try await kit.restore(into: "root", files, replacing: names)
-            // One lock for the database and one for the vault.
+            // The restore took one lock for the database and one for the vault.
             #expect(files.locks("/sqlite-") == 2)
             #expect(try await kit.values("root") == kit.expected())
         }
@@ -361,7 +374,7 @@
                 free.withLock { $0 = $0 ?? found }
             }
             try await kit.backup("root", files)
-            // Two property lists, two databases and the quarantine.
+            // There are locks for two property lists, two databases and the quarantine.
             #expect(files.locks(".lock") >= 5)
             #expect(free.withLock(\.self) == [])
         }

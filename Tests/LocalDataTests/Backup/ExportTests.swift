@@ -6,7 +6,8 @@
     import TestSupport
     import Testing
 
-    /// Exports of single values and collections, and their import into another program.
+    /// Exports of single values and collections, and their import into another program. An export is a sealed
+    /// (encrypted) file.
     @Suite(.inTurn) struct ExportTests {
         struct Account: Codable, Sendable, Equatable, Identifiable {
             let id: String

@@ -58,7 +58,8 @@
             #expect(try kit.files("run").values.allSatisfy { $0.range(of: Data(BackupStage.marker.utf8)) == nil })
         }
 
-        @Test func `a list of drafts in folders that no longer exist is deleted, and stores can be opened`() async throws {
+        @Test func `if a killed restore listed drafts in folders that no longer exist, the list is deleted, and stores open`() async throws
+        {
             let root = kit.stage.directory.file("moved")
             try FileManager.default.createDirectory(
                 atPath: root + "/data", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -118,7 +119,8 @@
                 }
                 done.wait()
             }
-            // The router above found no store, or created an empty folder. Neither of these stops the restore.
+            // The router in the hook above finds no store, or it creates an empty folder. In both cases, the first
+            // restore completes.
             try await kit.restore(into: "run", files)
             #expect(looked.isOver)
             #expect((refused.error as? StorageError)?.code == .unavailable)

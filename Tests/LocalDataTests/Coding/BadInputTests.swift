@@ -9,6 +9,10 @@ import Testing
 ///
 /// Each causes a typed error with a remedy, and leaves all stored data unchanged. A legacy value is a value that an
 /// earlier version of the program stored at another location.
+///
+/// To set a damaged file aside is to move it to the quarantine, the store for displaced data. A sealed value is
+/// encrypted with a sealing key. The ledger, a file with notes about past work, records the sealing keys that were
+/// used.
 @Suite(.inTurn) struct BadInputTests {
     let secret = "correct-horse-battery-staple"
 
@@ -183,8 +187,7 @@ import Testing
         let right = try String(contentsOfFile: keyFile, encoding: .utf8)
         let material = String(right.split(separator: " ").last?.dropLast() ?? "")
         let stored = FileManager.default.contents(atPath: stage.preferences + "/sealed.plist")
-        // The ledger records the sealing key of each key source. It need not be backed up, so the test also runs
-        // without it.
+        // The ledger may be missing, because it need not be backed up. So this test also runs without the ledger.
         if !hasLedger { try FileManager.default.removeItem(atPath: stage.root.path + "/state") }
         let other = try Stage()
         try await other.launch().set("x", for: sealed("a"))
@@ -210,7 +213,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `no new key replaces a missing key while data that the missing key sealed exist`(hasLedger: Bool) async throws {
+    func `a missing sealing key is not replaced by a new key while values exist that are sealed with it`(hasLedger: Bool) async throws {
         let stage = try Stage()
         try await stage.launch().set(secret, for: sealed("a"))
         let keyFile = stage.root.path + "/data/sealing-key"
@@ -317,7 +320,8 @@ import Testing
             #expect(elapsed > .seconds(1) && elapsed < .seconds(30), "\(elapsed)")
             #expect(try stage.propertyList()["old_key_name"] as? String == secret)
             keyring.continueDaemon()
-            // This worker has the default deadline, so that a slow machine does not fail the test.
+            // This worker, a separate program of the tests, has the default deadline. So the test also succeeds on a
+            // slow machine.
             #expect(try await stage.worker(keyring.environment).run("get") == "value \(secret)")
             #expect(try stage.propertyList()["old_key_name"] == nil)
         }

@@ -18,12 +18,12 @@ import Testing
         StorageKey(name: "picture", domain: domain, security: security, serializer: serializer, owner: "Tests", description: "A picture")
     }
 
-    /// The payload in the slot of a key.
+    /// Returns the payload of a key's record: the stored content without the metadata.
     private func payload(_ router: StorageRouter, _ key: StorageKey<Data>) async throws -> StoragePayload {
         try #require(try await router.env.routes.route(for: .key(key)).probe().record).payload
     }
 
-    /// Writes the picture as JSON, as earlier versions did.
+    /// Writes `picture` as JSON, as earlier versions of this library did.
     private func writeOlderForm(_ router: StorageRouter, _ key: StorageKey<Data>) async throws {
         let route = try router.env.routes.route(for: .key(key))
         let metadata = StorageMetadata(serializer: "json", typeTag: "Data", schemaVersion: 1)

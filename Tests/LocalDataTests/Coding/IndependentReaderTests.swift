@@ -3,7 +3,8 @@ import LocalData
 import TestSupport
 import Testing
 
-/// A Python program that implements only the documented format opens values that LocalData sealed in a property list.
+/// A Python program that implements only the documented format opens values that LocalData sealed (encrypted) in a
+/// property list.
 @Suite(.inTurn) struct IndependentReaderTests {
     struct Account: Codable, Sendable, Equatable, Identifiable {
         let id: String

@@ -6,8 +6,9 @@ import Testing
 
 @testable import LocalData
 
-/// Laws of the record coder, which turns values into records and back: a value that was encoded natively, as bytes, or
-/// sealed decodes to the same value.
+/// Laws (statements that are checked with random values) of the record coder. The coder turns values into records and
+/// back. A value becomes a native property list value or bytes, and may also be sealed, which means encrypted. In each
+/// form, it must decode to the same value.
 @Suite(.inTurn, .tags(.campaign)) struct RecordCoderLawTests {
     private struct Shape: Codable, Hashable, Sendable {
         enum Kind: String, Codable { case round, square }
@@ -19,7 +20,8 @@ import Testing
 
     private let router = StorageRouter(configuration: .inMemory())
 
-    /// A store of native values and a store of bytes, each without and with sealing.
+    /// The stores of the tests: a property list, which stores native values, and a keyring, which stores bytes. Each is
+    /// used without and with sealing.
     private static let places: [(StorageDomain, SecurityPolicy)] = [
         (.userDefaults(suite: "coder"), .automatic), (.keychain(service: "coder"), .automatic),
         (.userDefaults(suite: "coder"), .encrypted(.keychain)), (.keychain(service: "coder"), .encrypted(.keychain)),

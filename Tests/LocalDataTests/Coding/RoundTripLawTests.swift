@@ -5,8 +5,9 @@
     import TestSupport
     import Testing
 
-    /// Laws of round trips: each value is the same after a restart of the program, with every serializer in every
-    /// store. The plist serializer may refuse texts with `$null`, which means nil in property lists.
+    /// Laws (statements that are checked with many values) of round trips. Each value is the same after a restart of
+    /// the program, with every serializer in every store. Only the plist serializer may refuse a text with `$null`,
+    /// which means nil in property lists.
     @Suite(.inTurn, .slow("writes many real files"), .tags(.campaign)) struct RoundTripLawTests {
         /// Texts that formats, shells and parsers treat specially.
         private static let hostile = [

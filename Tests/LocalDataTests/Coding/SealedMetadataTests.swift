@@ -9,9 +9,13 @@ import Testing
 
 /// Attacks on sealed records by a program that can write to the store but has no key.
 ///
-/// The metadata of a sealed record is plaintext. The router must not trust it before it has opened the seal. A
-/// tombstone is the record of a removal. It hides the legacy value, which an earlier version of the program stored at
-/// another location.
+/// The payload of a sealed record is encrypted, and its metadata is plaintext. The router must not trust the metadata
+/// before it has verified the record with the key. Part of the metadata is the origin, which records the older copies
+/// that a value replaced.
+///
+/// A tombstone is the record of a removal. It hides the legacy value, which an earlier version of the program stored at
+/// another location. A sweep visits all keys of a catalog. It migrates their values, and purges those that have
+/// expired.
 @Suite(.inTurn) struct SealedMetadataTests {
     private let clock: TestClock
     private let machine: TestMachine
@@ -224,7 +228,7 @@ import Testing
 
     /// Copies of the metadata with one change each: a field is removed or changed, or one bit is flipped.
     ///
-    /// Of the origin, which records the older copies that a value replaced, only one bit of each byte is flipped.
+    /// In the origin, only one bit of each byte is flipped.
     private static func flipped(_ sound: StorageMetadata) -> [StorageMetadata] {
         var all: [StorageMetadata] = []
         func add(_ change: (inout StorageMetadata) -> Void) {

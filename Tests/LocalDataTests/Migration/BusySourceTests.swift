@@ -5,7 +5,8 @@ import LocalData
 import TestSupport
 import Testing
 
-/// A read that migrates a value while another process holds the lock of the legacy location, where an earlier version kept it.
+/// A read that migrates a value while another process holds the lock of the legacy location. There, an earlier version
+/// of the program stored the value. A sweep migrates the values of all keys of a catalog.
 @Suite(.inTurn) struct BusySourceTests {
     @Test
     func `a read waits only briefly for the lock of the legacy location and returns the value, and a later sweep deletes the legacy copy`()

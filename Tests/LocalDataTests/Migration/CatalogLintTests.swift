@@ -3,9 +3,11 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// The registration of a catalog, the list of a program's keys, reports all of its problems at once and reads no store.
+/// The checks of a catalog, which is the list of a program's keys. Registering a catalog reports all of its problems at
+/// once, and reads no store.
 ///
-/// Each problem has the name of a key, a location and a remedy.
+/// Each problem has the name of a key, a location and a remedy. The source of a key is the key that a migration takes
+/// the value from.
 @Suite(.inTurn) struct CatalogLintTests {
     private let list = StorageDomain.userDefaults(suite: "list")
     private let ring = StorageDomain.keychain(service: "ring")
@@ -49,7 +51,8 @@ import Testing
         let notify = key("notify.email", list).moved(from: email)
         let problem = try #require(try await refusal([.key(email), .key(notify)], StorageError.unsupported).first)
         #expect(problem.kind == .liveSource && problem.key == "notify.email" && problem.remedy.contains("copied(from:)"))
-        // The key in use can also be the source of the migration's source key.
+        // The migration may also reach the key in use through another key: `further` moves from `between`, and
+        // `between` from `email`.
         let further = key("further", list).moved(from: key("between", list).moved(from: email))
         #expect(try await refusal([.key(further), .key(email)], StorageError.unsupported).map(\.kind) == [.liveSource])
         // The key in use and the key with the migration can also be in different catalogs, registered in either order.
@@ -65,7 +68,8 @@ import Testing
         let there = key("there", list).moved(from: key("here", list))
         let here = key("here", list).moved(from: there)
         #expect(try await refusal([.key(here)], StorageError.migrationFailed).map(\.kind) == [.circle])
-        // A migration that converts a value under the key's own name reads and writes one slot. This is not a circle.
+        // A key that converts its value under the same name has the same name as its source. This is not reported as a
+        // circle.
         let shaped = key("shaped", list).moved(from: testKey("shaped", list, of: Int.self)) { "\($0)" }
         try await TestMachine().launch().registerCatalog(TestCatalog([.key(shaped)]))
     }

@@ -2,7 +2,10 @@ import LocalData
 import TestSupport
 import Testing
 
-/// Laws of the conflict policies, for random values of one key at its destination and in its legacy locations.
+/// Laws (statements that are checked with random values) of the conflict policies.
+///
+/// A sweep migrates the values of all keys. The destination is the slot where a key stores its value now. In its legacy
+/// locations, earlier versions of the program stored the value.
 ///
 /// A legacy value conflicts if it differs from the value of the key and is not recorded as superseded by that value.
 /// The test applies the policy to one legacy value after another, in order. This gives the expected value, and

@@ -4,7 +4,8 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// A key with `copied(from:)`: its first value is a copy of the value of a source key, and the source key keeps its value.
+/// A key with `copied(from:)`: its first value is a copy of the value of a source key, and the source key keeps its
+/// value. A sweep visits all keys of a catalog and makes the copies that are missing.
 @Suite(.inTurn) struct CopyTests {
     private let machine = TestMachine()
     private let email = textKey("email", .userDefaults(suite: "a"))

@@ -5,7 +5,10 @@
     import TestSupport
     import Testing
 
-    /// Moves of a value from its source, the legacy location, to its destination. At least one of these is in a real database.
+    /// Moves of a value from its source, the legacy location, to its destination. The source or the destination, or
+    /// both, are in a real database.
+    ///
+    /// A sweep moves the values of all keys of a catalog. Quarantine is the store for displaced values.
     @Suite(.inTurn) struct DatabaseMigrationTests {
         /// The source and the destination of a move.
         enum Move: CaseIterable, CustomTestStringConvertible {
@@ -204,7 +207,8 @@
                 let allowed = database.moved(from: source, options: MigrationOptions(allowsWeakerProtection: true))
                 #expect(try await router.get(allowed) == "precious")
                 #expect(try await launch(stage).value(for: source) == nil)
-                // The destination does not record its source, because that record could contain a fingerprint of the keyring's value.
+                // The record at the destination does not name its source. Such an entry could contain a fingerprint of
+                // the keyring's value.
                 #expect(try await router.row(of: allowed).state == .unchanged)
                 #expect(try await router.audit().rows.first?.provenance == [])
             }

@@ -7,7 +7,11 @@
 
     /// Cases of the state table of a migration (`Docs/Design.md`) with a real database as destination.
     ///
-    /// The source, which is the legacy location, is a property list or another real database.
+    /// The source is the legacy location, where an earlier version stored the value. It is in a property list or in
+    /// another real database.
+    ///
+    /// A sweep moves the values of all keys of a catalog. If source and destination have different values, that is a
+    /// conflict, and a policy of the key decides. Quarantine is the store for displaced values.
     @Suite(.inTurn) struct DatabaseStateTests {
         enum Source: CaseIterable, CustomTestStringConvertible {
             case list, database

@@ -15,9 +15,10 @@ import Testing
 /// An expired value is purged (deleted for good) only a day after a sweep first found it expired.
 /// So a value that only seems expired, because the clock is ahead, can be read again after a correction of the clock.
 ///
-/// A checkpoint is a note in the ledger, the library's log of sweeps: the times of the clocks when a sweep found expired values.
-/// It counts after a day in the same boot, unless the wall clock was set since.
-/// The horizon is the wall time of the latest checkpoint that counts. Values that expired before the horizon may be purged.
+/// A sweep visits all keys of a catalog, and notes in the ledger what it did. If it finds expired values, it adds a
+/// checkpoint: a note with the times of the wall clock and of the clock that starts at boot. A checkpoint counts a day
+/// later, if there was no reboot and the wall clock was not set since. The horizon is the wall time of the latest
+/// checkpoint that counts. Values that expired before the horizon may be purged.
 @Suite(.inTurn) struct ExpiryTests {
     private struct Note: Codable, Sendable, Identifiable, Equatable {
         var id: String
@@ -225,7 +226,8 @@ import Testing
         #expect(right.horizon(at: reading(250_000, wrongBy: 1e7)) == nil)
     }
 
-    @Test func `at most 50 checkpoints are kept, and the horizon is at most a day plus two hours old, or a day plus one sweep interval`() {
+    @Test
+    func `at most 50 checkpoints are kept, and the horizon lags by at most a day plus the longer of two hours and the sweep interval`() {
         for interval in [1.0, 60, 1_800, 3_600, 7_000, 100_000] {
             var checkpoints = ExpiryCheckpoints()
             var now = 100.0

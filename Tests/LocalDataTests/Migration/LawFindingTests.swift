@@ -5,6 +5,10 @@ import TestSupport
 import Testing
 
 /// Errors that the random tests of the migration state table (`MigrationLawTests`) found, each as a short program.
+///
+/// The destination is the slot where a key stores its value now. In a legacy location, an earlier version stored it.
+/// The copy there is superseded once the destination has taken it over or has a newer value. A tombstone is the record
+/// of a removal. The quarantine is the store for displaced values.
 @Suite(.inTurn) struct LawFindingTests {
     let machine = TestMachine()
 

@@ -55,7 +55,8 @@ import Testing
     }
 
     @Test
-    func `a batch that removes a key deletes the legacy copy that it read, and not a value that another program writes later`() async throws
+    func `a batch that removes a key deletes the legacy copy that the batch has read, and no value that another program writes later`()
+        async throws
     {
         let router = machine.launch()
         try await router.set("seen", for: source)
@@ -158,7 +159,8 @@ import Testing
         machine.seedUserDefaults(["old": .string("v")], suite: "a")
         _ = await router.status(of: Places.legacy)
         let older = try #require(machine.backends(of: Places.legacy).first)
-        // The legacy copy cannot be deleted. The destination cannot be read from read number `reads` on.
+        // The legacy copy cannot be deleted. At the destination, the first reads succeed. Read number `reads` and all
+        // later reads fail.
         older.inject(.locked, of: .apply, repeats: true)
         _ = await router.status(of: Places.modern)
         let modern = try #require(machine.backends(of: Places.modern).first)
@@ -184,7 +186,9 @@ import Testing
         #expect(try await second.value == "v")
     }
 
-    @Test func `a migration for data below version 2 still runs in one catalog after version 2 swept another catalog`() async throws {
+    @Test func `after version 2 swept one catalog, a migration that applies only before version 2 still runs in another catalog`()
+        async throws
+    {
         func conditional(_ name: String, from source: StorageKey<String>) -> StorageKey<String> {
             StorageKey(
                 name: name, domain: Places.modern, owner: "Tests", description: "A value",

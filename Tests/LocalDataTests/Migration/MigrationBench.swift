@@ -100,7 +100,7 @@ struct MigrationBench {
 
     private func backend(_ domain: StorageDomain) async throws -> FaultingBackend {
         if let backend = machine.backends(of: domain).first { return backend }
-        // The router opens a store when the store is first used.
+        // A call makes the router open the store. Only then does the machine have a backend for it.
         _ = try await router.exists(textKey("other", domain))
         guard let backend = machine.backends(of: domain).first else { throw Refused() }
         return backend
@@ -194,7 +194,7 @@ struct MigrationBench {
         }
     }
 
-    /// The copies that an origin, the encoded list of superseded copies of a record, contains.
+    /// Decodes an origin: the part of a record's metadata that lists the legacy copies that the record superseded.
     /// - Returns: The text of each copy, by the index of its legacy location.
     private func names(_ origin: [UInt8]) throws -> [Int: String] {
         let copies = try JSONDecoder().decode(RecordOrigin.self, from: Data(origin)).copies

@@ -2,10 +2,15 @@ import LocalData
 import TestSupport
 import Testing
 
-/// Laws of the migration engine, for random contents and states of all stores of one key.
+/// Laws (statements that are checked with random values) of the migration engine. The contents and states of all stores
+/// of one key are random.
 ///
-/// The real router runs on stores in memory. `MigrationReference` computes the expected results from the state table.
-/// The destination is the slot of the key; earlier versions kept the value in legacy locations.
+/// The real router runs on stores in memory. `MigrationReference` computes the expected results from the state table in
+/// `Docs/Design.md`.
+///
+/// The destination is the slot of the key; earlier versions kept the value in legacy locations. A sweep migrates the
+/// values of all keys of a catalog. A legacy copy is superseded once the destination has taken it over or has a newer
+/// value. Any other legacy value is a conflict.
 @Suite(.inTurn, .tags(.campaign)) struct MigrationLawTests {
     private let worlds = Arbitrary<World>.world
     private let deeds = zip(Arbitrary<World>.world, Arbitrary<Action>.action)
@@ -21,7 +26,9 @@ import Testing
     }
 
     @Test
-    func `a repeated read, set or remove changes nothing, and neither does one more sweep after a sweep for each legacy location`() async {
+    func `a second read, set or remove changes nothing, and after one sweep for each legacy location, a further sweep changes nothing`()
+        async
+    {
         await forAll(deeds, count: 500, spelling: spelling) { world, action in
             let bench = try await MigrationBench(world)
             var answer = await bench.run(action)

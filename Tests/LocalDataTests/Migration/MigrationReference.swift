@@ -3,7 +3,7 @@ import LocalData
 /// The result of a call, as its caller receives it.
 enum Answer: Equatable, Sendable {
     case value(String?)
-    /// One row of the report of a sweep.
+    /// The key's row in the report of a sweep, a migration of all keys of a catalog.
     case row(MigrationReport.State, code: String?)
     case done
     case threw(String, applied: Bool)
@@ -113,8 +113,9 @@ struct MigrationReference {
             switch held {
             case .absent: continue
             case .tombstone:
-                // A tombstone in a legacy location hides all later legacy locations: the value was removed.
-                // But if the destination has unreadable content, that content stays, and the call throws.
+                // A tombstone, the record of a removal, in a legacy location hides all later legacy locations: the
+                // value was removed. But if the destination has unreadable content, that content stays, and the call
+                // throws.
                 if after.held == .absent { return .removed }
                 throw damage
             case .corrupt: throw Refusal(code: "corrupted")
@@ -135,8 +136,8 @@ struct MigrationReference {
         throw damage
     }
 
-    /// Settles a destination with a value or a tombstone:
-    /// deletes superseded copies, and treats other legacy content as a conflict.
+    /// Compares the legacy locations with a destination that has a value or a tombstone. Deletes superseded copies, and
+    /// treats other legacy content as a conflict.
     private mutating func reconcile() throws -> MigrationReport.State {
         var state = after.held == .tombstone ? MigrationReport.State.removed : .unchanged
         for (index, place) in world.places.enumerated() where place.reach == .open {
@@ -231,8 +232,8 @@ struct MigrationReference {
         if remains { throw Refusal(code: "residueRemains", isApplied: true) }
     }
 
-    /// Refuses a change with `sourceWins` while a legacy location cannot be read:
-    /// a value there would later replace the change.
+    /// With the policy `sourceWins`, refuses to change the key while a legacy location cannot be read. A value in that
+    /// location would later win over the new value.
     private func requireReachOfWinners() throws {
         if world.policy == .sourceWins, world.places.contains(where: { $0.reach != .open }) { throw Refusal(code: "unavailable") }
     }

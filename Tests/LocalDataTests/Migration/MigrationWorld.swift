@@ -1,7 +1,7 @@
 import LocalData
 import TestSupport
 
-/// The content of a slot, even if its store is locked or unavailable.
+/// The content of a slot, the location of one value in a store. The store may be locked or unavailable.
 ///
 /// The keys in the law tests have text values. Numbers and lists are contents that these keys cannot decode.
 enum Held: Hashable, Sendable {

@@ -5,6 +5,10 @@ import TestSupport
 import Testing
 
 /// Errors of the migration engine that a formal model of its protocol (`Proof/Models/migration.pml`) found.
+///
+/// The destination is the slot where a key stores its value now. In a legacy location, an earlier version stored it. A
+/// copy there is superseded once the destination has taken it over or has a newer value. Any other legacy value is a
+/// conflict, which the legacy value wins with `sourceWins`. A sweep migrates the values of all keys of a catalog.
 @Suite(.inTurn) struct ModelFindingTests {
     private let machine = TestMachine()
     private let place = StorageDomain.userDefaults(suite: "b")
@@ -42,7 +46,7 @@ import Testing
     @Test(arguments: [
         ConflictPolicy<String>.sourceWins, .merge { mine, theirs in [mine, theirs].compactMap(\.self).joined(separator: "+") },
     ])
-    func `a superseded legacy copy that is locked at the first read of a sweep does not become a conflict at the second read`(
+    func `if a sweep cannot read a superseded legacy copy at first because of a lock, the copy is no conflict at the second read`(
         _ policy: ConflictPolicy<String>
     ) async throws {
         let router = machine.launch()

@@ -7,8 +7,12 @@ import Testing
 
 /// An older program that still runs, and writes to the legacy location after the value was moved to the destination.
 ///
-/// Each such write is a new value, even if its content was moved before. It is no superseded copy, but a conflict:
-/// the key's policy decides between the legacy value and the value at the destination.
+/// Each such write is a new value, even if it equals a value that was moved before. It conflicts with the value at the
+/// destination, and the key's policy decides between them. A superseded copy is different: it is what a move has left
+/// in the legacy location, and a later sweep deletes it without a conflict.
+///
+/// A sweep migrates the values of all keys of a catalog. Quarantine is the store for displaced values. A sweep applies
+/// that policy. It moves the values of all keys to their destinations, and deletes the copies in the legacy locations.
 @Suite(.inTurn) struct OlderWriterTests {
     enum Destination: String, CaseIterable, Sendable { case value, removal }
 
@@ -130,7 +134,7 @@ import Testing
     }
 
     @Test
-    func `with sourceWins, content that an intermediate version superseded does not win if it is written again, but is quarantined`()
+    func `with sourceWins, a value that an intermediate version superseded and that is written again is quarantined and does not win`()
         async throws
     {
         let (before, now) = (machine.launch(), machine.launch())
@@ -150,7 +154,7 @@ import Testing
     }
 
     @Test(arguments: Case.all.filter { $0.destination == .value })
-    func `after a set through a key without the migration, a legacy copy that was superseded before is still deleted`(
+    func `a sweep deletes a legacy copy that an earlier set superseded, even after a set through a key without the migration`(
         _ test: Case
     ) async throws {
         let router = machine.launch()
@@ -189,7 +193,8 @@ import Testing
         }
         _ = await sweeping.status(of: old.domain)
         let gate = FaultGate()
-        // The sweep has read the destination. Its first read of the legacy location waits at the gate.
+        // The sweep has read the destination. Its first read of the legacy location waits until the test opens the
+        // gate.
         for backend in machine.backends(of: old.domain) { backend.inject(.hold(gate), of: .read) }
         async let report = sweeping.sweep(TestCatalog([.key(key)]))
         await gate.untilArrivals()
@@ -220,7 +225,8 @@ import Testing
         #expect(try await router.get(key))
     }
 
-    @Test func `equal legacy values of three keys that lose their conflicts have separate entries in the quarantine`() async throws {
+    @Test func `if equal legacy values of three keys lose their conflicts, the quarantine has a separate entry for each key`() async throws
+    {
         let stage = try Stage()
         let router = stage.launch()
         let keys = (0..<3).map { number in

@@ -7,7 +7,9 @@ import Testing
 @testable import LocalData
 @testable import LocalDataPlans
 
-/// A plan rehearses a sweep without writing: the sweep must then do what the plan reported.
+/// Laws (statements that are checked with random contents) of `planSweep()` and `planRegistration`. A sweep migrates
+/// the values of all keys of a catalog. A plan rehearses the sweep without writing, and the sweep must then do what the
+/// plan reported.
 @Suite(.inTurn, .tags(.campaign)) struct PlanLawTests {
     /// The rows of a report without their durations.
     private func timeless(_ report: MigrationReport) -> [MigrationReport.Row] {

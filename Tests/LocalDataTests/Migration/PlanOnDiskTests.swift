@@ -4,7 +4,8 @@ import LocalData
 import TestSupport
 import Testing
 
-/// A plan, the rehearsal of a sweep, changes no file of real stores.
+/// Tests of `planSweep()` with stores on disk. A sweep moves, converts and resolves the values of all keys of a
+/// catalog. `planSweep()` predicts the report of the sweep, and must not change any file.
 @Suite(.inTurn) struct PlanOnDiskTests {
     /// The contents of all files below a folder, without lock files and SQLite's log and shared memory files.
     private func files(_ root: URL) throws -> [String: Data] {
@@ -64,13 +65,13 @@ import Testing
         try await router.shutdown()
     }
 
-    @Test func `a plan over property lists creates no file and no encryption key, and predicts the sweep`() async throws {
+    @Test func `planSweep creates no file and no encryption key for property lists, and predicts the sweep`() async throws {
         try await check(.userDefaults(suite: "strong"))
     }
 
     #if SQLite
         @Test
-        func `a plan that would move values into a missing database does not create the database, and predicts the sweep`() async throws {
+        func `planSweep does not create a missing database into which the sweep moves values, and predicts the sweep`() async throws {
             try await check(.encryptedSQLite(database: "main"))
         }
     #endif

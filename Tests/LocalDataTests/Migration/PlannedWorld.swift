@@ -6,7 +6,7 @@ import Testing
 
 @testable import LocalData
 
-/// The content of a slot in a `PlannedWorld`.
+/// The content of a slot, the location of one value in a store.
 enum Planted: Int, CaseIterable, Sendable {
     case nothing, first, second, removed, otherType, damaged, expired, later
 }

@@ -7,7 +7,8 @@ import Testing
 
 @testable import LocalData
 
-/// Reads of values that must be migrated, from a legacy location or an older type, while stores refuse changes.
+/// Reads of values that need a migration while stores refuse changes. The value is in a legacy location, where an
+/// earlier version stored it, or it has an older type.
 ///
 /// Such a read returns the migrated value without storing it.
 @Suite(.inTurn) struct ReadsWithoutWritesTests {
@@ -181,7 +182,8 @@ import Testing
     }
 
     @Test
-    func `a read returns the value if its migration fails with noSpace, even with an unknown outcome, and throws after timedOut`()
+    func
+        `if the write of a migrated value fails with an unknown outcome, the read returns the value after noSpace, and throws after timedOut`()
         async throws
     {
         let (machine, router) = try await stage(BackendError(.noSpace, "There was no room left.", outcome: .unknown))

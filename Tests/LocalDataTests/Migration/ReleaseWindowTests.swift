@@ -5,9 +5,13 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// Release windows: while two releases of a program run on one machine, version 1 uses the legacy location of a value.
+/// Tests of release windows. A release window is the time in which two releases of a program may run on one machine.
+/// Version 1 still uses the legacy location of a value.
 ///
 /// Version 2 stores the value at its destination and also writes a copy, the mirror, to the legacy location.
+///
+/// A sweep migrates the values of all keys of a catalog. A conflict exists if both versions set the value without
+/// having seen the other's value.
 @Suite struct ReleaseWindowTests {
     @Test(arguments: WindowWorld.Way.allCases) func `two releases that take turns always read the latest value`(
         _ way: WindowWorld.Way

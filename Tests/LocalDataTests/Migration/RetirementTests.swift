@@ -6,9 +6,11 @@ import Testing
 
 @testable import LocalData
 
-/// The evidence that a developer needs before deleting a migration or a key from a program.
+/// Reports with which a developer decides whether a migration or a key can be deleted from a program.
 ///
-/// The ledger is the library's record of past migrations.
+/// The ledger is the library's record of past migrations. A sweep migrates the values of all keys of a catalog. A
+/// retired key is one that the program no longer uses. The catalog still lists it, so that reports show what is left of
+/// its value.
 @Suite(.inTurn) struct RetirementTests {
     private let list = StorageDomain.userDefaults(suite: "list")
     private let ring = StorageDomain.keychain(service: "ring")
@@ -50,8 +52,7 @@ import Testing
     }
 
     @Test
-    func `the evidence for a custom migration that declares no sources is cannotTell, because older copies could be anywhere`() async throws
-    {
+    func `a custom migration that declares no sources is reported as cannotTell, because older copies could be anywhere`() async throws {
         struct Own: StorageMigration {
             let destinationKey: StorageKey<String>
             func shouldMigrate(using router: StorageRouter, context: MigrationContext) async throws -> Bool { false }
@@ -98,7 +99,9 @@ import Testing
         #expect(decoded == status && decoded.isSafeToDelete && decoded.history == migration)
     }
 
-    @Test func `the ledger counts failed attempts with their last error, and a loss of the ledger loses no value`() async throws {
+    @Test func `the ledger counts the failed attempts of a migration and keeps the last error, and a loss of the ledger loses no value`()
+        async throws
+    {
         struct Bad: Error {}
         let machine = TestMachine()
         machine.writeForeign(.string("old"), to: list, name: "old")
@@ -133,7 +136,7 @@ import Testing
         #expect(failures == ["chained:Evolution:1: 1", "compare: 1"])
     }
 
-    @Test func `a value that a retired key left behind is listed in the report, and is not removed`() async throws {
+    @Test func `the value of a retired key is listed in the report as left over, and is not removed`() async throws {
         let machine = TestMachine()
         machine.writeForeign(.string("left"), to: list, name: "gone")
         var catalog = TestCatalog([.key(textKey("kept", list))])

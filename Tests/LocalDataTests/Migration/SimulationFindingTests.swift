@@ -10,6 +10,10 @@ import Testing
 /// Errors that the simulation, a random search with the real router, found, each as a short program.
 ///
 /// The recorded runs are in `Proof/Searches/Simulation/PastFailures`.
+///
+/// The destination is the slot where a key stores its value now. In a legacy location, an earlier version stored it. A
+/// copy there is superseded once the destination has taken it over or has a newer value. Any other legacy value is a
+/// conflict. A sweep migrates the values of all keys of a catalog. Quarantine is the store for displaced values.
 @Suite(.inTurn) struct SimulationFindingTests {
     let machine = TestMachine()
 
@@ -90,7 +94,7 @@ import Testing
     }
 
     @Test
-    func `if a source is emptied between two reads of a migration, the value in the legacy location of that source is still found`()
+    func `if the source of a key is emptied while its value is moved, the value in the legacy location of the source is used`()
         async throws
     {
         let router = machine.launch()
@@ -101,7 +105,8 @@ import Testing
         _ = try await router.exists(middle)
         let gate = FaultGate()
         let backend = try #require(machine.backends(of: Self.list).first)
-        // The second read of the middle location waits at the gate while another router removes its value.
+        // The second read of `middle` waits until the test opens the gate. Before that, another router removes the
+        // value of `middle`.
         backend.inject(.hold(gate), at: 2, of: .read)
         async let value = router.value(for: key)
         await gate.untilArrivals()
@@ -148,7 +153,9 @@ import Testing
         #expect(try await router.value(for: better) == nil)
     }
 
-    @Test func `the origin of a record, its list of superseded copies, contains the last nine copies of a legacy location`() async throws {
+    @Test func `the origin of a record, a list of the copies that it superseded, keeps the last nine copies for each legacy location`()
+        async throws
+    {
         let routes = machine.launch().env.routes
         func copy(_ text: String) throws -> SourceRecord {
             let route = try routes.slot(for: old).route
@@ -162,7 +169,8 @@ import Testing
             let one = try copy("\(number)")
             #expect(origin.match(one.record, at: one.route.place.text) == (number >= 3 ? .exact : .none), "\(number)")
         }
-        // After a merge, the origin `newer` still contains its copy, and also the latest copy of `origin`.
+        // The origin `newer` contains one copy. After `origin` is merged into it, it contains that copy and the latest
+        // copy of `origin`.
         var newer = RecordOrigin()
         newer.add(try copy("newest"), destination: destination)
         newer.merge(origin)

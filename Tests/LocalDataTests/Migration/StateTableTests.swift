@@ -7,8 +7,12 @@ import Testing
 
 /// The state table of a migration in `Docs/Design.md`, row by row, on a machine in memory.
 ///
-/// The destination is the slot of the key. The legacy location, also called source, is where an earlier version kept the value.
-/// Each test sets the contents of these slots, and checks the results of a read or a sweep.
+/// The destination is the slot of the key. The legacy location, also called source, is where an earlier version kept
+/// the value. Each test sets the contents of these slots, and checks the results of a read or a sweep. A sweep migrates
+/// the values of all keys of a catalog.
+///
+/// Two different values are a conflict. By default, the destination wins, and the legacy value goes into quarantine,
+/// the store for displaced values. The copy that a move could not delete is superseded, and causes no conflict.
 @Suite(.inTurn) struct StateTableTests {
     let machine = TestMachine()
     let source = textKey("old", .userDefaults(suite: "a"))

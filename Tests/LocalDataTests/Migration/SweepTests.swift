@@ -7,6 +7,8 @@ import TestSupport
 import Testing
 
 /// Migrations on real property lists: sealing (encryption), sweeps, concurrent reads, and catalogs.
+///
+/// A catalog is the list of a program's keys. A sweep migrates the values of all keys of a catalog.
 @Suite(.inTurn) struct SweepTests {
     func legacy(_ name: String) -> StorageKey<String> {
         StorageKey(name: name, domain: .userDefaults(suite: "legacy"), security: .none, owner: "Tests", description: "An older place")

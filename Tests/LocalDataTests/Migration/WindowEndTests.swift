@@ -5,12 +5,14 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// The end of a release window. During the window, version 2 of a program also writes its value to the legacy location.
-/// Version 1 uses the value there.
+/// The end of a release window, the time in which two releases of a program may run on one machine. During the window,
+/// version 1 uses the legacy location of a value. Version 2 stores the value at its destination, and also writes a copy
+/// to the legacy location.
 ///
-/// The end of the window empties the legacy location. A release that still declares the window then stops writing there.
+/// The end of the window empties the legacy location. A release that still declares the window then stops writing
+/// there. A sweep, which migrates the values of all keys of a catalog, also ends windows whose time is over.
 @Suite struct WindowEndTests {
-    /// The slots left in the legacy store: values, tombstones and window marks.
+    /// Returns what is left in the legacy store: values, tombstones (the records of removals) and window marks.
     ///
     /// A window mark is a tombstone in the namespace `window:`. It names the record whose copy version 2 wrote.
     private func left(_ world: WindowWorld) async throws -> [String] {

@@ -6,8 +6,11 @@ import Testing
 
 /// Release windows between values of different types, and between different stores.
 ///
-/// In a window, version 2 also writes a copy of its value to the legacy location, which version 1 uses.
-/// The closure `down` converts that copy to the older type. `merge` combines a value of version 1 with the current value.
+/// A release window is the time in which two releases of a program may run on one machine. Version 1 uses the legacy
+/// location of a value, so version 2 also writes a copy of its value there. The closure `down` converts that copy to
+/// the older type. The closure `merge` combines a value of version 1 with the current value. A catalog is a program's
+/// list of keys. A sweep migrates all of them, `audit` reports their state, and `planSweep` predicts the report of a
+/// sweep.
 @Suite struct WindowShapeTests {
     private struct Account: Codable, Sendable, Equatable {
         var name: String
@@ -74,10 +77,10 @@ import Testing
         #expect(try await machine.launch().get(count) == 2)
     }
 
-    // MARK: What is asked for by name
+    // MARK: Options and checks of windows
 
     @Test
-    func `a copy in a legacy location with weaker protection needs keepsWeakerCopy, and sweep, audit and plan report the copy`()
+    func `a window whose legacy location has weaker protection needs the option keepsWeakerCopy, and all reports list the copy`()
         async throws
     {
         let key = textKey("token", .keychain(service: "app"))
@@ -133,7 +136,7 @@ import Testing
         }
     #endif
 
-    @Test func `the check of a catalog reports windows that cannot be kept open, and windows that are over`() async throws {
+    @Test func `the check of a catalog reports incorrectly declared windows and windows that are over`() async throws {
         let v2 = machine.launch()
         func problems(_ keys: AnyStorageKey...) throws -> [CatalogProblem.Kind] { try v2.problems(of: TestCatalog(keys)).map(\.kind) }
         let key = textKey("new", .userDefaults(suite: "new"))

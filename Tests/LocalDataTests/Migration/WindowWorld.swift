@@ -47,7 +47,8 @@ struct WindowWorld: Sendable, CustomStringConvertible {
 
     var description: String { way.rawValue }
 
-    /// Sweeps three times, which completes every migration, and returns the key's row in the last report.
+    /// Sweeps (migrates all keys) three times, which completes every migration. Returns the key's row in the last
+    /// report.
     @discardableResult
     func settle(_ router: StorageRouter) async throws -> MigrationReport.Row {
         var row = try await router.row(of: key)
@@ -55,12 +56,12 @@ struct WindowWorld: Sendable, CustomStringConvertible {
         return row
     }
 
-    /// The texts in quarantine, sorted.
+    /// Returns the texts in quarantine, the store for displaced values, sorted.
     func quarantine(_ router: StorageRouter) async throws -> [String] { try await machine.quarantine(router) }
 }
 
 extension TestMachine {
-    /// The texts in quarantine, sorted.
+    /// Returns the texts in quarantine, sorted.
     func quarantine(_ router: StorageRouter) async throws -> [String] {
         var texts: [String] = []
         for kept in try await router.audit().quarantine {

@@ -8,9 +8,10 @@ import Testing
 @testable import LocalData
 @testable import LocalDataPlans
 
-/// Compares random chains of schema changes on documents with a simple model that shares no code with them.
+/// Applies random chains of schema changes to documents, and to a simple model. Both must give the same values,
+/// although the model shares no code with the library.
 ///
-/// The model is a dictionary of texts and numbers for each row, and a list of edits.
+/// The model of a document is a row: a dictionary of texts and numbers. An edit is one schema change.
 @Suite(.inTurn, .tags(.campaign)) struct EvolutionLawTests {
     /// A value in a row of the model.
     enum Cell: Hashable, Sendable {
@@ -32,7 +33,8 @@ import Testing
         let second: Int
     }
 
-    /// The edits of one step: verbs such as `AddAttribute` for the plan under test, and functions for the model.
+    /// The edits of one step, in two forms: as changes such as `AddAttribute` for the library, and as functions for the
+    /// model.
     struct Step {
         var verbs: [SchemaPlan.AttributeChange] = []
         var model: [([String: Cell]) -> [String: Cell]] = []
@@ -85,13 +87,14 @@ import Testing
                     Dictionary(uniqueKeysWithValues: row.map { ($0.key == name ? fresh : $0.key, $0.value) })
                 }
             case 3:
-                // Every value can become a text. A text stays unchanged.
+                // Change an attribute to a text. Every value can become a text, and a text stays unchanged.
                 shape[name] = false
                 add(SchemaPlan.AttributeChanges.buildExpression(UpdateAttribute(name, attributeType: .string))) { row in
                     row.mapValues { $0 }.merging([name: row[name]].compactMapValues { Self.text($0) }) { $1 }
                 }
             case 4:
-                // The length of a text or the successor of a number: the new number is computed from the old value.
+                // Change an attribute to a number that is computed from the old value: the length of a text, or a
+                // number plus one.
                 shape[name] = true
                 add(
                     SchemaPlan.AttributeChanges.buildExpression(

@@ -5,8 +5,10 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// Chains of schema versions, in every kind of store: conversion from any version, moves between stores, refusal of
-/// faulty chains, and backups that restore the older version. A sweep moves and converts all values of a catalog.
+/// Chains of schema versions, in every kind of store. A chain converts a value from any version to the current one. The
+/// tests also move values between stores, try faulty chains, and restore values of older versions from their backups.
+///
+/// A sweep moves and converts all values of a catalog, the list of a program's keys.
 @Suite(.inTurn) struct EvolutionTests {
     struct NoteV1: Codable, Equatable {
         var id: String
@@ -152,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func `a conversion step gets the same identity of a record in every run and on every machine`() async throws {
+    @Test func `the identity that a conversion step gets for a record is the same in every run and on every machine`() async throws {
         func identity(_ machine: TestMachine, _ name: String) async throws -> String? {
             let domain = StorageDomain.userDefaults(suite: "s")
             try await machine.launch().set(StoredDocument(), for: key(domain, StoredDocument.self, name: name))

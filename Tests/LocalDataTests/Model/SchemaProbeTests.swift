@@ -51,7 +51,7 @@ import Testing
         #expect(EntityDescription("all", of: Everything.self) == EntityDescription("all", expected))
     }
 
-    @Test func `a type that is not a struct has the attribute type of its stored form`() {
+    @Test func `the attribute type of a type that is not a struct describes the form in which its values are stored`() {
         #expect(AttributeType.of(String.self) == .string)
         #expect(AttributeType.of(Int?.self) == .integer)
         #expect(AttributeType.of([[Bool]].self) == .array(.array(.boolean)))

@@ -119,7 +119,8 @@ import Testing
         }
     }
 
-    @Test func `a schema that changed without a higher version is reported with its property, and is not recorded as a snapshot`() throws {
+    @Test func `if a schema changed and its version did not, the changed property is reported, and the new schema is not recorded`() throws
+    {
         try withSnapshot(of: Keys(.key(note(Note.self)))) { require, path in
             let text = try String(contentsOfFile: path, encoding: .utf8)
             func refused(_ keys: Keys, _ location: SourceLocation = #_sourceLocation) -> [String] {
@@ -214,7 +215,8 @@ import Testing
             #expect(require(raised, false)?.differences == ["AppKeys/note has version 2 now"])
             #expect(require(raised, true) == nil)
             #expect(require(raised, false) == nil)
-            // The snapshot keeps the older versions: version 3 must be reachable from version 1.
+            // The snapshot also keeps the versions before version 2. So version 3 needs conversion steps from version
+            // 1, too.
             let text = try String(contentsOfFile: path, encoding: .utf8)
             #expect(text.contains(#""title" : "integer""#))
             #expect(require(Keys(.key(note(DatedNote.self).evolving(short))), true)?.differences.count == 1)

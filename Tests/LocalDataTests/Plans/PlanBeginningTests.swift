@@ -7,7 +7,8 @@ import Testing
 @testable import LocalData
 @testable import LocalDataPlans
 
-/// Plans that add or copy an entity (a collection or key in a plan) to a name that already has records.
+/// Migration plans, which list the schema changes between the versions of a program. An entity is a collection or key
+/// in a plan. These plans add or copy an entity to a name that already has records.
 ///
 /// Records of an earlier version are refused, because no step of the plan converts them.
 @Suite struct PlanBeginningTests {

@@ -7,8 +7,8 @@ import Testing
 @testable import LocalData
 @testable import LocalDataPlans
 
-/// Plans that copy, rename and remove entities for which the program no longer has types. An entity is a collection or
-/// a single key.
+/// Migration plans, which list the schema changes between the versions of a program. An entity is a collection or a
+/// single key in a plan. These plans copy, rename and remove entities for which the program no longer has types.
 @Suite(.inTurn) struct PlanEntityTests {
     private static let first = ModelMigration("V1") {
         AddEntity("old") {

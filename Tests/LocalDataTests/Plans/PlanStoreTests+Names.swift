@@ -8,7 +8,7 @@ import Testing
 @testable import LocalData
 @testable import LocalDataPlans
 
-/// Entities that reuse names, and plans that continue after another plan has failed.
+/// Plans that reuse the name of an earlier entity, and plans that continue after another plan has failed.
 extension PlanStoreTests {
     // MARK: Names that were used before
 
@@ -44,7 +44,9 @@ extension PlanStoreTests {
     }
 
     @Test(.slow("one program is paused at each change while another one runs"), arguments: Pair.all)
-    func `a program that finishes its plan after another program does not change records that were set since`(pair: Pair) async throws {
+    func `a paused program that finishes its plan late does not change records that were set after another program had finished it`(
+        pair: Pair
+    ) async throws {
         func chain(_ second: SchemaPlan.EntityChange) -> MigrationChain {
             MigrationChain {
                 ModelMigration("V1") { AddEntity("a", in: pair.first) { AddAttribute("id", attributeType: .string) } }
@@ -110,7 +112,9 @@ extension PlanStoreTests {
         ])
     }
 
-    @Test func `a corrected plan in another order, after a partly applied plan, makes every change or is refused`() async throws {
+    @Test func `if a plan was partly applied, a corrected plan with the changes in another order applies all of them or is refused`()
+        async throws
+    {
         let domain = StorageDomain.encryptedSQLite(database: "one")
         let machine = try await Self.begun("a", at: domain)
         let faulty = Self.models([

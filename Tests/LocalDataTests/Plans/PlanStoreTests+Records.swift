@@ -8,7 +8,8 @@ import Testing
 @testable import LocalData
 @testable import LocalDataPlans
 
-/// How plans treat records: older programs, unknown attributes, domains, lifetimes and sealed values.
+/// How plans treat the records of the entities that they change. The tests have older programs, unknown attributes,
+/// domains, lifetimes, and sealed (encrypted) values. An entity is a collection or key in a plan.
 extension PlanStoreTests {
     // MARK: Older programs
 
@@ -25,7 +26,9 @@ extension PlanStoreTests {
     ]
 
     @Test(arguments: [0, 1, 2, 3])
-    func `after a newer program migrated the store, an older one is refused, and the newer one repeats no step`(way: Int) async throws {
+    func `after a newer program migrated the store, an older program is refused, and the newer program repeats no step`(
+        way: Int
+    ) async throws {
         let domain = StorageDomain.encryptedSQLite(database: "one")
         let machine = TestMachine()
         try await machine.launch().set(record("1"), in: documents("a", domain))
@@ -82,7 +85,9 @@ extension PlanStoreTests {
 
     // MARK: Domains
 
-    @Test func `the domain in a plan step applies to later steps for the entity, and must equal the domain in the catalog`() async throws {
+    @Test func `a domain that a plan step gives for an entity also applies to its later steps, and must equal the domain in the catalog`()
+        async throws
+    {
         let (first, second) = (StorageDomain.encryptedSQLite(database: "one"), StorageDomain.encryptedSQLite(database: "two"))
         let chain = MigrationChain {
             ModelMigration("V1") {

@@ -8,7 +8,8 @@ import Testing
 @testable import LocalData
 @testable import LocalDataPlans
 
-/// Plans for catalogs whose entities (collections and keys) are in two stores, for several pairs of stores.
+/// Tests of migration plans, which are lists of schema changes. The entities (collections and keys) of a catalog are in
+/// two stores, for several pairs of stores.
 @Suite(.inTurn) struct PlanStoreTests {
     /// The two stores of a catalog.
     struct Pair: Sendable, CustomTestStringConvertible {
@@ -173,14 +174,15 @@ import Testing
     // MARK: Killed
 
     @Test(.slow("a plan is killed at each of its changes"), arguments: Pair.all)
-    func `a plan over two stores that is killed or fails at any change is completed by the next program`(
+    func `if the program is killed or a store fails at any commit of a plan over two stores, the next launch completes the plan`(
         pair: Pair
     ) async throws {
         let program = Program(pair: pair, ids: 2)
         for domain in Set([pair.first, pair.second]) {
             for (index, fault) in [StorageFault.stop, .stopAfterwards, .loseAnswer, .unavailable, .locked].enumerated() {
-                // The test injects a fault at some of the changes, and at fewer for the last three faults, which do not
-                // stop the program. A long search (`LOCALDATA_LAWS`) injects it at each change.
+                // The test injects the fault at some of the changes: at every fifth for the first two faults, which
+                // stop the program, and at every twentieth for the others. A long search (with the variable
+                // `LOCALDATA_LAWS`) injects it at each change.
                 let step = max(1, Int(Double(index < 2 ? 5 : 20) / LawSettings().factor))
                 var number = -index % step
                 while true {
@@ -245,7 +247,8 @@ import Testing
         }
     }
 
-    /// Returns whether a run reached the gate before it ended.
+    /// Returns true if `arrival` ends first: the run waits at the gate of the test. Returns false if the run ends
+    /// first.
     static func first(_ arrival: Task<Void, Never>, _ running: Task<Void, any Error>) async -> Bool {
         await withTaskGroup(of: Bool.self) { group in
             let gate = AsyncStream<Bool>.makeStream()

@@ -6,7 +6,8 @@ import Testing
 @testable import LocalData
 @testable import LocalDataPlans
 
-/// Invalid plans: each is refused before the first write, and the error names the faulty step.
+/// Invalid migration plans. A plan lists the schema changes between the versions of a program. An invalid plan is
+/// refused before the first write, and the error names the faulty step.
 ///
 /// An entity is a collection or key in a plan. A configuration is a named set of entities.
 @Suite(.inTurn) struct PlanValidationTests {
@@ -196,7 +197,7 @@ import Testing
 }
 
 extension PlanValidationTests.Faulty {
-    /// Returns this case for an error that names the migration chain and no step.
+    /// Returns this case with other expected words: the error must name the migration chain, and need not name a step.
     fileprivate var withoutStep: Self {
         Self(
             name: name, policy: policy, schema: schema, version: version,

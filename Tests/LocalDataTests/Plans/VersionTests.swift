@@ -77,7 +77,7 @@ import Testing
     // MARK: What the older program writes is found
 
     @Test(arguments: Place.allCases, Way.allCases)
-    func `a value that an older program sets after the migration is converted when it is read, and stored converted by a sweep`(
+    func `a value that an older program sets after the migration is converted by each read, and a sweep stores the converted value`(
         place: Place, way: Way
     ) async throws {
         try await place.withLaunches { launch, domain in
@@ -244,7 +244,8 @@ import Testing
         }
     }
 
-    /// Expects that the older program has written only the value of the key, or if `isOfKey` is false, only the record.
+    /// Expects that the older program has written one value: if `isOfKey` is true, that of the key, and otherwise the
+    /// record of the collection.
     private static func expectOld(_ isOfKey: Bool, _ name: String, _ router: StorageRouter, _ domain: StorageDomain) async throws {
         #expect(try await router.value(for: oldKey(domain))?.name == (isOfKey ? "old" : nil), "\(name)")
         #expect(try await router.value("1", in: oldNotes(domain))?.name == (isOfKey ? nil : "old"), "\(name)")

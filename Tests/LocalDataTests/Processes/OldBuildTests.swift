@@ -6,12 +6,12 @@
 
     /// Version 1 of a program, linked against an earlier build of this library, and a program that uses Foundation.
     ///
-    /// Both write while version 2, which uses this build, is started and ended several times. In a release window,
-    /// version 2 keeps the legacy location up to date for the other programs.
+    /// Both programs write while version 2, which uses this build, is started and ended several times. In a release
+    /// window, version 2 keeps the legacy location of a value up to date for the other programs.
     ///
-    /// The earlier build for property lists and Foundation replace values of later versions. The tests show which
-    /// values are overwritten then, and that no value is lost silently. `Scripts/check-old-build` builds the programs
-    /// and runs the suite.
+    /// Foundation, and the earlier build `lists`, do not check the version of a value before they replace it. The tests
+    /// show which values are overwritten then, and that no value is lost silently. Quarantine is the store for
+    /// displaced values. `Scripts/check-old-build` builds the programs and runs the suite.
     @Suite(
         .inTurn, .slow("starts programs"), .tags(.process),
         .enabled(if: OldProgram.isBuilt, "Scripts/check-old-build builds the older program and runs this suite"))

@@ -33,7 +33,8 @@ import Testing
             async let first = write(programs[0], "release1", "a\(round)", count: 40, killAfter: killed == 0 ? kill : nil)
             async let second = write(programs[1], "release2", "b\(round)", count: 40, killAfter: killed == 1 ? kill : nil)
             let last = (try await first, try await second)
-            // The killed program may have written more values after the last line that was read.
+            // A program prints a line for each value that it has written. The killed program may have written more
+            // values after the last line that the test has read.
             let possible = Set((last.0...40).map { "value a\(round)-\($0)" } + (last.1...40).map { "value b\(round)-\($0)" })
             let (release1, release2) = (try stage.worker(), try stage.worker())
             #expect(try await release2.run("release2", "sweep") == "true")

@@ -5,8 +5,8 @@
     import TestSupport
     import Testing
 
-    /// Backups and exports with the `localdata` tool. A freshness anchor records the latest state of a database outside
-    /// its file.
+    /// Backups and exports with the `localdata` tool. A freshness anchor is a record of a database's latest state,
+    /// stored outside the database file. A sealed value is encrypted with a key from a key source, such as a key file.
     @Suite(.inTurn, .slow("starts programs"), .tags(.process)) struct ToolBackupTests: ToolUser {
         let folder: TemporaryDirectory
 
@@ -94,7 +94,7 @@
             #expect(try await run("root", "get", "sqlite:main", "a", "--reveal").stdout == "older\n")
         }
 
-        @Test func `a backup and a restore of a damaged database report the damage`() async throws {
+        @Test func `a backup reports a damaged database and leaves it out, and a restore reports that it is missing`() async throws {
             #expect(try await run("root", "set", "sqlite:main", "a", input: "secret").status == 0)
             #expect(try await run("root", "set", "sqlite:other", "b", input: "secret").status == 0)
             let (file, database) = (folder.file("kit"), folder.file("root") + "/data/databases/main.sqlite")

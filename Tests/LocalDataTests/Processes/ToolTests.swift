@@ -7,6 +7,10 @@
     import Testing
 
     /// The `localdata` tool, run as a separate program: encrypted databases and their keys.
+    ///
+    /// The data key of a database encrypts its rows. A sealing key encrypts data keys and single values. It comes from
+    /// a key source, such as a credential, a key file or the keyring. A vault is an encrypted database that replaces
+    /// the keyring. To set damaged data aside is to move it to the quarantine, the store for displaced data.
     @Suite(.inTurn, .slow("starts programs"), .tags(.process)) struct ToolTests: ToolUser {
         let folder: TemporaryDirectory
 
@@ -52,7 +56,8 @@
             #expect(try await tool("rotate", "defaults:any", "--credential", "vault").status == 69)
         }
 
-        @Test func `a damaged row is listed with a handle, by which it can be exported, set aside and removed`() async throws {
+        @Test func `a damaged row is listed with a handle, a text for the commands that export it, set it aside or remove it`() async throws
+        {
             try await provideKey("vault")
             for name in ["one", "two", "three"] {
                 #expect(try await tool("set", "sqlite:documents", name, "--credential", "vault", input: "abc").status == 0)
@@ -246,7 +251,7 @@
             #expect(try await !tool("status", "defaults:a").stderr.contains("can damage"))
         }
 
-        @Test func `missing input and a value of another kind change nothing`() async throws {
+        @Test func `the set command changes nothing if its input is empty or if the stored value is of another kind`() async throws {
             #expect(try await tool("set", "defaults:svc", "port", "--from-json", input: "8080").status == 0)
             let empty = try await tool("set", "defaults:svc", "port", input: "")
             #expect(empty.status == 64 && empty.stderr.contains("standard input is empty"), "\(empty)")

@@ -9,7 +9,7 @@ extension Stage {
         try RunningProgram(worker: "migration", arguments(environment["XDG_DATA_HOME"]), environment: environment)
     }
 
-    /// Backs up, verifies and restores the stores of the stage in a separate process.
+    /// Backs up, verifies and restores the stores of this stage, the folder of a test, in a separate process.
     /// - Returns: The peak memory in KiB at the start and after each of the three operations.
     func memoryOfKeeping(in file: String, _ key: RecoveryKey) async throws -> [Int] {
         let words = try Program.worker("migration", arguments(nil) + ["kit", file, key.text])

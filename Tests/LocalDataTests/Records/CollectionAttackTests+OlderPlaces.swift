@@ -7,7 +7,8 @@ import Testing
 
 /// Collections with records of other types, with lifetimes, with legacy locations, and with concurrent calls.
 ///
-/// A legacy list is one value that contains an array of records. A migration moves each record into a collection.
+/// A legacy list is one value that contains an array of records. A migration moves each record into a collection. A
+/// sweep migrates all keys and collections of a catalog, and resolves conflicts between different values of one record.
 extension CollectionAttackTests {
     // MARK: Types and lifetimes
 

@@ -7,7 +7,7 @@ import Testing
 
 /// Calls that write, move or remove records of a collection must all have the same side effects.
 ///
-/// For example, `batch` must quarantine damaged bytes as `set` does.
+/// For example, `batch` must move damaged bytes to the quarantine, the store for displaced data, as `set` does.
 @Suite(.inTurn) struct CollectionAttackTests {
     struct Note: Codable, Identifiable, Equatable {
         var id: String

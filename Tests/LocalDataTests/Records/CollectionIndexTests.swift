@@ -31,7 +31,7 @@ import Testing
             }
             try await expectRight(plain)
             try await expectRight(indexed)
-            // Writing every record again, with and without the index, keeps the attributes.
+            // The loops write every record again, with and without the index. The records must keep their attributes.
             for note in Note.many(6) { try await launch().set(note, in: indexed) }
             try await expectRight(plain)
             for note in Note.many(6) { try await launch().set(note, in: plain) }

@@ -7,7 +7,8 @@ import Testing
 
 /// Reads and sweeps of collections: reads resolve no conflict, and sweeps report every problem.
 ///
-/// A conflict is a record that differs from the legacy record with the same id.
+/// A conflict is a record that differs from the legacy record with the same id. A legacy record is one that an earlier
+/// version stored in another collection or list. A sweep moves all legacy records of a catalog and resolves conflicts.
 @Suite(.inTurn) struct CollectionReadTests {
     @Test(arguments: Place.allCases, [0, 1, 2])
     func `counting and enumerating move the legacy records that the collection does not have, and resolve no conflict`(

@@ -5,9 +5,13 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// Release windows of collections: version 1 of a program uses the legacy collection, and version 2 uses the new one.
+/// Release windows of collections. A release window is the time in which two releases of a program may run on one
+/// machine. Version 1 uses the legacy collection, and version 2 uses the new collection.
 ///
 /// Version 2 also writes a copy of each record, the mirror, to the legacy collection.
+///
+/// A sweep migrates the values of all keys and collections of a catalog. A tombstone is the record of a removal. A
+/// conflict exists if both versions have changed a record without having seen the other's change.
 @Suite struct CollectionWindowTests {
     /// A new collection with a release window, and the legacy collection that receives the mirrors.
     private struct World: Sendable {
@@ -46,7 +50,7 @@ import Testing
             return try #require(try await router.row(of: notes))
         }
 
-        /// The slots left in the legacy store: records, tombstones and window marks.
+        /// Returns what is left in the legacy store: records, tombstones and window marks.
         ///
         /// A window mark is a tombstone in the namespace `window:`. It names the record whose mirror version 2 wrote.
         func left() async throws -> [String] {
@@ -339,7 +343,7 @@ import Testing
     }
 
     @Test
-    func `registering a catalog throws for a window that lacks keepsWeakerCopy for a less protected copy or that would never end`()
+    func `a catalog is refused if a window would never end, or if it keeps a less protected copy without the option keepsWeakerCopy`()
         async throws
     {
         let router = TestMachine().launch()

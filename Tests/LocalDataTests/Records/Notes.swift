@@ -46,7 +46,7 @@ extension StorageRouter {
         return (names, damaged.withLock(\.self))
     }
 
-    /// Registers a collection, sweeps it, and returns its row in the report.
+    /// Registers a collection and sweeps it, which migrates its records. Returns its row in the report.
     nonisolated func row<Record>(of collection: StorageCollection<Record>) async throws -> MigrationReport.Row? {
         try await registerCatalog(TestCatalog(.collection(collection)))
         return await sweep().rows.first { $0.key == collection.name }

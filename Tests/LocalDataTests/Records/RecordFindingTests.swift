@@ -7,7 +7,8 @@ import Testing
 
 /// Errors that random simulations of versions, collections and lifetimes found, each as a short program.
 ///
-/// A legacy list is one value that contains an array of records. A read or sweep splits it: it moves each record into a
+/// A sweep visits all keys and collections of a catalog, migrates their values, and purges those that have expired. A
+/// legacy list is one value that contains an array of records. A read or a sweep splits it: it moves each record into a
 /// collection, and then stores a mark that the list was split.
 @Suite(.inTurn) struct RecordFindingTests {
     struct Note: Codable, Sendable, Identifiable, Equatable {

@@ -6,7 +6,8 @@ import Testing
 
 /// References that are created with a record: a call that writes the value with the reference also stores the record.
 ///
-/// The record is stored before the value or in the same commit.
+/// The record is stored before the value or in the same commit. A read, and a sweep of all keys and collections, do the
+/// same if a migration step creates the reference.
 @Suite(.inTurn) struct ReferenceTests {
     /// A person in the format of an older program, with the brother's record inside.
     struct OldPerson: Codable, Equatable, Identifiable {
@@ -208,9 +209,9 @@ import Testing
         }
     }
 
-    // MARK: What a step or a migration makes
+    // MARK: References that migrations create
 
-    @Test(arguments: Place.allCases) func `a read or sweep whose migration step creates a reference also stores the referenced record`(
+    @Test(arguments: Place.allCases) func `if a migration step creates a reference, a read or a sweep also stores the referenced record`(
         place: Place
     ) async throws {
         for sweeps in [false, true] {
@@ -248,7 +249,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `a reference that one migration step creates stays valid if later steps change the value as a document`(
+    func `a reference that one migration step creates stays valid if later steps change the value as a StoredDocument`(
         place: Place
     ) async throws {
         struct Renamed: Codable, Equatable, Identifiable {

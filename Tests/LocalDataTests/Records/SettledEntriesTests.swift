@@ -4,7 +4,8 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// Sweeps check many keys with one read for each store, and then migrate only the keys that need work.
+/// A sweep migrates the values of all keys of a catalog. It checks many keys with one read for each store, and then
+/// migrates only the keys that need work.
 @Suite struct SettledEntriesTests {
     private static let (database, list) = (StorageDomain.encryptedSQLite(database: "modern"), StorageDomain.userDefaults(suite: "legacy"))
 

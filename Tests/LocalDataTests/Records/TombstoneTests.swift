@@ -9,13 +9,15 @@ import Testing
 
 /// Tombstones of collections are dropped once no removed record can return, and not before.
 ///
-/// A tombstone is the record of a removal. It prevents that a migration moves an older copy of the record again.
-/// The legacy location is another collection, or a list: one value that contains an array of records.
+/// A tombstone is the record of a removal. It prevents that a migration moves an older copy of the record again. The
+/// legacy location is another collection, or a list: one value that contains an array of records. A sweep migrates the
+/// records of all collections of a catalog, and drops the tombstones that are no longer needed.
 @Suite(.slow("goes through real files many times"), .inTurn) struct TombstoneTests {
     private static let older = StorageDomain.userDefaults(suite: "older")
     private static let domain = StorageDomain.userDefaults(suite: "place")
 
-    /// Creates routers over the same stores in memory. Writes of a router can be stopped at a gate.
+    /// Creates routers over the same stores in memory. A router's writes can be made to wait until the test opens a
+    /// gate.
     private final class World: Sendable {
         let media = Mutex<[String: MemoryMedium]>([:])
 
@@ -145,7 +147,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a tombstone of a collection without a migration is dropped once the legacy list is declared as retired and is empty`(
+    func `if a collection no longer has its migration, its tombstones are dropped once the legacy list is declared as retired and is empty`(
         _ isAtomic: Bool
     ) async throws {
         var configuration = StorageConfiguration.inMemory()
@@ -228,7 +230,8 @@ import Testing
                 await router.sweep()
                 counts.append(try rows())
             }
-            // The one row that is left is the mark of the collection, which changes whenever tombstones are dropped.
+            // One row is left: it records that tombstones of the collection were dropped, and changes whenever more are
+            // dropped.
             #expect(counts.allSatisfy { $0 == 1 }, "\(counts)")
             try await router.shutdown()
         }

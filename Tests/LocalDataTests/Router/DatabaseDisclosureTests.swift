@@ -7,8 +7,8 @@
     import TestSupport
     import Testing
 
-    /// No value, key or passphrase of a database or vault appears in output that is printed, dumped, logged, reported
-    /// or thrown.
+    /// No value, key or passphrase of a database or vault appears in text that is printed, dumped, logged, reported or
+    /// thrown. A vault is an encrypted database that replaces the keyring.
     @Suite(.inTurn) struct DatabaseDisclosureTests {
         let secret = "correct-horse-battery-staple"
         let passphrase = "open sesame, said nobody"

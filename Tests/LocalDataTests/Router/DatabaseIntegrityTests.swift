@@ -9,8 +9,8 @@
 
     /// Integrity checks of whole databases, and the refusal of older files, through the router.
     ///
-    /// A freshness anchor records the latest state of a database outside its file. A vault is an encrypted database
-    /// that replaces the keyring.
+    /// A freshness anchor is a record of a database's latest state, stored outside the database file. A vault is an
+    /// encrypted database that replaces the keyring.
     @Suite(.inTurn) struct DatabaseIntegrityTests {
         private let stage: Stage
         private let main = StorageDomain.encryptedSQLite(database: "main")

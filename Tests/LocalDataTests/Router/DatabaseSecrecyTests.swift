@@ -7,7 +7,7 @@
 
     /// Values that move into an encrypted database, from plaintext or from another encryption.
     ///
-    /// After the move, no file contains their plaintext.
+    /// After the move, no file contains their plaintext. To seal a value is to encrypt it.
     @Suite(.slow("goes through real files many times"), .inTurn) struct DatabaseSecrecyTests {
         let secret = "correct-horse-battery-staple"
 
@@ -111,7 +111,8 @@
             try await router.set(secret + "-first", for: source)
             _ = try await router.get(key)
             try await router.set(secret + "-second", for: key)
-            // The losing value goes into quarantine, which is sealed like the database.
+            // The losing value goes into quarantine, the store for displaced values. There it is encrypted, as in the
+            // database.
             try await router.set(secret + "-third", for: source)
             #expect(try await router.row(of: key).state == .resolved)
             let kept = try #require(try await router.audit().quarantine.first)

@@ -8,6 +8,9 @@
     import Testing
 
     /// Reads, writes, batches and observation of values in databases, also by two programs at once.
+    ///
+    /// A sweep migrates the values of all keys of a catalog. A legacy copy is one that an earlier version stored at
+    /// another location. An audit is a report about all keys.
     @Suite(.inTurn) struct DatabaseUseTests {
         let main = StorageDomain.encryptedSQLite(database: "main")
 

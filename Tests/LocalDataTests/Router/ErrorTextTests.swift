@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `an error code is matched by its short name, as a value and as a pattern`() async {
+    @Test func `in a catch clause, a comparison and a switch, an error code can be written by its short name`() async {
         let router = StorageRouter(configuration: .inMemory())
         let key = textKey("absent", .userDefaults)
         do {

@@ -2,7 +2,7 @@ import LocalData
 import TestSupport
 import Testing
 
-/// Default values and owners of keys in calls of the router.
+/// Keys with a default value, and keys without an owner (the part of a program that a key belongs to).
 @Suite(.inTurn) struct RouterCallTests {
     private let router = StorageRouter(configuration: .inMemory())
     private let counter = StorageKey<Int>(name: "counter", domain: .userDefaults, defaultValue: 5)

@@ -74,8 +74,9 @@ import Testing
     }
 
     @Test func `a value without a note gets one when it is read`() async throws {
-        // The note is missing after a set that was killed before the note, and for values from before the key had a
-        // witness.
+        // A note can be missing for two reasons. A set was killed after it wrote the value and before it wrote the
+        // note. Or the value was set before the key had a witness. The key `plain` has no witness, so its set writes no
+        // note.
         try await launch().set("secret", for: plain)
         #expect(try await launch().get(key) == "secret")
         try await reset()
@@ -85,11 +86,12 @@ import Testing
     @Test func `after a removal that was killed before it deleted the note, the value is not reported as vanished`() async throws {
         let moving = key.moved(from: old)
         try await launch().set("secret", for: moving)
-        // A removal with a key without a witness writes the tombstone, the record of the removal, and leaves the note.
-        // A removal that is killed in between has this result, too.
+        // A removal writes the tombstone, the record of the removal, and then deletes the note. The key here has no
+        // witness, so its removal leaves the note. A removal that is killed after its first step leaves it, too.
         try await launch().remove(plain.moved(from: old))
         #expect(try await launch().get(moving) == "default")
-        // The read deleted the note, so a keyring that has lost the tombstone counts as an empty one.
+        // The read found the tombstone and deleted the note. So after the keyring has lost its content, nothing is
+        // missed.
         try await reset()
         #expect(try await launch().get(moving) == "default")
     }

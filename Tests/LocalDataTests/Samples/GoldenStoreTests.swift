@@ -29,8 +29,8 @@ import Testing
     #if SQLite
         let database = StorageDomain.encryptedSQLite(database: "main")
 
-        /// The keys of a program of the first release: values of every kind in a property list, sealed in a property
-        /// list, and in a database.
+        /// The keys of a program of the first release. It has values of every kind: as plaintext in property lists,
+        /// sealed (encrypted) in a property list, and in a database.
         var keys: Keys {
             Keys(
                 .key(key("text", .userDefaults, String.self)), .key(key("number", .userDefaults, Int.self)),
@@ -188,7 +188,8 @@ import Testing
             let real = stage.launch()
             _ = try await recordedSecrets()
             #expect(try await real.names(of: .keychain(service: "golden")).isEmpty)
-            // A value in the session keyring under the same name must not be read as a value of the fixture.
+            // The session keyring has a value under the same name. While a golden store is recorded, this value must
+            // not be read.
             let token = key("token", .keychain(service: "golden"), String.self)
             try await real.set("real", for: token)
             let folder = try TemporaryDirectory()

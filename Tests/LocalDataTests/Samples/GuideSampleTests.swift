@@ -8,7 +8,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Runs the migration samples of the guide unchanged.
+/// Runs the migration samples of the guide unchanged. A sweep migrates the values of all keys of a catalog.
 @Suite(.inTurn, .isolatedStorage) struct GuideSampleTests {
     private var storage: StorageRouter { .shared }
 

@@ -4,7 +4,9 @@ import LocalDataPlans
 import TestSupport
 import Testing
 
-/// Runs the samples of the Crush documentation about migration plans on real data.
+/// Runs the samples of `VocabularySamples` and checks the records that they migrate. The samples come from the
+/// documentation of Crush, another library with migration plans. A migration policy (such as `lightweight` or `adHoc`)
+/// says how stored records get the current schema.
 @Suite(.inTurn) struct VocabularySampleTests {
     private typealias Samples = VocabularySamples
 
@@ -20,7 +22,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Place.allCases) func `the lightweight sample migrates its records`(place: Place) async throws {
+    @Test(arguments: Place.allCases) func `the sample of the policy lightweight migrates its records`(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             let old = Samples.Catalog("1", .collection(Samples.old(domain)), ["id", "newProperty", "anotherProperty"])
             try await Samples.lightweight(launch(), old).sweep.requireComplete()
@@ -33,7 +35,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Place.allCases) func `the ad-hoc sample adds its entity`(place: Place) async throws {
+    @Test(arguments: Place.allCases) func `the sample of the policy adHoc adds a new entity`(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             let text = StorageKey<String>(name: "text", domain: domain, owner: "Samples", description: "Something else")
             var old = TestCatalog([.key(text)], CatalogSchema("OLD_SCHEMA"))
@@ -47,8 +49,10 @@ import Testing
         }
     }
 
-    @Test(arguments: Place.allCases) func `the incremental and the composite sample migrate the same records`(place: Place) async throws {
-        // In the composite sample, the ad-hoc plan covers the same versions as the chain, so the ad-hoc plan is used.
+    @Test(arguments: Place.allCases)
+    func `the samples of the policies incremental and composite migrate the same records`(place: Place) async throws {
+        // The sample of the policy composite has a chain of versions, and an ad-hoc plan between the same two versions.
+        // The router then uses the ad-hoc plan.
         for (run, kind) in [(Samples.incremental, PlanReport.Step.Kind.incremental), (Samples.composite, .adHoc)] {
             try await place.withLaunches { launch, domain in
                 // These records are from a program that did not record a schema version.

@@ -5,7 +5,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The scenarios of programs that move here from the Cache library, in every kind of store.
+/// The scenarios of programs that move here from the Cache library, in every kind of store. A sweep visits all keys of
+/// a catalog, migrates their values, and purges expired values. A slot is the location of one value in a store.
 @Suite(.inTurn, .tags(.scenario)) struct CacheScenarioTests {
     struct Person: Codable, Equatable {
         var firstName: String

@@ -9,8 +9,12 @@ import Testing
 
 /// The scenarios of programs that move here from Crush, in every kind of store: schema versions, policies and plans.
 ///
-/// An entity is a collection in a plan, and a configuration is a named set of entities. A hook is a function that runs
-/// before or after a stage.
+/// A plan lists the schema changes between the versions of a program. A chain is a plan with a step for each version.
+/// An ad-hoc plan changes the schema from one given version to the current one. A lightweight migration infers the
+/// changes.
+///
+/// An entity is a collection in a plan, and a configuration is a named set of entities. A stage is one step of a staged
+/// plan, and a hook is a function that runs before or after a stage.
 @Suite(.inTurn, .tags(.scenario)) struct CrushScenarioTests {
     private static let v1 = ModelMigration("V1") {
         AddEntity("notes") {

@@ -137,7 +137,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `a Migratable property reads JSON in a legacy text, null and a missing value`(place: Place) async throws {
+    func `a Migratable property is read from a text that contains JSON, and is nil if it is null or missing`(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             let old = StorageCollection<StoredDocument>(
                 "people", domain: domain, owner: "Tests", description: "People", typeTag: "Migrated", id: { $0["id"]?.string ?? "" })

@@ -8,7 +8,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Calls that retry because another process wrote the slot between their read and their write.
+/// Calls that retry because another process changed the value between their read and their write. A slot is the
+/// location of one value in a store.
 struct AttemptsTests {
     private static let number = StorageKey<Int>(name: "number", domain: .userDefaults, owner: "Tests", description: "A number")
     private static let older = StorageKey<Int>(name: "older", domain: .userDefaults, owner: "Tests", description: "Its older place")

@@ -34,7 +34,7 @@ import Testing
             for seed in sample(0..<UInt64(1_000), 12) {
                 let stage = try Stage()
                 calls += try await race(JitterMachine(seed: seed, base: stage.configuration), domain, seed)
-                // Keep `stage` alive, because its folder is deleted when it is freed.
+                // Keep `stage` alive until here, because its folder is deleted when `stage` is freed.
                 _ = stage.root
             }
             print("linearizable on a database: \(calls) calls")
@@ -85,7 +85,7 @@ import Testing
         return count
     }
 
-    /// Makes one call and adds its result to the history.
+    /// Makes one call. Adds its result to the history, the list of calls that is later checked for linearizability.
     private func call(
         _ kind: Int, _ router: StorageRouter, _ key: StorageKey<String>, _ keys: [StorageKey<String>], _ text: String,
         _ recorder: HistoryRecorder,

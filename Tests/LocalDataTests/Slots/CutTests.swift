@@ -2,14 +2,15 @@ import LocalData
 import LocalDataTesting
 import Testing
 
-/// The memory of a launch, one run of a program, after the simulated power cut `TestMachine.cut()`.
+/// The simulated power cut `TestMachine.cut()` ends all launches. A launch is one run of a program on the machine. The
+/// memory of a launch must be freed after a cut.
 @Suite struct CutTests {
     private struct WeakRouter: Sendable { weak let router: StorageRouter? }
 
     private static let key = StorageKey<String>(
         name: "a", domain: .userDefaults(suite: "app"), security: .none, owner: "Tests", description: "A value")
 
-    /// Cuts a launch while one of its operations waits at a gate that stays closed.
+    /// Simulates a power cut while an operation of a launch waits at a gate, which the test never opens.
     private func cutLaunch(at gate: FaultGate) async throws -> WeakRouter {
         let machine = TestMachine()
         let launch = machine.launch()

@@ -39,8 +39,9 @@ import Testing
         let router = try Stage().launch()
         try await router.set("v", for: text)
         try await router.set(Window(), for: window)
-        // Two reads go to the file:
-        // one after the write, and one when the file times are old enough to show any later change.
+        // Nearly all reads get the value from memory. At most two read the file, on another thread: one if the file has
+        // changed since the store read it, and one 50 ms after the change. Timestamps of files have a resolution of
+        // milliseconds, so before that time, they might not show a second change.
         try await expectAtOnce(text, "v", router, exceptions: 2)
         try await expectAtOnce(window, Window(), router, exceptions: 2)
         let volatile = textKey("volatile", .memory())

@@ -7,7 +7,8 @@ import MemoryBackend
 import TestSupport
 import Testing
 
-/// A legacy copy is deleted only after the new value was read back from its destination.
+/// When a value is moved, the copy in its legacy location is deleted last: after the new value was read back from the
+/// destination. A sweep moves the values of all keys of a catalog.
 @Suite(.inTurn) struct VerificationTests {
     /// The ways in which a store fails to keep a change that it acknowledged.
     enum Lie: CaseIterable {

@@ -5,7 +5,8 @@ import MemoryBackend
 import Synchronization
 import TestSupport
 
-/// A machine whose stores yield to other tasks before and after every call. A seed determines how often.
+/// Simulates a machine. Before and after every call, its property lists and its keyring let other tasks run
+/// (`Task.yield()`). A seed determines how often.
 final class JitterMachine: Sendable {
     private let state: Mutex<(media: [String: MemoryMedium], numbers: SeededGenerator)>
 

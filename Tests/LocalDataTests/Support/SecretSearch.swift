@@ -54,7 +54,7 @@ struct SecretSearch {
 }
 
 extension Stage {
-    /// Returns every file of the stage that contains a text in any encoding.
+    /// Returns every file in the stage, the folder of a test, that contains a text in any encoding.
     func traces(of text: String) throws -> [String] { try SecretSearch(text).files(below: URL(fileURLWithPath: directory.path)) }
 
     /// Returns the path of a database file.

@@ -31,7 +31,7 @@ struct TestCatalog: StorageKeyCatalog {
 }
 
 extension StorageRouter {
-    /// Sweeps one key and returns its row of the report.
+    /// Sweeps one key, which migrates its value, and returns its row of the report.
     nonisolated func row(of key: StorageKey<String>) async throws -> MigrationReport.Row {
         try #require(await sweep(TestCatalog(.key(key))).rows.first { $0.key == key.name })
     }

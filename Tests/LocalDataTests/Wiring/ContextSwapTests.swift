@@ -7,8 +7,8 @@
 
     /// Databases and vaults with the same key file, whose files an attacker with write access to the folder swaps.
     ///
-    /// A vault is an encrypted database that replaces the keyring. The sealing context is a name that seals include, by
-    /// default the application id.
+    /// A vault is an encrypted database that replaces the keyring. All encrypted data is bound to a name, the sealing
+    /// context, and does not open under another name. By default, it is the application id.
     @Suite(.inTurn) struct ContextSwapTests {
         private let directory: TemporaryDirectory
 

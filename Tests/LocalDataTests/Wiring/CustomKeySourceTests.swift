@@ -8,7 +8,8 @@
     import TestSupport
     import Testing
 
-    /// Key sources that a program implements with the protocol `CustomKeySource`.
+    /// A key source provides the sealing key, which protects databases and single encrypted values. A program can
+    /// implement one with the protocol `CustomKeySource`.
     @Suite(.inTurn) struct CustomKeySourceTests {
         /// A key source whose key and errors the test controls.
         private final class Shelf: CustomKeySource {

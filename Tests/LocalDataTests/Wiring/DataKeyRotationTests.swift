@@ -7,7 +7,8 @@
     import TestSupport
     import Testing
 
-    /// Rotations of the data key of a database (the key that encrypts its rows) while programs use the database.
+    /// A rotation replaces the data key of a database (the key that encrypts its rows) while programs use the database.
+    /// A vault is an encrypted database that replaces the keyring.
     @Suite(.inTurn) struct DataKeyRotationTests {
         private let stage: Stage
 
@@ -39,7 +40,7 @@
             #expect(try await recovered.get(keys[1]) == "new")
         }
 
-        @Test func `after a rotation, the copy at a legacy location is still recognized and causes no conflict`() async throws {
+        @Test func `after a rotation, the copy that a release window keeps at the legacy location causes no conflict`() async throws {
             let old = textKey("old", .encryptedSQLite(database: "main"))
             let router = launch()
             try await router.set("first", for: old)

@@ -5,7 +5,7 @@
     import TestSupport
     import Testing
 
-    /// Databases of one program with different keys.
+    /// Databases of one program with different keys. To seal a value is to encrypt it.
     @Suite(.inTurn) struct DatabaseKeyTests {
         private func group(_ database: String) -> StorageKeyGroup {
             StorageKeyGroup(owner: "Tests", domain: .encryptedSQLite(database: database))
@@ -48,11 +48,13 @@
             try await router.shutdown()
             let next = stage.launch()
             if deletesAll {
-                // No data is left that an earlier key has sealed, so this is a first start.
+                // All data that was encrypted with the first key is deleted, too. So the program may create a new key,
+                // as at its first start.
                 #expect(refusal == nil)
                 #expect(try await next.get(draft) == "second")
             } else {
-                // The ledger, which records the key of each key source, still has the lost key.
+                // The ledger records which keys were used, and still exists. So the program knows that a key is
+                // missing, and creates none.
                 #expect(refusal?.code == .encryptionKeyMissing)
                 #expect(!FileManager.default.fileExists(atPath: stage.root.path + "/data/databases/documents.sqlite"))
                 await #expect(throws: StorageError.self) { try await next.set("third", for: draft) }

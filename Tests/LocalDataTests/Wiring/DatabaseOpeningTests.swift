@@ -6,7 +6,8 @@
     import TestSupport
     import Testing
 
-    /// Databases that cannot be opened, or have no key.
+    /// Databases that cannot be opened, or have no key. The key comes from a key source, such as a key file, a
+    /// passphrase or the keyring.
     @Suite(.inTurn) struct DatabaseOpeningTests {
         let secret = "correct-horse-battery-staple"
         let key = textKey("a", .encryptedSQLite(database: "main"))

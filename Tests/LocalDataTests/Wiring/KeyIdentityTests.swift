@@ -12,7 +12,8 @@
 
     /// A key is identified by a commitment, a hash of its bytes. Another key with the same short id is refused.
     ///
-    /// The ledger records the id and the commitment of the key of each key source.
+    /// A key source is where the key is stored, such as a key file. For each key source, the ledger records the id and
+    /// the commitment of its key. To seal a value is to encrypt it.
     @Suite(.inTurn) struct KeyIdentityTests {
         private let list = textKey("a", .userDefaults(suite: "sealed"), .encrypted)
 

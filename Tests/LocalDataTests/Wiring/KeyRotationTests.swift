@@ -7,10 +7,11 @@
     import TestSupport
     import Testing
 
-    /// Rotations of the key of a source, which seal everything again that the old key has sealed.
+    /// Rotations of the sealing key. A rotation creates a new key in the key source, such as a key file. Then it
+    /// encrypts (seals) everything with the new key that was sealed with the old one.
     ///
-    /// The old key is kept until `deleteOlderKeys` finds that no data needs it. The quarantine keeps values that lost a
-    /// conflict.
+    /// The old key is kept until `deleteOlderKeys` finds that no data needs it. A legacy location is where an earlier
+    /// version stored a value. The quarantine keeps values that lost a conflict. The ledger has notes about past work.
     @Suite(.slow("goes through real files many times"), .inTurn) struct KeyRotationTests {
         private struct Note: Codable, Identifiable, Equatable, Sendable {
             var id: String
@@ -25,8 +26,7 @@
         private let secret = textKey("secret", .keychain)
         private let notes = StorageCollection<Note>(
             "notes", domain: .userDefaults(suite: "notes"), security: .encrypted, owner: "Tests", description: "Notes")
-        /// The legacy location of `copy`, which another key still uses. The migration copies the value and leaves the
-        /// original.
+        /// The key from which `copy` gets its value. The migration copies the value, and the original stays.
         private let source = textKey("source", .userDefaults(suite: "source"), .encrypted)
         private let copy: StorageKey<String>
 
@@ -123,8 +123,8 @@
             try await other.set("later", for: late)
             #expect(try !isNamed(id(old)))
             #expect(try await router.rotateKey().isComplete)
-            // The other program now seals with the new key. Another router cannot know whether its earlier values are
-            // all written.
+            // The other program now seals with the new key. But this router cannot know that, and must expect further
+            // values that are sealed with the old key.
             let still = try await #require(throws: StorageError.self) { try await router.deleteOlderKeys() }
             #expect(still.code == StorageError.conflict)
             try await other.rotateKey()
@@ -152,7 +152,7 @@
             #expect(try await launch().get(late) == "late")
         }
 
-        @Test func `after a rotation, copies at legacy locations are still recognized and cause no conflict`() async throws {
+        @Test func `after a rotation, the copies that remain in legacy locations cause no conflict`() async throws {
             let router = try await launch()
             try await fill(router)
             let old = textKey("old", .userDefaults(suite: "old"), .encrypted)
@@ -262,7 +262,9 @@
             for key in many { #expect(try await launch().get(key) == key.name) }
         }
 
-        @Test func `a rotation does not turn a legacy copy into a new value, even if legacy values win conflicts`() async throws {
+        @Test func `a superseded legacy copy that a rotation seals again does not count as a new value, even if new legacy values win`()
+            async throws
+        {
             let old = textKey("old", .userDefaults(suite: "old"), .encrypted)
             let new = textKey("new", .userDefaults(suite: "list"), .encrypted).moved(from: old).resolvingConflicts(.sourceWins)
             let router = try await launch()
@@ -380,7 +382,7 @@
             #expect(try await last.get(late) == "late")
         }
 
-        @Test func `a rotation also seals the backups that a conversion kept of older schema versions`() async throws {
+        @Test func `a rotation also seals backups again, in which a conversion keeps values of older schema versions`() async throws {
             struct Settings: Codable, Equatable, Sendable { var text: String }
             func key<Value>(_ type: Value.Type) -> StorageKey<Value> {
                 testKey("settings", .userDefaults(suite: "shapes"), .encrypted, of: type)

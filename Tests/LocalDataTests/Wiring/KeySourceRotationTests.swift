@@ -9,7 +9,8 @@
     import TestSupport
     import Testing
 
-    /// Rotations of the key in each kind of source.
+    /// Rotations of the sealing key in each kind of key source: a credential, a passphrase file, a custom source, the
+    /// keyring.
     @Suite(.inTurn) struct KeySourceRotationTests {
         private let stage: Stage
         private let list = textKey("list", .userDefaults(suite: "list"), .encrypted)

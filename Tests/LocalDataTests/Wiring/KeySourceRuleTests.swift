@@ -8,9 +8,10 @@
     import TestSupport
     import Testing
 
-    /// A missing key is never replaced by a new key while data that it has sealed exists.
+    /// A missing sealing key is never replaced by a new key while data exists that is encrypted (sealed) with it.
     ///
-    /// This holds for every kind of store, with and without the ledger, which records the key of each key source.
+    /// This holds for every kind of store, with and without the ledger. A key source is where a key is stored, such as
+    /// a key file. The ledger records which key each key source had.
     @Suite(.inTurn) struct KeySourceRuleTests {
         enum Sealed: CaseIterable, CustomTestStringConvertible {
             case database, vault, list, quarantine
@@ -145,7 +146,9 @@
             }
         }
 
-        @Test func `concurrent first writers search for sealed data once, and a refusal is not remembered`() async throws {
+        @Test func `if sealed data exists, no first key is created, and once it is gone, concurrent first writers search for it only once`()
+            async throws
+        {
             let source = EmptySource()
             let pins = SealingKeys.Pins(
                 recorded: { (_) throws(BackendError) in nil }, record: { (_, _) throws(BackendError) in },
@@ -183,7 +186,9 @@
             #expect(try await stage.launch().get(list) == "v")
         }
 
-        @Test func `data that another source sealed does not prevent a first key of this source, even without the ledger`() async throws {
+        @Test func `a key source without sealed data gets its first key, even if data of another source exists and the ledger is missing`()
+            async throws
+        {
             let stage = try Stage()
             func launch() -> StorageRouter { stage.launch { $0.databaseKeySources["other"] = .keyFile("other-key") } }
             let other = textKey("a", .encryptedSQLite(database: "other"))

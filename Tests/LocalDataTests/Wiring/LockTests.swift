@@ -28,7 +28,7 @@
             }
         }
 
-        /// A flag that can be taken once each time it is armed.
+        /// A flag that `arm()` sets. `take()` returns whether it is set, and resets it.
         private final class Armed: Sendable {
             private let isOn = Mutex(false)
             func arm() { isOn.withLock { $0 = true } }

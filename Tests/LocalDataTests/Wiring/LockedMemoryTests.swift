@@ -11,8 +11,8 @@
         private let row = textKey("a", .encryptedSQLite(database: "main"))
         private let sealed = textKey("b", .userDefaults(suite: "list"), .encrypted)
 
-        /// Returns two halves of the data key of a database. Another process unwraps and masks them, so that this one
-        /// holds no copy.
+        /// Returns the two halves of the data key of a database, the key that encrypts its rows. Another process
+        /// decrypts and masks them, so that the memory of this process contains no plain copy.
         private func dataKey(_ path: String, _ keyFile: String) async throws -> [ProcessMemory.Needle] {
             let script = """
                 import importlib.util, sqlite3, sys

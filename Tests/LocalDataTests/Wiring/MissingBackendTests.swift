@@ -7,7 +7,8 @@ import Testing
 /// Domains for which this build has no backend (the code that reads and writes the store). A sweep migrates all values
 /// of a catalog.
 @Suite(.inTurn) struct MissingBackendTests {
-    /// Encrypted SQLite in a build without it, or else a custom domain for which no backend is configured.
+    /// A domain without a backend. A build without SQLite has none for encrypted databases. Other builds use a custom
+    /// domain for which no backend is configured.
     #if SQLite
         let domain = StorageDomain.custom("archive", scope: "main")
         let remedy = "StorageConfiguration.useBackend(for:_:)"

@@ -7,8 +7,11 @@
     import TestSupport
     import Testing
 
-    /// The secret of the desktop portal as the key of a database and of sealed values, over restarts and changes of the
-    /// secret.
+    /// The desktop portal gives a sandboxed program a secret. Here, this secret is the key of a database and of
+    /// encrypted (sealed) values. The tests restart the program and change the secret.
+    ///
+    /// The ledger records which key was used. The data key of a database encrypts its rows, and is itself encrypted
+    /// (wrapped) with the key.
     @Suite(.inTurn, .serialized, .timeLimit(.minutes(5)), .tags(.keyring)) struct PortalKeyTests {
         private let stage: Stage
         private let portal: SmallSecretPortal

@@ -25,7 +25,7 @@
             (try? FileManager.default.contentsOfDirectory(atPath: directory).count) ?? 0
         }
 
-        /// Bytes to search for. They are stored masked, so that a search does not find the needle itself.
+        /// Bytes to search for in memory. They are stored masked, so that a search does not find this object itself.
         struct Needle: Sendable {
             private static let mask: UInt8 = 0xA7
             fileprivate var masked: [UInt8]
@@ -136,7 +136,7 @@
                     guard fields[1].hasPrefix("rw"), ends.count == 2 else { continue }
                     var at = ends[0]
                     while at < ends[1] {
-                        // Skip the window itself.
+                        // Skip the buffer (`window`) into which this search copies the memory.
                         if own.contains(at) { at = own.upperBound }
                         let limit = at < own.lowerBound ? min(ends[1], own.lowerBound) : ends[1]
                         let wanted = min(window.count, Int(max(limit, at) - at))

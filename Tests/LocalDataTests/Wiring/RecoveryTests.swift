@@ -46,7 +46,7 @@
             let router = launch()
             try await router.set(secret, for: value(place))
             let key = try await router.addRecoveryKey(to: place.domain)
-            // The open session can still write after the recovery key was added.
+            // A router that had the database open before the recovery key was added can still write.
             try await router.set(secret, for: value(place))
             try await router.shutdown()
             return key
@@ -120,7 +120,7 @@
             }
         }
 
-        @Test func `a removed recovery key opens only older copies`() async throws {
+        @Test func `after its removal, a recovery key opens only copies of the database from before the removal`() async throws {
             let key = try await prepare(.database)
             let copy = try await snapshot()
             let router = launch()

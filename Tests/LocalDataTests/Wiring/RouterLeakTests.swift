@@ -29,7 +29,8 @@
             #expect(result.stdout.contains("read\n") && result.stdout.contains("released\n"), "\(result.stdout)\n\(result.stderr)")
             let memory = try CoreDump(path: core)
             #expect(!memory.hits("control-\(control)".utf8).isEmpty, "the core does not show the program's memory")
-            // Search for halves, because the allocator overwrites the first bytes of freed memory with its list.
+            // Search for each half separately. When memory is freed, the allocator overwrites its first bytes with the
+            // pointers of its free list. So the first half of a leaked key may be gone.
             for (what, bytes) in [
                 ("the key", key[..<16]), ("the key's second half", key[16...]), ("the key's line", line[..<22]),
                 ("the second half of the key's line", line[22...]),

@@ -13,7 +13,8 @@ import Testing
         StorageKey(name: name, domain: .userDefaults(suite: "app"), security: .encrypted, owner: "Tests", description: "A value")
     }
 
-    /// Expects that a new router refuses a stage while other users can write a path, and accepts it after a correction.
+    /// Makes a file or folder of a stage, the folder of a test, writable for other users. Expects that a new router
+    /// then refuses to read and set the key, and works again after the permissions are corrected.
     private func expectUntrusted(
         of key: StorageKey<String>, _ path: String, mode: Int, on stage: Stage
     ) async throws {

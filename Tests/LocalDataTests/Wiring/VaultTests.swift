@@ -5,8 +5,9 @@
     import TestSupport
     import Testing
 
-    /// Programs without a login session: everything but the keyring works, and if the configuration says so, a sealed
-    /// vault (an encrypted database) replaces the keyring.
+    /// Programs without a login session. Everything but the keyring works. If the configuration says so, a sealed vault
+    /// (an encrypted database) replaces the keyring. The sealing key of a database or vault comes from a key source,
+    /// such as a key file or a credential.
     @Suite(.inTurn, .slow("passphrases are stretched without optimisation"), .tags(.process)) struct VaultTests {
         let secret = "correct-horse-battery-staple"
 
@@ -182,7 +183,9 @@
         }
 
         @Test(arguments: [KeySourceReference.keychain, .keychain(service: "other", name: "key"), .configured])
-        func `a vault with its key in the replaced keyring is refused, and nothing is created`(source: KeySourceReference) async throws {
+        func `a vault is refused if its key would be in the keyring that it replaces, and nothing is created`(
+            source: KeySourceReference
+        ) async throws {
             let stage = try Stage()
             let router = stage.launch {
                 $0.keySource = .keychain

@@ -41,7 +41,8 @@
         /// The number of refused changes to names whose read was refused. `madeChanges` counts the applied ones.
         private(set) var refusedChanges = 0
         private(set) var madeChanges = 0
-        /// The verdicts of lists: complete, refused, incomplete, older, or with a name that does not belong there.
+        /// The verdicts of lists of names: complete (`right`), refused, incomplete (`hidden`), with names that only
+        /// an older state has (`older`), or with any other name (`wrong`).
         private(set) var lists: [Verdict: Int] = [:]
 
         init(_ name: String) { self.name = name }
@@ -86,7 +87,8 @@
             return probes
         }
 
-        /// Tries to remove and to replace the values that could not be read, without their revisions.
+        /// Tries to remove and to replace each value whose read was refused.
+        /// The changes do not state the revision of the value, so each of them must be refused.
         mutating func change(
             _ store: SQLiteStore, _ probes: [StorageProbe], _ expected: [(address: StorageAddress, probe: StorageProbe)]
         ) async throws {

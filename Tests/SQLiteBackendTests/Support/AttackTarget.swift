@@ -17,7 +17,7 @@
         let path: String
         let keyFile: String
         let key: SealingKey
-        /// The probe of each name in the untouched database. The last name was never written.
+        /// The probe (the result of a read) of each name in the untouched database. The last name was never written.
         let expected: [(address: StorageAddress, probe: StorageProbe)]
         /// The rows of `records` in the untouched database. The next properties have the rows of the other tables.
         let rows: [RawRecord]

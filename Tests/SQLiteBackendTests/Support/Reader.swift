@@ -66,7 +66,7 @@
         var state: State
         var records: [DumpedRecord]
 
-        /// The probe that a store must find for every name.
+        /// The probe (the result of a read) that a store must return for every name.
         var probes: [StorageAddress: StorageProbe] {
             get throws {
                 var probes: [StorageAddress: StorageProbe] = [:]

@@ -50,7 +50,7 @@ package final class HookedFiles: FileSystem {
         state.withLock { $0.operations.count { $0.name == operation && (part.isEmpty || $0.path.contains(part)) } }
     }
 
-    /// Returns how often locks were taken whose paths contain a text.
+    /// Returns how often a lock was taken on a file whose path contains a text.
     package func locks(_ part: String) -> Int { state.withLock { $0.locks.count { $0.contains(part) } } }
 
     /// Restarts the count of operations at 1, and sets the fault of one operation.
@@ -58,7 +58,7 @@ package final class HookedFiles: FileSystem {
         state.withLock { $0 = State(fault: fault.map { (number, $0) }, failing: $0.failing) }
     }
 
-    /// Makes every operation with a name fail. A nil error ends that.
+    /// Makes every operation with this name fail with an error number. With nil, the operation works again.
     package func fail(_ operation: String, with error: Int32? = EIO) { state.withLock { $0.failing[operation] = error } }
 
     private func change<Result>(

@@ -2,9 +2,9 @@ package import BackendContract
 package import MemoryBackend
 
 /// Makes a store in memory answer like a store that seals names, if its capabilities claim that it seals names.
-/// In such a store a damaged slot has no name.
+/// In such a store the name of a damaged slot is unknown. A handle identifies the slot instead.
 extension InMemoryStore {
-    /// The namespaces that the laws of such stores use.
+    /// The namespaces that the laws (the rules for all backends) use in such stores.
     private static let namespaces = [StorageNamespace.values, StorageNamespace("shelf")]
 
     private func damaged() async throws(BackendError) -> [DamagedSlot] {

@@ -1,10 +1,11 @@
 extension Arbitrary where Value == Bool {
-    /// Booleans. False is the smaller one.
+    /// Booleans. If `true` breaks a property, the search for a simpler counterexample (shrinking) tries `false`.
     package static var flag: Arbitrary { .one(of: [false, true]) }
 }
 
 extension Arbitrary where Value: FixedWidthInteger {
-    /// All numbers, with frequent edge cases. A number nearer to zero is smaller.
+    /// All numbers, with frequent edge cases. A number that breaks a property shrinks towards zero: the search for a
+    /// simpler counterexample tries numbers that are nearer to zero.
     package static var number: Arbitrary {
         let edges: [Value] = [0, 1, .max, .min, .max - 1, .max / 2 + 1, 10, 127, 128, 255 & .max]
         return Arbitrary { generator, _ in
@@ -14,12 +15,13 @@ extension Arbitrary where Value: FixedWidthInteger {
         }
     }
 
-    /// Numbers of a range. A number nearer to the lower end is smaller.
+    /// Numbers of a range. A number that breaks a property shrinks towards the lower end of the range.
     package static func number(in range: ClosedRange<Value>) -> Arbitrary {
         Arbitrary { generator, _ in towards(range.lowerBound, from: .random(in: range, using: &generator)) }
     }
 
-    /// Returns a number that shrinks towards a target by halving the distance.
+    /// Returns a number that shrinks towards a target. The search for a simpler counterexample tries the target first,
+    /// then numbers that are nearer and nearer to `value`: their distance from it is halved each time.
     private static func towards(_ target: Value, from value: Value) -> Shrinkable<Value> {
         Shrinkable(value) {
             // The distance may exceed the type. The difference of the halves does not.
@@ -70,7 +72,8 @@ extension Arbitrary where Value == Unicode.Scalar {
 }
 
 extension Arbitrary where Value == String {
-    /// Texts of the given scalars. The empty text is the smallest.
+    /// Texts of the given scalars. A text that breaks a property shrinks to shorter texts first, then to texts with
+    /// simpler scalars.
     package static func text(
         _ scalars: Arbitrary<Unicode.Scalar> = .hostile, _ lengths: ClosedRange<Int> = 0...20
     ) -> Arbitrary {

@@ -4,7 +4,7 @@ extension CallHistory where Model.Action: Hashable {
         var state: Model
         /// Calls that have begun, have an end, and have not taken effect yet.
         var open: Set<Int> = []
-        /// Actions of calls without an end that may still take effect, with their counts.
+        /// The calls without an end that may still take effect: how many there are of each action.
         var loose: [Action: Int] = [:]
     }
 
@@ -56,7 +56,8 @@ extension CallHistory where Model.Action: Hashable {
             for open in way.open {
                 for state in way.state.after(calls[open].action) { add(without(open, way, state)) }
             }
-            // A call without an end that does not change the state can also take effect later.
+            // A call without an end is tried here only if it changes the state.
+            // Otherwise it can just as well take effect later.
             for (action, count) in way.loose {
                 for state in way.state.after(action) where state != way.state {
                     var next = way

@@ -33,7 +33,7 @@ package struct Counterexample<Value: Sendable>: Sendable {
 package struct LawSettings: Sendable {
     /// `LOCALDATA_LAWS`: the factor for the number of values.
     package var factor = 1.0
-    /// Whether a long search checks every case.
+    /// Whether the factor is so large that tests check every case instead of a sample.
     package var isLong: Bool { factor >= 100 }
     /// `LOCALDATA_SEED`: the only seed to try.
     package var seed: UInt64?

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Numbers the begins and ends of calls, and collects the calls on each value.
+/// Gives a number to each begin and each end of a call, and collects the calls on each value.
 package final class HistoryRecorder: Sendable {
     private let state = Mutex((clock: 0, histories: [String: RegisterHistory]()))
 

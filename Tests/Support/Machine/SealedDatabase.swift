@@ -50,7 +50,7 @@
             return try Keyset.open(keys, database: database, formats: [1], kek: key)
         }
 
-        /// Returns the slot of a name: its blind index under the active data key.
+        /// Returns the slot of a name, which is a keyed hash of the name under the active data key.
         package func slot(_ address: StorageAddress) throws -> [UInt8] { try keyset().active.slot(of: address, table: "records") }
 
         /// Changes the sealed bytes in the row of a name.

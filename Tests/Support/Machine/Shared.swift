@@ -8,7 +8,7 @@ package final class Shared<Value: Sendable>: Sendable {
 }
 
 extension Shared<Int> {
-    /// The number.
+    /// The current number.
     package var number: Int { value.withLock(\.self) }
 
     /// Adds a number to this number.

@@ -13,7 +13,7 @@ extension Tag {
 }
 
 extension Trait where Self == ConditionTrait {
-    /// Skips the suite or test in `Scripts/test --fast`, which reports that.
+    /// Lets `Scripts/test --fast` skip the suite or test. That run reports what it skipped.
     /// - Parameter reason: The reason why it takes long.
     package static func slow(_ reason: Comment) -> Self {
         .disabled(if: ProcessInfo.processInfo.environment["LOCALDATA_FAST"] != nil, "left out of the fast run: \(reason)")

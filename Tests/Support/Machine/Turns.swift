@@ -7,7 +7,7 @@ package import Testing
 /// longer than any deadline, and no measured time is meaningful.
 package struct TurnTrait: SuiteTrait, TestScoping {
     package let isRecursive = false
-    /// The number of places that the suite takes while it runs.
+    /// How many of the places in ``Turns`` the suite takes while it runs.
     let places: Int
 
     @concurrent
@@ -21,7 +21,7 @@ package struct TurnTrait: SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == TurnTrait {
-    /// Makes the suite wait for its turn. Its tests run concurrently.
+    /// Makes the suite wait until one of the places is free. The tests of the suite run concurrently.
     package static var inTurn: TurnTrait { TurnTrait(places: 1) }
 
     /// Makes the suite wait until no other one runs. For suites that use every core and measure time,

@@ -31,7 +31,8 @@
         private static func store(_ arguments: [String], milliseconds: Int, _ signal: PendingSignal) -> SecretServiceStore {
             var runtime = Runtime.live
             runtime.files = HookedFiles { operation, path in
-                // The store checks the collection's file after it has read a slot and before it changes the slot.
+                // Before it changes a slot, the store has read the slot and checks the file of the collection.
+                // The signal is sent during that check.
                 if operation == "status", path.hasSuffix(".keyring") { signal.send() }
             }
             return SecretServiceStore(
@@ -86,7 +87,7 @@
                     changes = store.foreignChanges().makeAsyncIterator()
                     return await changes?.next(isolation: #isolation) == nil ? "ended" : "watching"
                 case "change":
-                    // Waits for the next change.
+                    // Waits until the watch reports a change.
                     return await changes?.next(isolation: #isolation) == nil ? "ended" : "changed"
                 case "keyring":
                     let keyring = try await store.describeKeyring()
@@ -103,7 +104,7 @@
                 case "portal-reason":
                     do throws(BackendError) { return try await Self.portalSecret(["portal", "10000"]) } catch { return error.reason }
                 case "portal-leave":
-                    // Cancels the request after this number of milliseconds.
+                    // portal-leave <milliseconds>: the request is cancelled after this time.
                     let task = Task {
                         await Self.outcome { () throws(BackendError) in _ = try await Self.portalSecret(["portal", "20000"]) }
                     }

@@ -2,7 +2,8 @@ import Foundation
 import LocalData
 import LocalDataBackup
 
-/// A mode that makes, verifies and restores a backup, and prints how much memory that took.
+/// The mode `kit` of this worker, a program that tests start with the name of a mode as argument. The mode makes,
+/// verifies and restores a backup, and prints how much memory that took.
 extension MigrationSession {
     /// Backs up the stores of a configuration to a file, verifies the backup, and restores it next to the file.
     /// - Parameter key: The text of a recovery key. A passphrase would need additional memory for its derivation.

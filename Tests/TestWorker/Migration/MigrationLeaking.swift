@@ -1,9 +1,11 @@
 import LocalData
 
-/// A mode that reads a value and releases its router, so that a test can search the memory for secrets.
+/// The mode `leak` of this worker, a program that tests start with the name of a mode as argument. The mode reads a
+/// value and releases its router, so that a test can search the memory of the process for secrets.
 extension MigrationSession {
-    /// Reads the value `a` of a domain, and stops with a control text in memory.
-    /// A debugger can then save the memory.
+    /// Reads the value `a` of the domain `place`, releases the router, and stops with a control text in memory. A
+    /// debugger can then save the memory. The saved memory must contain the control text, so a test knows that its
+    /// search works.
     static func leak(_ configuration: StorageConfiguration, _ service: String, place: String, control: String) async {
         weak var router: StorageRouter?
         router = await use(configuration, service, place)

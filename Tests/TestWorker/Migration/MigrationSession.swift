@@ -2,11 +2,13 @@ import BackendRuntime
 import Foundation
 import LocalData
 
-/// Executes commands on a router. Each line of the standard input is a command, and is answered by one line.
+/// Executes commands on a router, the object through which a program uses its stores.
+/// Each line of the standard input is a command, and is answered by one line.
 /// Any number of lines that begin with `progress` may precede the answer.
 /// Tests run several of these processes at the same time, and kill them.
 ///
-/// The arguments are the root folder, the application id, and the data home of the keyring's daemon or `-`.
+/// The arguments are the root folder, the application id, and the `XDG_DATA_HOME` of the keyring daemon,
+/// or `-` for none.
 /// Two modes take further arguments and no commands: `leak` with a domain and a control text,
 /// and `kit` with a file and a recovery key.
 struct MigrationSession {
@@ -29,7 +31,7 @@ struct MigrationSession {
         configuration.passphrase = { _ in environment["WORKER_PASSPHRASE"] }
         // Deriving a key from a passphrase takes seconds in a build without optimization.
         configuration.deadlines.files = .milliseconds(environment["WORKER_FILES_DEADLINE"].flatMap(Int.init) ?? 120_000)
-        // A sealed vault replaces the keyring only if the environment selects one.
+        // The environment can select a sealed vault, encrypted databases that the router uses instead of the keyring.
         switch environment["WORKER_VAULT"] {
         case nil: break
         case "credential": configuration.keychain = .sealedVault(.credential("store-key"))
@@ -142,7 +144,7 @@ struct MigrationSession {
         }
     }
 
-    /// Writes the same numbered text into many values of one database, batch after batch.
+    /// In each round, writes one text with the number of the round into many values of a database, as one batch.
     /// Without a number of rounds it runs until the process is killed.
     private func batches(_ count: Int, tag: String, rounds: Int?) async throws -> String {
         for round in 1...(rounds ?? .max) {
@@ -163,16 +165,16 @@ struct MigrationSession {
     }
 }
 
-/// A catalog that has only the token.
+/// A catalog, the list of keys of a program, that has only the token.
 struct OneToken: StorageKeyCatalog {
     let token: StorageKey<String>
     var allKeys: [AnyStorageKey] { [.key(token)] }
 }
 
-/// A catalog of many values that move out of one property list.
+/// A catalog of many values that move from one property list to a destination.
 struct ManyKeys: StorageKeyCatalog {
     let count: Int
-    /// Whether the last key comes first, so that two processes meet in the middle.
+    /// Whether the last key comes first, so that two processes can begin at opposite ends.
     let isReversed: Bool
     let destination: StorageDomain
 

@@ -20,6 +20,6 @@ final class Progress: Sendable {
         }
     }
 
-    /// Counts an acknowledgement that was read elsewhere.
+    /// Counts an acknowledgement that the loop for commands has read.
     func wasRead() { unread.withLock { $0 -= 1 } }
 }

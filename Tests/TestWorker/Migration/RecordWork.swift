@@ -100,7 +100,7 @@ struct RecordWork {
             else { return "wrong \(record)" }
             identities.insert(record.value.identity)
         }
-        // The bytes of every earlier version are kept. One call restores any of them.
+        // The migration has kept the bytes of version 1 as a backup. This call restores them.
         let backup = try await router.restoreBackup(for: Self.evolving.key("n0"))
         let restored = try await router.storedValue(for: Self.stored.key("n0"))
         guard backup == 1, restored?.value.names == ["id", "name", "number"] else { return "no backup" }

@@ -48,7 +48,7 @@ enum UserDefaultsCommand {
         return defaults?.synchronize() == true
     }
 
-    /// Whether the command must end.
+    /// Whether standard input has given a line or ended. Then `hammerDefaults` ends.
     private static let isOver = Atomic(false)
 
     /// Sets one number after the other with Foundation's `UserDefaults`, until standard input gives a line or ends.

@@ -1,15 +1,16 @@
 public import BackendContract
 public import Foundation
 
-/// A byte store that keeps one file for each name in a folder. ``ByteStoreBackend`` turns it into a complete backend:
+/// A byte store, which stores bytes under names: it keeps one file for each name in a folder. ``ByteStoreBackend``
+/// turns a byte store into a backend, the code with which LocalData reads and writes a store:
 ///
 /// ```swift
 /// let backend = ByteStoreBackend(FolderByteStore(URL(filePath: "/var/lib/weather")))
 /// ```
 ///
-/// The sample is short, not complete. Foundation replaces a file atomically but does not flush the folder, so the store
-/// claims `untilPowerLoss` and not `durable`. It also blocks its caller; a real store would do its work on a separate
-/// serial queue.
+/// The sample is short, not complete. Foundation replaces a file atomically but does not flush the folder, so a power
+/// cut can undo a change. The store therefore declares its durability as `untilPowerLoss`, not as `durable`. It also
+/// blocks its caller; a real store would do its work on a separate serial queue.
 public struct FolderByteStore: ByteStore {
     private let folder: URL
 

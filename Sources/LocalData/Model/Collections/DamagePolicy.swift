@@ -6,14 +6,15 @@
 /// }
 /// ```
 ///
-/// ``StorageRouter/damagedData(_:)`` exports a damaged record, ``StorageRouter/setAside(_:)`` moves it into the quarantine, and
-/// ``StorageRouter/removeDamaged(_:)`` removes it.
+/// ``StorageRouter/damagedData(_:)`` exports a damaged record. ``StorageRouter/setAside(_:)`` moves it into the
+/// quarantine, where data is kept until a person decides about it. ``StorageRouter/removeDamaged(_:)`` removes it.
 public enum DamagePolicy: Sendable {
     /// Ends the list with the error of the first damaged record. The error contains the record's name, unless the name
     /// is lost.
     case `throw`
     /// Leaves damaged records out, and writes a notice about each of them to the log.
     case skip
-    /// Calls a function with each damaged record and the reason, and continues. An error that the function throws ends the list.
+    /// Calls a function with each damaged record and the reason, and continues. An error that the function throws ends
+    /// the list.
     case report(@Sendable (DamagedRecord, _ reason: StorageError) async throws -> Void)
 }

@@ -5,10 +5,10 @@ import BackendContract
 /// If the record changes afterwards, this value no longer matches it. Functions that salvage records leave the changed
 /// record alone.
 public struct DamagedRecord: Hashable, Sendable, CustomStringConvertible {
-    /// The way to find the record in its store.
+    /// Identifies the record in its store.
     enum Place: Hashable, Sendable {
         case named(StorageAddress, StorageRevision)
-        /// The name of the record is lost.
+        /// A record whose name is lost.
         case nameless(DamageHandle)
     }
 
@@ -57,6 +57,6 @@ public struct DamagedRecord: Hashable, Sendable, CustomStringConvertible {
         self.domain = domain
     }
 
-    /// The name, or a note that the record has none, and the domain.
+    /// The name of the record, or a note that its name is lost, and the domain.
     public var description: String { "\(name ?? "a record without a name") in \(domain)" }
 }

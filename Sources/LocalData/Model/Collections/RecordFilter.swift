@@ -40,7 +40,8 @@ public struct RecordFilter: Sendable, Hashable {
         RecordFilter(conditions: [.attribute(name, text)])
     }
 
-    /// Selects the records that were last stored at a date or later, by the wall clock at the time of storing.
+    /// Selects the records that were last stored on a date or later. The date of a record comes from the wall clock at
+    /// the time of storing.
     public static func modified(since date: Date) -> RecordFilter {
         RecordFilter(conditions: [.modified(since: date.timeIntervalSince1970)])
     }

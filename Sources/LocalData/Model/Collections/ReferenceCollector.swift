@@ -22,7 +22,7 @@ final class ReferenceCollector: Sendable {
     private struct State {
         /// The encoded bytes of each record; nil until it is encoded.
         var seen: [Name: [UInt8]?] = [:]
-        /// The bytes of records that were found more than once. Bytes equal to those in ``seen`` are left out.
+        /// The bytes of records that were found again, if they differ from the bytes in ``seen``.
         var again: [(name: Name, bytes: [UInt8])] = []
         /// The records that are not encoded yet, in the order in which they were found.
         var met: [Met] = []
@@ -31,8 +31,8 @@ final class ReferenceCollector: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Whether the steps of a schema evolution run now. They convert a value of an earlier schema version, so the
-    /// references that they create contain parts of that older value.
+    /// Whether this object collects records while the steps of a schema evolution convert a value of an earlier
+    /// version. The references that the steps create contain parts of that older value.
     let isOfChain: Bool
 
     init(isOfChain: Bool = false) { self.isOfChain = isOfChain }
@@ -48,7 +48,7 @@ final class ReferenceCollector: Sendable {
     }
 
     /// Adds a record. ``encodeMet()`` encodes it later, together with the records that it refers to.
-    /// - Parameter isPending: Whether a conversion took the record from a value of an earlier schema version that is
+    /// - Parameter isPending: Whether the record comes from a value of an earlier schema version that is converted, but
     ///   not rewritten yet. Such a record never replaces a stored record.
     func collect<Target: StoredEntity>(_ target: Target, _ id: String, isPending: Bool) {
         let collection = Target.collection
@@ -120,13 +120,13 @@ protocol ReferredRecord: Sendable {
     var isPending: Bool { get }
 }
 
-/// A record that a reference contains, encoded.
+/// An encoded record that a reference contains.
 struct Referred<Target: StoredEntity>: ReferredRecord {
     let target: Target
     let key: StorageKey<Target>
     /// The output of the serializer for the record.
     let bytes: [UInt8]
-    /// Whether a conversion took the record from a value of an earlier schema version that is not rewritten yet. Such a
-    /// record is only written to an empty slot.
+    /// Whether the record comes from a value of an earlier schema version that is converted, but not rewritten yet.
+    /// Such a record is only written to an empty slot.
     let isPending: Bool
 }

@@ -95,8 +95,8 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
     // MARK: Shapes and places
 
     /// Returns this collection with a chain of versions that converts records of earlier versions. A record is
-    /// converted when it is read. ``StorageRouter/sweep(_:progress:)`` converts all records.
-    /// - Parameter evolution: The chain. It ends in the type of the records.
+    /// converted when it is read. A sweep (``StorageRouter/sweep(_:progress:)``) converts all records.
+    /// - Parameter evolution: The chain. Its last version is the type of the records.
     public func evolving(_ evolution: TypedEvolution<Record>) -> Self { evolving(evolution.chain) }
 
     /// Returns this collection with a chain of versions whose last step produces a document: the stored properties by
@@ -105,7 +105,7 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
 
     func evolving(_ chain: EvolutionChain?) -> Self { changingKeys { $0.evolving(chain) } }
 
-    /// Returns this collection with another schema version than 1, and without a chain that converts other versions.
+    /// Returns this collection with a schema version other than 1. No chain converts records of other versions.
     public func version(_ version: Int) -> Self { changingKeys { $0.version(version) } }
 
     /// Returns this collection with records that expire. Reads treat an expired record as absent. A sweep purges the
@@ -113,8 +113,8 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
     /// - Parameter lifetime: The time after each `set` during which a record is valid, by the wall clock.
     public func expiring(after lifetime: Duration) -> Self { changingKeys { $0.expiring(after: lifetime) } }
 
-    /// Returns this collection without an index of attributes. An encrypted database then stores no attribute labels
-    /// for the records, so its file does not reveal which records share an attribute.
+    /// Returns this collection without an index of attributes. For such an index, an encrypted database stores a keyed
+    /// hash of each attribute (a label). Without labels, its file does not reveal which records share an attribute.
     ///
     /// Filters by attribute give the same results, but read every record of the collection. A sweep also reads every
     /// record to find earlier versions and expired records. Each record stores whether its attributes are indexed. A
@@ -128,12 +128,13 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
         }
     }
 
-    /// Returns this collection with another policy for a legacy location that contains a different record of the same
-    /// id.
+    /// Returns this collection with another conflict policy. The policy applies if a legacy location contains a
+    /// different record with the same id.
     public func resolvingConflicts(_ policy: ConflictPolicy<Record>) -> Self { changingKeys { $0.resolvingConflicts(policy) } }
 
-    /// Returns this collection with an older collection as a legacy location. The router moves a record when it is read
-    /// by its id. Before the router lists the records, it moves all of them. A sweep also moves all of them.
+    /// Returns this collection with an older collection as a legacy location: a place where earlier versions of the
+    /// program kept the records. If a record is read by its id, the router moves this record. If the records are
+    /// listed, the router first moves all of them. A sweep also moves all of them.
     /// - Parameters:
     ///   - source: The older collection, in another store or under another name.
     ///   - options: The options of the migration. Each default is the safe choice.
@@ -156,9 +157,9 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
     }
 
     /// Returns this collection with a key as a legacy location. The key's value contains all records. The router splits
-    /// the value into records. Where the store supports it, all records are written in one commit.
+    /// the value into records. If the store supports it, all records are written in one commit.
     /// - Parameters:
-    ///   - source: The key of the list. Its chain of versions and its legacy locations apply.
+    ///   - source: The key of the list. Its value is migrated and converted as this key declares, and then split.
     ///   - split: Returns the records of a list. It may run again after a crash, so it must not generate random
     ///     identifiers.
     public func moved<Source>(

@@ -10,11 +10,13 @@ public protocol StoredEntity: Codable, Sendable, Identifiable where ID: Sendable
 /// A property that refers to a record of another collection.
 ///
 /// The reference is encoded as the id of the record. A reference that was created with ``init(_:)`` also contains the
-/// record. The router stores that record in its collection when it writes the value with the reference. If both are in
-/// one store that supports it, they are written in one commit; otherwise the record is written first.
+/// record. When the router writes a value with such a reference, it also stores the record in the record's collection.
+/// If one store holds the value and the record, and can commit both at once, it does. Otherwise the record is written
+/// first.
 ///
-/// A record in a value that the program writes replaces the stored record. A record that a migration or a step of a
-/// schema evolution created is only stored if its collection has no record of that id.
+/// If the program writes a value, the records in its references replace the stored records of the same ids. A record
+/// that a migration or a step of a schema evolution created replaces nothing. It is only stored if its collection has
+/// no record of that id.
 ///
 /// ```swift
 /// var brother: StorageReference<Person>?
@@ -23,14 +25,14 @@ public protocol StoredEntity: Codable, Sendable, Identifiable where ID: Sendable
 public struct StorageReference<Target: StoredEntity>: Codable, Sendable {
     /// The id of the record.
     public let id: String
-    /// The record; nil if the reference was decoded or created from an id. A class holds it, because a record may
+    /// Holds the record; nil if the reference was decoded or created from an id. It is a class, because a record may
     /// contain references to its own type.
     private let box: Box?
 
     private final class Box: Sendable {
         let target: Target
-        /// Whether a step of a schema evolution created the reference from a value of an earlier version. Until that
-        /// value is rewritten, the record may exist only inside it.
+        /// Whether a step of a schema evolution created the reference, from a value of an earlier version. Until the
+        /// converted value is written, the record may exist only in this reference.
         let isOfChain = ReferenceCollector.current?.isOfChain == true
         init(_ target: Target) { self.target = target }
     }
@@ -54,12 +56,12 @@ public struct StorageReference<Target: StoredEntity>: Codable, Sendable {
     /// Decodes an id.
     public init(from decoder: any Decoder) throws {
         id = try decoder.singleValueContainer().decode(String.self)
-        // Between two steps of a schema evolution, a value may have been encoded and decoded again.
+        // A step of a schema evolution may have created the reference with a record. If the value was encoded for the
+        // next step, the collector still has that record.
         box = try ReferenceCollector.current?.target(Target.self, id).map(Box.init)
     }
 
-    /// Encodes the id. If the router encodes the value that contains the reference, the router also receives the
-    /// record.
+    /// Encodes the id. While the router encodes a value, this also passes the record in the reference to the router.
     public func encode(to encoder: any Encoder) throws {
         if let target = box?.target { ReferenceCollector.current?.collect(target, id, isPending: pending != nil) }
         var container = encoder.singleValueContainer()

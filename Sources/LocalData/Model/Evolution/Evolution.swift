@@ -64,8 +64,8 @@ public struct DocumentEvolution: Sendable {
 
     /// Adds a step that runs once for each stored value of any earlier version of the chain.
     ///
-    /// The step replaces all steps before it. It receives the old version's number, the old document, and a copy of the
-    /// old document that it changes.
+    /// The step replaces all steps before it. The block receives the number of the old version, the old document, and a
+    /// copy of the old document. The block changes the copy.
     /// - Parameters:
     ///   - version: The version after the step; by default the next one.
     ///   - block: Changes the new document.
@@ -82,7 +82,7 @@ public struct DocumentEvolution: Sendable {
             }
         }
         next.chain.steps.append(step(from: chain.version...chain.version, .link))
-        // A shortcut from every earlier version, so that the block is the only step that runs.
+        // This shortcut begins at every earlier version, so the block is the only step that runs.
         next.chain.steps.append(step(from: chain.base...max(chain.base, target - 1), .shortcut))
         next.chain.version = target
         return next

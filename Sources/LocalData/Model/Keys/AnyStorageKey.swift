@@ -4,7 +4,7 @@ import Synchronization
 /// A key or a collection with its type erased. Catalogs and migrations list these.
 public struct AnyStorageKey: Sendable {
     let base: any TypedKey
-    /// The collection, if the entry is one; nil for a single key.
+    /// The collection, if this is one; nil for a single key.
     package var collection: (any TypedCollection)?
     private let made: MadeMigrations
     private var catalogOwner: String?
@@ -29,7 +29,8 @@ public struct AnyStorageKey: Sendable {
     public var owner: String? { base.owner ?? catalogOwner }
     /// A description of the value for people.
     public var description: String? { base.description }
-    /// Whether the key has legacy locations or other migrations.
+    /// Whether the key has migrations, for example from legacy locations: slots where earlier versions of the program
+    /// stored the value.
     public var hasMigration: Bool { base.hasMigration }
 
     /// Returns this entry with the owner of its catalog, unless the entry names an owner itself.
@@ -58,7 +59,7 @@ public struct AnyStorageKey: Sendable {
         return migrations.flatMap(\.legacyLocations)
     }
 
-    /// The migrations of the key. They are created once, because the checks and sweeps of a catalog use them several
+    /// The migrations of the key. They are created once, because checking and migrating a catalog uses them several
     /// times.
     var migrations: [AnyStorageMigration] { hasMigration ? made.migrations(of: base) : [] }
 
@@ -104,7 +105,7 @@ protocol TypedKey<Value>: OpenedKey {
     var isWitnessed: Bool { get }
     var releaseWindow: ReleaseWindow? { get }
     var sourceWinsConflicts: Bool { get }
-    /// Whether the conflict policy may replace the key's value by that of a legacy location.
+    /// Whether a value in a legacy location may replace the key's value, by the key's conflict policy.
     var mayLoseConflicts: Bool { get }
 }
 
@@ -121,21 +122,20 @@ extension StorageKey: TypedKey {
 }
 
 extension TypedKey {
-    /// The namespace of the slot in its store: that of single values, or that of a collection.
+    /// The namespace of the slot in its store: one for all single values, and one for each collection.
     var namespace: StorageNamespace { membership?.namespace ?? .values }
     /// The name of the key or, for a record, of its collection. Messages, migrations and chains of versions use it.
     var entity: String { membership?.entity ?? name }
-    /// The name of the value's type that is stored with the value.
+    /// The type tag: the name of the value's type that is stored with the value.
     var typeTag: String { membership?.typeTag ?? String(describing: Value.self) }
-    /// Whether the router refuses a record that was stored with the tag of another type. True for records of
-    /// collections.
+    /// Whether the router refuses a record that was stored with another type tag. True for records of collections.
     var demandsTypeTag: Bool { membership?.demandsTypeTag ?? false }
     /// Whether a removal leaves a tombstone, a record of the removal, so that no older copy is migrated again.
     var leavesTombstone: Bool { hasMigration || isWitnessed || membership?.buriesRemoved == true }
     /// Whether a value may have to be migrated or converted before it is read.
     var mayBeOutdated: Bool { hasMigration || evolution != nil }
 
-    /// Returns whether a record has the tag of a type that this key refuses.
+    /// Returns whether this key refuses a record because of its type tag.
     func refuses(_ metadata: StorageMetadata) -> Bool {
         guard let membership, membership.demandsTypeTag, !membership.acceptsOtherTags, let tag = metadata.typeTag else { return false }
         return tag != typeTag

@@ -31,11 +31,13 @@ extension StorageKey {
     /// Returns this key with a legacy location that a release window keeps up to date for programs of an earlier
     /// release.
     ///
-    /// An earlier release that still runs, or runs again after a rollback, reads and writes the current value in the
-    /// legacy location. While the window is open, each change is committed durably to the destination first, and then
-    /// to the legacy location. If an earlier release writes or removes the value there, the next read of this key
-    /// applies that change. When the window is over, a sweep empties the legacy location. See `Docs/MigrationGuide.md`,
-    /// "Rolling out and rolling back".
+    /// While the window is open, an earlier release of the program can still run, or run again after a rollback. It
+    /// reads and writes the current value in the legacy location. Each change of this key is committed durably to the
+    /// destination first, and then to the legacy location. If an earlier release writes or removes the value there, the
+    /// next read of this key applies that change.
+    ///
+    /// When the window is over, a sweep (``StorageRouter/sweep(_:progress:)``) empties the legacy location. See
+    /// `Docs/MigrationGuide.md`, "Rolling out and rolling back".
     /// - Parameters:
     ///   - source: The legacy location. It must protect the value as well as the destination does, unless the options
     ///     contain ``MigrationOptions/keepsWeakerCopy``.

@@ -30,13 +30,13 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     /// it.
     private(set) var evolutionProblem: String?
     private var declaredVersion = 1
-    /// The additional properties of a key of a record; nil for the key of a single value.
+    /// The additional properties of the key, if it belongs to a record of a collection; nil for a single value.
     var membership: RecordMembership?
 
-    /// The time during which a legacy location is kept up to date; nil for a key without a release window.
+    /// The release window: the time during which a legacy location is kept up to date. Nil if the key has none.
     private(set) var releaseWindow: ReleaseWindow?
 
-    /// Whether the router records outside of the store that the value exists: see ``witnessed()``.
+    /// Whether the key has a witness, which records outside of the store that the value exists: see ``witnessed()``.
     private(set) var isWitnessed = false
 
     private var migrationMakers: [@Sendable (StorageKey<Value>) -> AnyStorageMigration] = []
@@ -92,8 +92,8 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
         return key
     }
 
-    /// Returns this key with a policy for a legacy location whose value differs from that of the destination. Sweeps
-    /// apply the policy; reads never do.
+    /// Returns this key with a policy for a legacy location whose value differs from the value of the destination.
+    /// Sweeps (``StorageRouter/sweep(_:progress:)``) apply the policy; reads never do.
     public func resolvingConflicts(_ policy: ConflictPolicy<Value>) -> Self {
         var key = self
         key.conflictPolicy = policy
@@ -128,8 +128,8 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
         return key
     }
 
-    /// Returns this key with another schema version than 1, and without a chain that converts other versions. Use it
-    /// for a legacy location of another key.
+    /// Returns this key with a schema version other than 1. No chain converts values of other versions. Use it for a
+    /// legacy location of another key.
     public func version(_ version: Int) -> Self {
         var key = self
         key.declaredVersion = version
@@ -171,8 +171,8 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
         return key
     }
 
-    /// This key without its migrations and release window. Migrations receive it as their destination, so that reading
-    /// the destination does not start them again.
+    /// This key without its migrations and its release window. Migrations use it as their destination: reading the
+    /// destination then does not start the migrations again.
     private var migratingNothing: Self {
         var key = self
         key.migrationMakers = []

@@ -16,14 +16,15 @@ public struct AnyStorageMigration: Sendable {
 
     /// The migration's name in the migration ledger, which records the migrations on this machine.
     public let id: String
-    /// The keys that the migration reads: legacy locations, or other keys that are copied.
+    /// The keys that the migration reads: other keys that are copied, and legacy locations, where earlier versions of
+    /// the program stored the value.
     public let sources: [AnyStorageKey]
     let form: Form
     /// Whether the sources keep their values after the migration.
     let keepsSources: Bool
     /// The time during which the source is kept up to date; nil if the source is emptied at once.
     let window: ReleaseWindow?
-    /// The options of the migration; nil for a custom migration.
+    /// The options of the migration; nil if the program performs the migration.
     let options: MigrationOptions?
 
     /// The sources that the migration empties.

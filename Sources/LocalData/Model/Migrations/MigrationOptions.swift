@@ -12,13 +12,14 @@ public struct MigrationOptions: Hashable, Sendable {
     public var whenSourceUnavailable: UnavailableSource
     /// Whether the value may be moved to a store with weaker protection, or with weaker durability, than its source.
     public var allowsWeakerProtection: Bool
-    /// Whether the old bytes are quarantined when a transformation replaces a value in the key's own slot.
+    /// Whether a transformation of the value in the key's own slot keeps the old bytes. They are kept in the
+    /// quarantine, until a person decides about them.
     public var keepsReplacedBytes: Bool
-    /// Whether a ``ReleaseWindow`` may keep a source up to date that protects the value less than the destination does.
-    /// Plans, reports and audits list the weaker copy.
+    /// Whether a ``ReleaseWindow`` may keep a copy of the value in a source with less protection than the destination.
+    /// Plans, reports and audits list this copy.
     public var keepsWeakerCopy: Bool
-    /// Whether a ``ReleaseWindow`` may keep a source up to date in a store without metadata, such as a keyring in
-    /// another program's style.
+    /// Whether a ``ReleaseWindow`` may keep a copy of the value in a source without metadata, such as keyring items in
+    /// the format of another program.
     ///
     /// The router then identifies the values of an earlier release by their content. If an earlier release writes the
     /// same content again, the router does not detect it.
@@ -37,17 +38,20 @@ public struct MigrationOptions: Hashable, Sendable {
     }
 }
 
-/// The policy for a legacy location whose value differs from that of the destination. A sweep or a forced migration
-/// applies it; a read never does.
+/// The policy for a legacy location whose value differs from the value of the destination. Earlier versions of the
+/// program stored the value in the legacy location. A sweep of all keys, or a forced migration of one key, applies the
+/// policy. A read never does.
 public enum ConflictPolicy<Value: Sendable>: Sendable {
-    /// The destination keeps its value. The value of the legacy location is quarantined.
+    /// The destination keeps its value. The value of the legacy location is moved to the quarantine.
     case destinationWins
-    /// The value of the legacy location replaces the value of the destination, which is quarantined.
+    /// The value of the legacy location replaces the value of the destination. The replaced value is kept in the
+    /// quarantine.
     ///
-    /// While a legacy location is locked or unavailable, the router refuses changes of the value. Otherwise the legacy
-    /// location's value would replace them later.
+    /// While a legacy location is locked or unavailable, the router refuses changes of the value. Otherwise the value
+    /// of the legacy location would replace the changed value later.
     case sourceWins
-    /// A closure returns the value of the destination, or nil to remove it. It receives the value of the destination
-    /// (nil after a removal) and that of the legacy location. Both values are quarantined before anything is replaced.
+    /// A closure returns the new value of the destination, or nil to remove it. It receives the value of the
+    /// destination (nil after a removal) and the value of the legacy location. Both values are quarantined before
+    /// anything is replaced.
     case merge(@Sendable (_ destination: Value?, _ source: Value) throws -> Value?)
 }

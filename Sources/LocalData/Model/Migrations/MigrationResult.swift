@@ -1,4 +1,4 @@
-/// The result of one run of one migration.
+/// The result of one run of a migration.
 public struct MigrationResult: Sendable {
     /// Whether the migration succeeded. A run that had nothing to do succeeds.
     public var isSuccess: Bool
@@ -6,7 +6,7 @@ public struct MigrationResult: Sendable {
     public var key: String?
     /// The locations that the value was moved from; empty when nothing was moved.
     public var sources: [StoragePlace]
-    /// The state of the value after the run; nil for a custom migration.
+    /// The state of the value after the run; nil for a migration that the program implements.
     public var state: MigrationReport.State?
     /// The number of records of a collection that were moved or converted, or whose conflicts were resolved; nil for a
     /// single value.

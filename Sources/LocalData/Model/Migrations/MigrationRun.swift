@@ -11,20 +11,21 @@ public enum MigrationReason: String, Hashable, Sendable, Codable {
 /// The parameters of one run of a migration, and the host that runs it.
 struct MigrationRun: Sendable {
     let reason: MigrationReason
-    /// The version of the application that completed the last sweep of the key's catalog.
+    /// The application's version when it completed the last sweep of the key's catalog.
     let previousVersion: String?
     let host: any MigrationHost
-    /// Whether this run ends the key's release window.
+    /// Whether this run ends the key's release window, during which a legacy location is kept up to date.
     var endsWindow = false
-    /// The time when a release window first kept a record of the collection up to date in the legacy location, in
-    /// seconds since 1970. A window of a number of days begins at this time, and ends for all records at once.
+    /// The time when a legacy location first got an up-to-date copy of a record of the collection, in seconds since
+    /// 1970. If a release window lasts a number of days, it begins at this time. It ends for all records at once.
     var windowSince: Double?
-    /// Called when records of a collection are done (migrated, converted or already current), with their number.
+    /// Called with the number of records of a collection that are done: migrated, converted or already current.
     var recordsDone: @Sendable (Int) -> Void = { _ in }
 }
 
 /// The object that runs migrations. It is the router, which custom migrations receive as a parameter.
 protocol MigrationHost: AnyObject, Sendable {
-    /// Splits the lists in a collection's legacy locations, so that each record can be found by its id.
+    /// If a legacy location of a collection is a list of all records, splits the list, so that each record can be found
+    /// by its id.
     func prepare(_ collection: any TypedCollection) async throws
 }

@@ -4,14 +4,14 @@ struct MigrationStep<Value: Codable & Sendable>: Sendable {
     let id: String
     /// The keys from which the value is taken.
     let sources: [AnyStorageKey]
-    /// Whether several sources are combined into one value. If a step has a single source whose value was removed, the
-    /// value counts as removed at the destination too. If a step combines several sources, ``combine`` receives nil for
-    /// each removed or absent value.
+    /// Whether several sources are combined into one value. Then ``combine`` receives nil for each removed or absent
+    /// value. If there is a single source and its value was removed, the value at the destination counts as removed
+    /// too.
     let isAggregating: Bool
     let options: MigrationOptions
     /// Creates the new value from the values of the sources, in their order; nil to wait for more values.
     let combine: @Sendable ([(any Sendable)?]) throws -> Value?
-    /// Returns whether the step may run now.
+    /// Returns whether the condition of the step holds, so that the step may run.
     var condition: @Sendable (MigrationRun) async throws -> Bool = { _ in true }
     /// Whether the sources keep their values, because they belong to other keys and are not legacy locations.
     var keepsSources = false
@@ -25,7 +25,7 @@ struct MigrationStep<Value: Codable & Sendable>: Sendable {
         return step
     }
 
-    /// Returns this step with a source that a release window keeps up to date.
+    /// Returns this step with a source that is kept up to date during a release window.
     func keeping(_ kept: MirroredSource<Value>) -> Self {
         var step = self
         step.kept = kept

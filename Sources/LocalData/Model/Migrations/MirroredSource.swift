@@ -1,4 +1,5 @@
-/// The functions with which a release window keeps a legacy location up to date for programs of an earlier release.
+/// The functions that keep a legacy location, where an earlier release of the program stores the value, up to date.
+/// They are used during a release window.
 struct MirroredSource<Value: Codable & Sendable>: Sendable {
     let window: ReleaseWindow
     /// Converts a value to the older value that an earlier release reads. The result has the type of the legacy

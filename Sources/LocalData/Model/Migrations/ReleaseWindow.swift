@@ -1,5 +1,5 @@
-/// The time during which a legacy location is kept up to date. An older release of the program can run at the same time
-/// as the newer one, and again after a rollback.
+/// A release window: the time during which a legacy location is kept up to date. An older release of the program can
+/// then run at the same time as the newer one, and again after a rollback.
 public struct ReleaseWindow: Sendable, Hashable, Codable, CustomStringConvertible {
     /// The condition that ends a window.
     private enum End: Sendable, Hashable, Codable {
@@ -10,9 +10,9 @@ public struct ReleaseWindow: Sendable, Hashable, Codable, CustomStringConvertibl
 
     private let end: End
 
-    /// Keeps the window open until the program has a version. A sweep by a program of that version or a later one ends
-    /// the window. The version of a program is ``StorageConfiguration/applicationVersion``; a program without a version
-    /// never ends the window.
+    /// Keeps the window open until the program has a version. A sweep (``StorageRouter/sweep(_:progress:)``) by a
+    /// program of that version or a later one ends the window. The version of a program is
+    /// ``StorageConfiguration/applicationVersion``. A program without a version never ends the window.
     /// - Parameter version: Numbers separated by dots, compared one by one; `3.0` equals `3`. A version with a hyphen,
     ///   such as `3.0-beta`, is earlier than the release `3.0`.
     public static func until(version: String) -> Self { Self(end: .version(version)) }

@@ -1,4 +1,8 @@
 /// An error in a catalog. The router finds it from the keys alone when the catalog is registered, and reads no data.
+///
+/// A *source* of a key is a legacy location from which the key takes its value. A *sweep* migrates all keys of a
+/// catalog. In a *release window*, LocalData keeps the legacy location up to date for an earlier version of the
+/// program.
 public struct CatalogProblem: Sendable, Codable, Hashable, CustomStringConvertible {
     /// The kind of error.
     public enum Kind: String, Sendable, Codable, CaseIterable {
@@ -16,21 +20,25 @@ public struct CatalogProblem: Sendable, Codable, Hashable, CustomStringConvertib
         case liveSource
         /// A retired key is still in use.
         case retiredKeyInUse
-        /// A key's destination has weaker protection or weaker durability than a source. Its values are never moved.
+        /// A key's destination has weaker protection or weaker durability than a source. The values of the source are
+        /// not moved.
         case weakerDestination
         /// A source never provides a value. Its store is not in this build, its store is in memory, or an earlier
         /// source has the same slot.
         case unreachableSource
-        /// A key's release window cannot be kept open or never ends. For example, its legacy location cannot store the
-        /// metadata, is protected less, or is a source of another key too. A window that ends at a version needs a
-        /// version in the configuration.
+        /// A key's release window does not work. For example, the legacy location cannot store the metadata, has less
+        /// protection, or is a source of another key too. Or the window ends at a version, but the configuration states
+        /// no version, so that the window never ends.
         case unusableWindow
         /// A key's release window is over, and can be removed from the program.
         case endedWindow
 
         // Reason: "A catalog is checked as a whole before anything is read" in Docs/Decisions/Migration.md.
-        /// Whether the router refuses a catalog that has a problem of this kind. The problems of the other kinds depend
-        /// on the machine and its configuration. Reads of the key report them, and no value is lost.
+        /// Whether the router refuses a catalog that has a problem of this kind.
+        ///
+        /// It accepts a catalog with the problem `weakerDestination`, `unreachableSource` or `endedWindow`, and lists
+        /// the problem in ``MigrationReport/problems``. These problems lose no value. They may occur on one machine
+        /// only, where the program must still start, or after an update to a version in which a window is over.
         public var refusesCatalog: Bool { ![.weakerDestination, .unreachableSource, .endedWindow].contains(self) }
     }
 

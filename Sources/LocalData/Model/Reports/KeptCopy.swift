@@ -1,6 +1,7 @@
 public import BackendContract
 
-/// A copy in a legacy location that is kept for programs of an earlier release.
+/// A copy of a value that is kept in an older location of the value (a legacy location), for programs of an earlier
+/// release.
 public struct KeptCopy: Sendable, Codable, Hashable {
     /// The location of the copy: the domain and the name.
     public var place: String

@@ -1,13 +1,13 @@
 public import Foundation
 
-/// The migrations on this machine, as the ledger records them. It is for people, and for checking on many machines
-/// whether a migration is still needed.
+/// The history of the migrations on this machine, from the migration ledger. It is for people, and for checking on many
+/// machines whether a migration is still needed.
 ///
-/// No value depends on it. If the ledger is lost, the history starts empty.
+/// No stored value depends on the ledger. If the ledger is lost, the history starts empty.
 public struct MigrationHistory: Sendable, Codable, Hashable {
-    /// The origin of a migrated value.
+    /// A migrated value, and the locations from which it was made.
     public struct Value: Sendable, Codable, Hashable {
-        /// The destination: kind of store, scope, namespace and name.
+        /// The destination: the kind of store, its scope (such as a database), the namespace and the name.
         public var place: String
         /// The locations from which the value was made.
         public var sources: [String]
@@ -48,7 +48,7 @@ public struct MigrationHistory: Sendable, Codable, Hashable {
     public var values: [Value]
     /// The migrations, sorted by the names of their ledger entries.
     public var migrations: [Migration]
-    /// For each catalog, the version of the application that completed its last sweep.
+    /// For each catalog, the version of the application that completed its last sweep, a migration of all its keys.
     public var versions: [String: String]
 
     /// Creates a history.

@@ -1,5 +1,5 @@
 extension MigrationReport {
-    /// A durable change that a sweep makes in one location.
+    /// A durable change in one location that a sweep (a migration of all keys of a catalog) makes.
     public struct Step: Sendable, Codable, Hashable {
         /// The kind of change.
         public enum Action: String, Sendable, Codable {
@@ -12,7 +12,7 @@ extension MigrationReport {
             case delete
             /// The bytes of an earlier version are stored as a backup beside the value.
             case backUp
-            /// The bytes of the location are stored in the quarantine.
+            /// The bytes of the location are kept in the quarantine, for a person to review.
             case quarantine
         }
 
@@ -24,7 +24,8 @@ extension MigrationReport {
         public var count: Int
     }
 
-    /// The result of a conflict between the destination and its legacy locations.
+    /// The result of a conflict: the destination and a legacy location, where earlier versions of the program stored
+    /// the value, had different values.
     public struct Conflict: Sendable, Codable, Hashable {
         /// The result for one side of a conflict.
         public struct Side: Sendable, Codable, Hashable {

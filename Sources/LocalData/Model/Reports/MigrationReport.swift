@@ -11,7 +11,8 @@ public struct MigrationReport: Sendable, Codable {
         case copied
         /// The value at the destination was converted to another type, serializer or seal.
         case converted
-        /// The value was already migrated. An older copy was purged.
+        /// The value was already migrated. A copy in a legacy location, where earlier versions of the program stored
+        /// it, was purged.
         case purged
         /// A legacy location had a different value, and the key's conflict policy was applied.
         case resolved
@@ -23,8 +24,9 @@ public struct MigrationReport: Sendable, Codable {
         /// Only in an audit: a legacy location has a different value, and the next sweep applies the key's conflict
         /// policy.
         case conflict
-        /// The state is unknown. In a plan or an audit, a custom migration would run, and its effects cannot be
-        /// predicted. In a sweep, the slot of a retired key could not be read.
+        /// The state is unknown. In a plan or an audit, a custom migration (code of the program) would run, and its
+        /// effects cannot be predicted. In a sweep, the slot of a retired key (a key that is no longer used) could not
+        /// be read.
         case cannotTell
         /// The value was already migrated and current.
         case unchanged
@@ -103,7 +105,7 @@ public struct MigrationReport: Sendable, Codable {
     public var pending: [Row] { rows.filter { $0.state == .pending } }
     /// The rows that failed.
     public var failed: [Row] { rows.filter { $0.state == .failed } }
-    /// Whether no row is blocked, pending or failed, and no older copy remains.
+    /// Whether the sweep is complete: no row is blocked, pending or failed, and no older copy remains.
     public var isComplete: Bool {
         rows.allSatisfy { ![.blocked, .pending, .failed].contains($0.state) && $0.residue.isEmpty }
     }

@@ -17,8 +17,8 @@ public struct MigrationStatus: Sendable, Hashable, Codable {
     /// The number of values on this machine that wait for the migration, as far as they could be read.
     public var pending: Int { evidence.count }
 
-    /// Whether the migration is proven to be unnecessary on this machine. This requires that each source that
-    /// ``evidence`` covers was read and contains no value.
+    /// Whether the migration is proven to be unnecessary on this machine. Each source that ``evidence`` covers must
+    /// have been read, and must contain no value.
     ///
     /// A damaged value and an unreadable location count as values. Other machines are not considered.
     public var isSafeToDelete: Bool { evidence.answer == .none }

@@ -17,8 +17,8 @@ public struct StorageAudit: Sendable, Codable {
         public var domain: StorageDomain
         /// The protection of the value at its destination.
         public var protection: ProtectionLevel
-        /// The state of the key, found by a rehearsal of the next sweep: a run that changes nothing. With `pending` and
-        /// `conflict`, the next sweep would change something.
+        /// The state of the key. It is found by a run of the next sweep (the migration of all keys) that changes
+        /// nothing. With `pending` and `conflict`, the sweep would change something.
         public var state: MigrationReport.State
         /// The serializer that wrote the value; nil if the value is absent, or if another program wrote it.
         public var serializer: String?
@@ -32,14 +32,16 @@ public struct StorageAudit: Sendable, Codable {
         public var migration: String?
         /// The time of the last run of that migration that changed something.
         public var migrationLastWorked: Date?
-        /// The legacy locations whose values were replaced, according to the record's metadata.
+        /// The legacy locations whose values this value replaced, according to the record's metadata. A legacy location
+        /// is a slot where earlier versions of the program stored the value.
         public var provenance: [StoragePlace]
         /// The legacy locations that still contain a value.
         public var residue: [String]
         /// The older copies in all locations that the key's migrations read, and that the migrations of those locations
         /// read.
         public var olderCopies: OlderCopies
-        /// The copy in a legacy location that a release window keeps up to date; nil if there is none.
+        /// The copy in a legacy location that is kept up to date for programs of an earlier release; nil if there is
+        /// none.
         public var keeps: KeptCopy?
         /// The number of records of a collection that are not moved or converted yet; nil for a single key.
         public var pendingRecords: Int?
@@ -47,7 +49,8 @@ public struct StorageAudit: Sendable, Codable {
         public var message: String?
     }
 
-    /// The registered keys, and retired keys whose slots are not proven to be empty.
+    /// The registered keys, and those retired keys (keys that are no longer used) whose slots are not proven to be
+    /// empty.
     public var rows: [Row]
     /// Values that were replaced before a person reviewed them.
     public var quarantine: [QuarantinedValue]

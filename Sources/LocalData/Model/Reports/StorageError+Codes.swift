@@ -27,8 +27,8 @@ extension StorageErrorCodes {
     public static var residueRemains: StorageError.Code { StorageError.Code("residueRemains") }
     /// The operating system refused access.
     public static var accessDenied: StorageError.Code { StorageError.Code("accessDenied") }
-    /// Other users can change a file or folder that must be trusted: that of a key or a database, or a folder above it.
-    /// The code is also used for a keyring that would receive secrets unencrypted.
+    /// Other users can change a file or folder that must be trusted: the file of a key or a database, or a folder above
+    /// it. The code is also used for a keyring that would receive secrets unencrypted.
     public static var untrusted: StorageError.Code { StorageError.Code("untrusted") }
     /// The disk is full.
     public static var noSpace: StorageError.Code { StorageError.Code("noSpace") }
@@ -58,16 +58,18 @@ extension StorageErrorCodes {
     public static var invalidEvolution: StorageError.Code { StorageError.Code("invalidEvolution") }
     /// A text is not a valid recovery key, for example because of a typing error.
     public static var invalidRecoveryKey: StorageError.Code { StorageError.Code("invalidRecoveryKey") }
-    /// A store belongs to another application, kind of store or scope. It was copied or renamed.
+    /// A store belongs to another application, is of another kind, or has another name, because it was copied or
+    /// renamed.
     public static var wrongContext: StorageError.Code { StorageError.Code("wrongContext") }
-    /// A database is older than its freshness anchor records, or is a different database.
+    /// The freshness anchor of a database, a record of its latest state outside of its file, does not match. The
+    /// database is an older copy, or another database.
     public static var rolledBack: StorageError.Code { StorageError.Code("rolledBack") }
     /// A migration failed. The value is still in its previous location.
     public static var migrationFailed: StorageError.Code { StorageError.Code("migrationFailed") }
     /// The value would have weaker protection or weaker durability than it has now.
     public static var weakerProtection: StorageError.Code { StorageError.Code("weakerProtection") }
-    /// The answer is unknown: whether a plan would succeed, or whether a slot contains a value that a killed program
-    /// was writing.
+    /// It is unknown whether a plan would succeed, or whether a slot contains the value that a killed program was
+    /// writing.
     public static var cannotTell: StorageError.Code { StorageError.Code("cannotTell") }
     /// The shared router already exists.
     public static var alreadyBootstrapped: StorageError.Code { StorageError.Code("alreadyBootstrapped") }

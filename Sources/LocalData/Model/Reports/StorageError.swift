@@ -64,7 +64,7 @@ public struct StorageError: LocalizedError, Sendable, CustomStringConvertible, C
     /// The code, the key's name and the message. It never contains a value.
     public var description: String { "\(code) (\(keyName)): \(message)" }
 
-    /// The parts that a dump shows. It only shows the type of the underlying error, because an error of the program's
+    /// The properties that `dump` shows. Of the underlying error, it shows only the type: an error from the program's
     /// code may contain a value.
     public var customMirror: Mirror {
         Mirror(

@@ -7,7 +7,7 @@ public struct StoredValue<Value: Sendable>: Sendable {
     public let id: String
     /// The value, converted to the current version.
     public let value: Value
-    /// The name of the type that was stored.
+    /// The stored name of the value's type; nil if none is stored.
     public let typeTag: String?
     /// The schema version with which the value is stored; nil if another program wrote it.
     public let schemaVersion: Int?

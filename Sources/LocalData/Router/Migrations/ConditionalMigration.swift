@@ -13,14 +13,15 @@ public struct ConditionalMigration<Base: StorageMigration>: StorageMigration {
         self.condition = condition
     }
 
-    /// Creates a migration that only runs for data of an application older than a version.
+    /// Creates a migration that only runs if the data was last migrated by an earlier version of the application than
+    /// the given one.
     ///
-    /// The version of the data is that of the application that completed the last sweep of the key's catalog. Data of
-    /// unknown age counts as older.
+    /// The version of the last migration is the one that completed the last sweep (the migration of all keys) of the
+    /// key's catalog. If this version is unknown, the migration runs.
     /// - Parameters:
     ///   - base: The migration that runs if the data is older.
-    ///   - version: Numbers separated by dots, compared number by number: 2 equals 2.0. A pre-release, such as 2.0-beta, is older
-    ///     than its release.
+    ///   - version: Numbers separated by dots, compared number by number: 2 equals 2.0. A pre-release, such as
+    ///     2.0-beta, is older than its release.
     public init(_ base: Base, below version: String) {
         self.init(base) { _, context in
             guard let previous = context.previousVersion else { return true }

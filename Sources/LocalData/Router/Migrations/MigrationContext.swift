@@ -7,8 +7,8 @@ public struct MigrationContext: Sendable {
     public let applicationID: String
     /// The application's version; nil if the configuration has none.
     public let applicationVersion: String?
-    /// The application's version that completed the last sweep of the key's catalog. It is nil if there was no such
-    /// sweep, if the application had no version, or if the key is in no catalog.
+    /// The application's version that completed the last sweep (the migration of all keys) of the key's catalog. It is
+    /// nil if there was no such sweep, if the application had no version, or if the key is in no catalog.
     public let previousVersion: String?
     /// The reason why the migration runs.
     public let reason: Reason
@@ -24,7 +24,7 @@ public struct MigrationContext: Sendable {
     }
 
     /// Moves a value between two keys in the safe order. It reads the value, transforms it, writes it to an empty slot,
-    /// makes it durable and reads it back. Only then it removes the source. If the destination already has a value,
+    /// makes it durable and reads it back. Only then does it remove the source. If the destination already has a value,
     /// that value is kept.
     /// - Parameters:
     ///   - source: The key of the current location.
@@ -54,13 +54,16 @@ extension MigrationRun {
 }
 
 extension StorageRouter {
-    /// Returns whether a source of a step contains a value or cannot be read.
+    /// Returns whether a step may have work: its condition holds, and one of its sources contains a value or cannot be
+    /// read.
     nonisolated func isDue<Value>(_ step: MigrationStep<Value>, _ context: MigrationContext) async throws -> Bool {
         guard try await step.condition(context.run) else { return false }
         return try await LegacyLocations(env).holdAnything(step.sources)
     }
 
-    /// Runs one step, as `get` and a sweep do.
+    /// Moves the value of one migration step from its sources to the key's slot, with the same order of operations and
+    /// the same checks as a `get` that migrates the key. Moves nothing if the slot has a readable value or the value
+    /// was removed.
     nonisolated func perform<Value>(
         _ step: MigrationStep<Value>, _ key: StorageKey<Value>, _ context: MigrationContext
     ) async throws -> MigrationResult {

@@ -1,7 +1,8 @@
-/// A migration that moves a value from legacy locations to its destination.
+/// A migration that moves a value from legacy locations, where earlier versions of the program kept it, to its
+/// destination.
 ///
 /// Conform to this protocol if the migrations of the library are not enough. In ``migrate(using:context:)``, use the
-/// router that it receives. For a step that cannot lose a value, call
+/// router that the function receives. To move a value without a risk of losing it, call
 /// ``MigrationContext/move(from:to:options:transform:)``.
 public protocol StorageMigration: Sendable {
     /// The type of the value at the destination.
@@ -20,9 +21,9 @@ public protocol StorageMigration: Sendable {
 
     /// Returns whether the migration wants to run.
     ///
-    /// The router asks when the destination is absent. In a sweep or a forced migration, it also asks when the
-    /// destination has a value. It does not ask after a removal: the value stays removed, and the next sweep
-    /// quarantines values in the declared ``sources``.
+    /// The router asks when the destination has no value. In a sweep (the migration of all keys) or a forced migration,
+    /// it also asks when the destination has a value. It does not ask after a removal: the value stays removed. The
+    /// next sweep then moves values in the declared ``sources`` to the quarantine, for a person to review.
     func shouldMigrate(using router: StorageRouter, context: MigrationContext) async throws -> Bool
 
     /// Performs the migration. The router may call it again after a crash.
@@ -41,7 +42,7 @@ protocol ReadyMadeMigration<Value>: StorageMigration {
     var step: MigrationStep<Value> { get }
 }
 
-/// A migration that wraps another one.
+/// A migration that contains and runs another migration.
 protocol WrappingMigration<Value>: StorageMigration {
     /// The step of the wrapped migration; nil if it is a custom migration.
     var wrappedStep: MigrationStep<Value>? { get }

@@ -2,7 +2,7 @@ import BackendContract
 import BackendRuntime
 import DefaultsBackend
 
-/// Property lists in backups. The scope is the suite.
+/// Copies property lists to backups and restores them. The scope is the name of the suite.
 extension DefaultsProvider: BackedProvider {
     var backedKinds: [String] { [kind.name] }
 
@@ -20,7 +20,7 @@ extension DefaultsProvider: BackedProvider {
         return try Self.backedList(kind, scope, at: "\(try configuration.requiredDirectories().preferences)/\(scope).plist", configuration)
     }
 
-    /// Returns the store by which a property list at any path is copied to a backup and restored.
+    /// Returns the description of a property list at any path, for a backup or restore.
     static func backedList(_ kind: String, _ scope: String, at path: String, _ configuration: StorageConfiguration) throws -> BackedStore {
         let locks = try configuration.requiredDirectories().locks
         let lock = PropertyListStore.lockPath(forPropertyListAt: path, in: locks, files: configuration.runtime.files)

@@ -3,7 +3,7 @@ import BackendRuntime
 import DefaultsBackend
 import Logging
 
-/// The domain `.userDefaults`: one property list for each suite.
+/// The domain `.userDefaults`: one property list for each suite, as in `UserDefaults`.
 struct DefaultsProvider: BackendProvider {
     let kind = StorageDomain.Kind.userDefaults
     let claims = BackendCapabilities(

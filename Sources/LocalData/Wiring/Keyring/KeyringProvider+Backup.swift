@@ -2,9 +2,10 @@ import BackendContract
 import BackendRuntime
 import Sealing
 
-/// Keyring services and sealed vaults in backups.
+/// Copies keyring services and sealed vaults to backups and restores them. A sealed vault is an encrypted database that
+/// replaces a keyring.
 extension KeyringProvider: BackedProvider {
-    /// The kind of sealed vaults, which replace a keyring. The scope is the file's name without its extension.
+    /// The kind of sealed vaults. The scope is the file's name without its extension.
     private static let vault = "vault"
 
     var backedKinds: [String] { [kind.name, Self.vault] }

@@ -3,8 +3,8 @@ import BackendRuntime
 import KeyringBackend
 import Sealing
 
-/// The domain `.keychain`: one service in the session's keyring, or in a sealed vault if the configuration specifies
-/// one.
+/// The domain `.keychain`: one service in the session's keyring. If the configuration says so, the service is in a
+/// sealed vault: an encrypted database that replaces the keyring.
 struct KeyringProvider: BackendProvider {
     let kind = StorageDomain.Kind.keychain
     let claims = BackendCapabilities(durability: .durable, crossProcess: true, protection: .keychain, usefulConcurrency: 64)
@@ -83,7 +83,7 @@ struct KeyringProvider: BackendProvider {
     }
 
     #if Keyring && os(Linux)
-        /// The folder in which the daemon stores its keyrings; nil if no home directory is known.
+        /// Returns the folder in which the keyring daemon stores its keyrings; nil if no home directory is known.
         private static func keyringsDirectory(_ host: HostFacts) -> String? {
             let own = host.environment["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
             let dataHome = own ?? host.homeDirectory.map { $0 + "/.local/share" }

@@ -3,7 +3,7 @@ import BackendRuntime
 import SQLiteBackend
 import Sealing
 
-/// Databases in backups. The scope is the database's name.
+/// Copies databases to backups and restores them. The scope is the database's name.
 extension SQLiteProvider: BackedProvider {
     var backedKinds: [String] { [kind.name] }
 
@@ -19,7 +19,8 @@ extension SQLiteProvider: BackedProvider {
 
     func backupCheck(of kind: String, keys: [SealingKey]) throws -> (any KeyedBackupCheck)? { try Self.backupCheck(keys: keys) }
 
-    /// Returns the check of a database's content with the keys of its backup.
+    /// Returns the check for the contents of databases in a backup.
+    /// - Parameter keys: The keys of the backup.
     static func backupCheck(keys: [SealingKey]) throws -> any KeyedBackupCheck {
         #if SQLite
             return DatabaseBackupCheck(keys: keys)
@@ -28,7 +29,7 @@ extension SQLiteProvider: BackedProvider {
         #endif
     }
 
-    /// Returns the store by which a database in one of the program's folders is copied to a backup and restored.
+    /// Returns the description of a database in one of the program's folders, for a backup or restore.
     static func backedDatabase(
         _ kind: String, _ scope: String, in folder: String, _ source: KeySourceReference, _ configuration: StorageConfiguration
     ) throws -> BackedStore {

@@ -10,7 +10,8 @@
 
         private func path(_ directories: StorageDirectories) -> String { "\(directories.data)/\(rawValue)" }
 
-        /// The kind of store in this folder. It is part of the context that seals include.
+        /// The kind of store in this folder. Each seal includes it, so a store of one kind does not open as another
+        /// kind.
         private var kind: String {
             switch self {
             case .databases: "sqlite"
@@ -31,7 +32,7 @@
         ///   - name: The database's name.
         ///   - scope: The scope of its domain.
         ///   - reference: The source of its key.
-        ///   - parts: The parts from which stores are created.
+        ///   - parts: The values that stores are created from.
         func makeStore(
             _ name: String, of scope: String, _ reference: KeySourceReference, _ parts: StoreParts
         ) throws -> any StorageBackend {

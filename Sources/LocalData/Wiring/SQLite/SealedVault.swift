@@ -1,7 +1,8 @@
 import BackendContract
 import Sealing
 
-/// Encrypted databases that replace a keyring, one for each service, for a program without a session.
+/// Creates sealed vaults, one for each keyring service. A vault is an encrypted database that replaces a keyring, for a
+/// program without a user session.
 struct SealedVault {
     /// The source of the vault's key.
     let source: KeySourceReference
@@ -48,7 +49,7 @@ struct SealedVault {
             return "v-" + name
         }
 
-        /// Returns the service whose database has a name.
+        /// Returns the service that belongs to the name of a database.
         static func service(of name: String) -> String {
             var (bytes, rest) = ([UInt8](), name.dropFirst(2).utf8)
             while let byte = rest.popFirst() {

@@ -2,10 +2,10 @@ import Foundation
 import LocalData
 
 /// Version 1 of a program, linked against an earlier build of this library.
-/// It has no code for later formats, and writes as that build did.
+/// It has no code for later formats, and writes the formats of that build.
 ///
 /// The argument is the folder of its stores. Each line of standard input is a command, and is answered by one line:
-/// `set NAME JSON`, `get NAME`, `remove NAME`. A name with a slash is that of a record in a collection.
+/// `set NAME JSON`, `get NAME`, `remove NAME`. A name `COLLECTION/ID` is that of a record.
 /// `get people` answers with all records of that collection.
 @main
 struct OldProgram {
@@ -53,7 +53,8 @@ struct OldProgram {
     private static func all(_ name: String, _ router: StorageRouter) async throws -> String {
         var found: [String] = []
         for try await entry in router.records(in: collection(name)) {
-            // One of the builds returns records. The other one returns entries with a record in each.
+            // Some builds of the library return the records themselves.
+            // Others return entries, which contain a record each.
             let person = (entry as Any) as? Person ?? Mirror(reflecting: entry).children.first?.value as? Person
             if let person { found.append("\(person.id) is \(person.name)") }
         }
