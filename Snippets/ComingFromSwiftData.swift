@@ -1,4 +1,5 @@
-// The calls of SwiftData or ManagedModels, and the corresponding calls of LocalData, without macros.
+// The calls of SwiftData or ManagedModels, and the corresponding calls of LocalData. This file does not use the macros
+// of LocalData.
 // snippet.hide
 import Foundation
 import LocalData

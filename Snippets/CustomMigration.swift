@@ -1,4 +1,4 @@
-// A migration of your own, for cases that the ready-made ones do not cover.
+// A custom migration, for a case that the migrations of the library do not cover.
 // snippet.hide
 import Foundation
 import LocalData
@@ -15,7 +15,8 @@ extension StorageKey where Value == String {
 struct TokenOfCurrentAccount: StorageMigration {
     var destinationKey: StorageKey<String> { .token }
 
-    // The keys of the older values. `remove` also deletes these values, and an audit reads them.
+    // The keys that the value may be moved from. `StorageRouter.remove(_:)`, called with the destination's key, also
+    // deletes the values of these keys. `StorageRouter.audit()` reports which of them still have a value.
     var sources: [AnyStorageKey] { ["work", "home"].map { .key(source($0)) } }
 
     func source(_ account: String) -> StorageKey<String> { old.key("token.\(account)", "The token of one account") }

@@ -81,7 +81,7 @@ extension FuzzTarget {
     }
 }
 
-/// Keys that protect no data, and values that were sealed with them.
+/// Fixed test keys, and test values that were sealed with them. No real data is sealed with these keys.
 enum SealSeeds {
     static let key = SealingKey(key: SymmetricKey(data: Array(0..<32) as [UInt8]))
     static let other = SealingKey(key: SymmetricKey(data: Array(100..<132) as [UInt8]))
@@ -94,7 +94,8 @@ enum SealSeeds {
     }()
     static let passphrase = Array("correct horse".utf8)
 
-    /// Returns the same bytes each time, because a target must be deterministic. They protect no secret.
+    /// Returns bytes to use in place of random bytes. They are the same each time, because a fuzz target must be
+    /// deterministic.
     static func bytes(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 * 7 + count) } }
 
     static let envelopes: [[UInt8]] = [[], Array("content".utf8), Array(repeating: 0, count: 100)].flatMap { content in

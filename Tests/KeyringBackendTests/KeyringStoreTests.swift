@@ -228,7 +228,7 @@
 
         // MARK: Leaving
 
-        @Test func `a read by a cancelled task fails as cancelled and not applied`() async throws {
+        @Test func `a read by a cancelled task throws an error with the code cancelled and the outcome notApplied`() async throws {
             let task = Task { [store] () async -> BackendError? in
                 withUnsafeCurrentTask { $0?.cancel() }
                 do throws(BackendError) {

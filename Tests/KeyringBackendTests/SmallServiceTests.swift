@@ -4,6 +4,7 @@
 
     /// Tests of behaviour in which other services differ from gnome-keyring.
     /// A simulated Secret Service reproduces that behaviour. A worker process, the probe, makes the calls.
+    /// Tests with a `ProbeFixture` use a real gnome-keyring instead.
     @Suite(.slow("uses a real keyring"), .inTurn, .timeLimit(.minutes(5)), .tags(.keyring, .process))
     struct SmallServiceTests {
         // MARK: Prompts
@@ -119,7 +120,7 @@
             #expect(answer.outcome == "changed" && (answer.number("ms") ?? 0) > 0, "\(answer)")
         }
 
-        @Test func `a change by another program is noticed with gnome-keyring, even after a restart and an unlock`() async throws {
+        @Test func `changes by other programs in gnome-keyring are reported, even after it was restarted and unlocked`() async throws {
             let fixture = try await ProbeFixture()
             let (probe, other) = (try fixture.probe(), try fixture.probe())
             try await probe.expect("watch", "watching")

@@ -10,7 +10,9 @@
 
     /// Tests of databases that an attacker made and put in place of the victim's database.
     /// The attacker has read the victim's file, but has no key of the victim.
-    /// The table `wraps` of a database has its data keys, each wrapped for a key that may open the database.
+    /// A data key encrypts the rows of a database. The table `wraps` has the data keys, each wrapped (encrypted) for
+    /// every key that may open the database.
+    /// A recovery key is a key pair that opens a database whose usual key is lost.
     /// A sender is a key pair of a database, with which it wraps data keys for the public half of a recovery key.
     /// A voucher is the confirmation by a recovery key that a sender belongs to a database.
     extension Attacks {
@@ -118,7 +120,7 @@
                 #expect(try Data(contentsOf: URL(filePath: own.path)) == before)
             }
 
-            @Test func `a recovered database has a new data key, and earlier recovery keys survive every change`() async throws {
+            @Test func `every recovery gives the database a new data key, and a recovery key works until it is removed`() async throws {
                 let place = try Place()
                 let store = place.store()
                 try await store.put("secret", at: "a")

@@ -53,7 +53,7 @@
             #expect(try await store.verifyIntegrity { _ in }?.isSound == true, sourceLocation: location)
         }
 
-        @Test func `no label in the file reveals an attribute of a value without attribute labels`() async throws {
+        @Test func `values without attribute labels share one label, and no label in the file depends on their attributes`() async throws {
             try await put(0..<6, indexed: false)
             // Each value has four labels: namespace, type, day, and a marker for attributes without labels.
             // One more entry lists the day that is in use.

@@ -172,7 +172,8 @@
             await #expect(throws: BackendError.self) { _ = try await leaving.value }
             isArmed.value.withLock { $0 = false }
             gate.open()
-            // The lane is serial, so this call ends after that group.
+            // The cancelled call is a group of one call. This group may still run on the lane, the serial queue of the
+            // store. `synchronize` uses the same lane, so the group has ended when `synchronize` returns.
             #expect(try await store.synchronize() == .durable)
             let other = place.store(deadline: .seconds(60))
             #expect(try await other.apply(.text("2", at: "known")).isApplied)

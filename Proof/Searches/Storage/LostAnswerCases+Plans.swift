@@ -36,8 +36,8 @@ extension LostAnswerCase {
     ) -> LostAnswerCase {
         LostAnswerCase(description: description) { domain in
             let people = chain.map { LostPerson.collection.evolving($0) } ?? LostPerson.collection
-            // The second collection has no migration chain.
-            // A referenced record is stored as that collection declares it.
+            // Observe person "b" through the collection without a migration chain, because a referenced record is
+            // stored as `LostPerson.collection` declares it.
             let watched = [(people, "a"), (LostPerson.collection, "b")].map { collection, id in
                 ObservedSlot(collection.key(id), in: "people", mark: LostPerson(id, "mark"))
             }
@@ -75,13 +75,14 @@ extension LostAnswerCase {
 
     // MARK: Plans
 
-    /// A case of a plan, which is a migration of whole collections. The entity of the plan is a collection with two
-    /// records.
+    /// Creates a case in which a plan migrates the collection "notes". A plan is a migration of whole collections, and
+    /// calls them entities. Before the plan runs, "notes" has two records.
     /// - Parameters:
-    ///   - older: Whether the entity is in the legacy store.
-    ///   - to: The collection that the plan makes from the entity; nil for none.
-    ///   - keeps: Whether the program still declares the entity.
-    ///   - chain: Makes the plan for the domain (the kind of store) of the entity.
+    ///   - older: Whether "notes" is in the legacy store at first, and not in the destination.
+    ///   - to: The name of the collection that has the records after the plan; nil if the plan removes them.
+    ///   - version: The schema version of that collection.
+    ///   - keeps: Whether the program that runs the plan declares "notes" too, in addition to the collection `to`.
+    ///   - chain: Returns the plan. Its argument is the domain (the kind of store) that "notes" is in at first.
     private static func plan(
         _ description: String, older: Bool = false, to: String?, version: Int = 1, keeps: Bool = false,
         chain: @escaping @Sendable (_ entity: StorageDomain) -> MigrationChain
@@ -154,8 +155,8 @@ extension LostAnswerCase {
     ]
 }
 
-/// Creates a document with an id.
-/// A function of the file, because inside ``LostAnswerCase`` the name `record` means one of its methods.
+/// Creates a document with an id. This function is outside of ``LostAnswerCase``, because there the name `record` means
+/// a method of that type.
 private func document(_ id: String) -> StoredDocument { record(id) }
 
 /// Creates a document with an id and a text.

@@ -1,5 +1,5 @@
-/// Counts the states of values that programs met, and the faults that had occurred before in the same run. A state is
-/// called a row.
+/// Counts in which states programs found values when they read them. The states, such as pending or removed, are called
+/// rows. Each row is counted by the kind of the run, and by the faults that had occurred earlier in the same run.
 package struct Coverage<S: Subject>: Sendable {
     package private(set) var rows: [S.Kind: [S.Row: Int]] = [:]
     package private(set) var faults: [S.Row: [Fault: Int]] = [:]
@@ -8,7 +8,7 @@ package struct Coverage<S: Subject>: Sendable {
 
     package init() {}
 
-    /// Notes a fault. From now on, each state that a program meets counts as met after this fault.
+    /// Notes a fault. Each state that is counted later in this run also counts as one that was found after this fault.
     mutating func begin(_ fault: Fault) { active.insert(fault) }
 
     mutating func hit(_ kind: S.Kind, _ row: S.Row) {

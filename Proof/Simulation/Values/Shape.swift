@@ -34,8 +34,9 @@ struct Moving: Sendable {
     let spot: Spot
     let older: [OlderPlace]
     let rules: ValueModel.Rules
-    /// Whether an older version of the program moves values between the legacy locations. Then a change of one location
-    /// may have no effect.
+    /// Whether an older version of the program moves values from one legacy location to another. If both have a value,
+    /// such a move keeps only one of them at the new location. So a change that was made in one legacy location may
+    /// reach the key late or never.
     var isChain = false
 
     /// The name of a slot in origins. An origin is the metadata of a record about the older copies that it replaced.

@@ -1,9 +1,9 @@
 import LocalData
 import TestSupport
 
-/// An operation on a value that several versions of the program use, by a caller or by another program.
+/// An operation that a caller or another program performs on a value. Several versions of the program use this value.
 package enum WindowDeed: CampaignDeed {
-    /// A call that only reads and that was not answered, or whose answer is not checked.
+    /// A call that only reads, and whose result is not recorded: it got no answer, or its answer is not checked.
     case look
     case read(String?)
     case exists(Bool)
@@ -67,8 +67,8 @@ extension CallLog where Deed == WindowDeed {
     }
 
     /// The calls of one key, as actions of the model of a moving value.
-    /// - Parameter isActive: For each round, a group of programs that run at the same time: whether one of them knows
-    ///   the destination. A last element is for the time after all rounds.
+    /// - Parameter isActive: For each round, whether one of its programs uses the destination. A round is a group of
+    ///   programs that run at the same time. The history assumes `true` for the time after the last round.
     func history(of key: Int, _ isActive: [Bool]) -> CallHistory<WindowModel> {
         let mine = entries.filter { $0.key == key || $0.key < 0 }
         let breaks = (roundEnds + mine.filter(\.deed.isPowerCut).map(\.begin)).sorted()

@@ -16,8 +16,9 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend, Im
     /// The path of the file, with every symbolic link resolved when the store was created.
     package let identity: BackendIdentity
 
-    /// The guarantees of the store: durable atomic batches, preconditions that hold between processes, and native
-    /// values. Other programs may write the file too.
+    /// The guarantees of the store. The changes of one call are durable, and either all of them are made or none is. A
+    /// precondition also takes changes by other processes into account. Values can be stored as property-list types,
+    /// such as strings and numbers, which other programs can read. Other programs may write the file too.
     package let capabilities: BackendCapabilities
 
     /// The maximum size of a value in bytes, including its metadata.

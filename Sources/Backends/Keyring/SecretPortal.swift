@@ -167,7 +167,8 @@
         /// - Parameter token: The last part of the request's path.
         /// - Throws: ``KeyringFault``, also if the portal ends during the wait.
         fileprivate func retrieveSecret(into pipe: SecretPipe, named token: String, _ call: BusCall) throws(KeyringFault) {
-            // GDBus delivers signals on the thread that subscribed, while this thread runs the main context.
+            // Subscribe with a separate main context (an event queue of GLib). GDBus then calls the handler of a signal
+            // only while this function runs this context, and on this thread. So `responses` needs no lock.
             let context = g_main_context_new()
             g_main_context_push_thread_default(context)
             let responses = PortalResponses()

@@ -40,7 +40,8 @@
         /// - Throws: ``KeyringFault`` with `locked` if the prompt was dismissed. After any other fault, the change
         ///   that the prompt is for may have happened.
         func perform(_ prompt: String, _ call: BusCall, staysOpen: Bool = false) throws(KeyringFault) -> Variant? {
-            // GDBus delivers signals on the thread that subscribed, while this thread runs the main context.
+            // Subscribe with a separate main context (an event queue of GLib). GDBus then calls the handler of a signal
+            // only while this function runs this context, and on this thread. So `end` needs no lock.
             let context = g_main_context_new()
             g_main_context_push_thread_default(context)
             let end = PromptEnd()

@@ -37,8 +37,8 @@
             }
         }
 
-        /// Compares the database with its freshness anchor, which records the latest state outside the file, as on
-        /// opening. Throws `rolledBack` if the database is older.
+        /// Compares the database with its freshness anchor, a record of the latest state outside the file. Throws
+        /// `rolledBack` if the database is older. The same check is made when a database is opened.
         func requireNotOlder(
             _ found: DatabaseFile.Found, _ keyset: Keyset, _ deadline: MonotonicInstant
         ) async throws(BackendError) {
@@ -53,8 +53,9 @@
 
     /// The freshness anchor, which records the latest state outside the database.
     extension SQLiteStore: AnchoredStore {
-        /// Accepts the current file as the latest one. Its number of commits continues from the anchor's number, and
-        /// the anchor is updated. If the sealed state does not open, it is rebuilt from the rows.
+        /// Accepts the current file as the latest one. The sealed state contains the number of transactions that were
+        /// committed. This number is raised above the number in the anchor, and then the anchor is updated. If the
+        /// sealed state does not open, it is rebuilt from the rows.
         package func acceptOlderFile() async throws(BackendError) {
             guard let follower = file.follower else {
                 throw BackendError(.unsupported, "The database has no freshness anchor, so no file is older than it. Nothing was changed.")
@@ -62,8 +63,10 @@
             try await follower.accept { (expected) throws(BackendError) in try await self.commit(above: expected?.commits ?? 0) }
         }
 
-        /// Commits to the database with a number of commits above the given one.
-        /// - Returns: The mark of the commit, which the anchor records.
+        /// Writes the sealed state again, and makes its number of commits greater than a given number. If the sealed
+        /// state in the database does not open, it is rebuilt from the rows.
+        /// - Parameter commits: The number of commits that the anchor records.
+        /// - Returns: The mark of the new state, for the anchor to record.
         func commit(above commits: Int64) async throws(BackendError) -> FreshnessMark {
             let (file, deadline) = (file, nextDeadline)
             while true {
@@ -109,7 +112,7 @@
 
     extension DatabaseWriter.Rows {
         /// Rebuilds the sealed state from the rows.
-        /// - Parameter commits: The minimum number of commits to continue from.
+        /// - Parameter commits: The number of commits in the state becomes at least this number.
         func rebuildState(above commits: Int64) throws(BackendError) {
             do throws(SQLiteFault) { try finder.database.execute("DELETE FROM state") } catch { throw error.backendError() }
             var sum = CountedSum()

@@ -4,10 +4,12 @@
     package import Sealing
 
     extension SQLiteStore {
-        /// Looks for data that keys of a source have sealed. Returns the ids of this source's keys for which the data
-        /// keys of a folder's databases are wrapped. If there is such an id, the source has already had a key. Then no
-        /// first key is created for it.
-        /// - Returns: The ids, by the names of the databases.
+        /// Returns the ids of the keys of a source that can open databases in a folder. A database encrypts its rows
+        /// with data keys. It contains these data keys too, encrypted with the keys of one or several sources.
+        ///
+        /// If a key of the source can open a database, the source has already had a key. Then no first key is created
+        /// for the source, even if it has no key now.
+        /// - Returns: The ids, by the names of the databases. Databases that no key of the source can open are omitted.
         /// - Throws: ``BackendError`` if a database cannot be read, because the result would be incomplete.
         package static func sealingKeyIDs(
             inDatabasesIn directory: String, sealedFrom source: any KeySource, locks: String, deadline: Duration, runtime: Runtime

@@ -182,10 +182,11 @@
             }
         }
 
-        /// Lists the slots of a namespace that have a value or a tombstone. Every row must be opened to get its name,
-        /// so the time grows with the number of rows.
-        /// - Throws: ``BackendError``: `corrupted` if a row cannot be opened, because its name is unknown (see
-        ///   ``listing(in:)``); `locked` and other errors of the key.
+        /// Lists the slots of a namespace that have a value or a tombstone. The names are encrypted, so every row must
+        /// be decrypted, and the time grows with the number of rows.
+        /// - Throws: ``BackendError``: `locked` and other errors of the key; `corrupted` if a row cannot be decrypted.
+        ///   The name of such a row cannot be read, so the list would be incomplete. ``listing(in:)`` does not throw
+        ///   this error, and reports such rows as damaged.
         package func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
             let listing = try await listing(in: namespace)
             if let damaged = listing.damaged.first { throw DatabaseScanner.incomplete(damaged.corruption) }

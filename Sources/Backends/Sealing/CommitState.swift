@@ -26,13 +26,13 @@ package struct CommitState: Hashable, Sendable {
     /// The state of a new database with the tag of its header.
     package init(header: [UInt8]) { self.header = header }
 
-    /// The encoded state: the commits in 8 bytes, the rows, a byte that is 1 if the database is anchored and otherwise
-    /// 0, and the tag.
+    /// The encoded state: the number of commits in 8 bytes, the number of rows and the sum of their terms, a byte that
+    /// is 1 if ``isAnchored`` is true and otherwise 0, and the tag.
     package var bytes: [UInt8] {
         withUnsafeBytes(of: commits.bigEndian) { Array($0) } + rows.bytes + [isAnchored ? 1 : 0] + header
     }
 
-    /// Decodes ``bytes``. Returns nil for any other bytes.
+    /// Decodes a state that the property `bytes` encoded. Returns nil if the argument is not an encoded state.
     package init?(bytes: [UInt8]) {
         let flag = 8 + CountedSum.length
         guard bytes.count == Self.length, let rows = CountedSum(bytes: Array(bytes[8..<flag])), bytes[flag] <= 1 else { return nil }

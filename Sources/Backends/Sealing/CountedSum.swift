@@ -26,7 +26,7 @@ package struct CountedSum: Hashable, Sendable {
         [UInt64(bitPattern: count), sum.3, sum.2, sum.1, sum.0].flatMap { number in withUnsafeBytes(of: number.bigEndian) { Array($0) } }
     }
 
-    /// Decodes ``bytes``. Returns nil if the length is wrong.
+    /// Decodes an encoded count and sum. Returns nil if the length of the argument is wrong.
     package init?(bytes: [UInt8]) {
         guard bytes.count == Self.length else { return nil }
         bytes.withUnsafeBytes {

@@ -4,14 +4,17 @@ import DefaultsBackend
 /// The library's internal files that a backup contains: the ledger (the history of migrations), the quarantine (values
 /// that a person must review), copies of damaged property lists, and passphrase files.
 struct OwnFiles: BackedProvider {
+    /// A kind of file. A backup identifies a file by its kind and its scope. The scope is a name that distinguishes the
+    /// files of one kind. It is empty for a kind with a single file.
     enum Kind: String, CaseIterable {
-        /// The migration ledger.
+        /// The migration ledger, a single file.
         case ledger
-        /// The quarantine.
+        /// The quarantine, a single file.
         case quarantine
         /// A copy of a damaged property list. The scope is the file's name.
         case copy
-        /// A passphrase file. The scope is the passphrase's name.
+        /// A passphrase file: keys, encrypted with a key that is derived from a passphrase. The scope is the name of
+        /// the passphrase.
         case passphrase
     }
 

@@ -475,7 +475,7 @@ def decode_features(data):
 
 
 class DataKey:
-    """A data key and what is derived from it; a destroyed one has `data` None."""
+    """A data key and its derived keys. If `data` is None, the key was destroyed, and has no derived keys."""
 
     def __init__(self, database, identifier, state, data):
         self.database, self.id, self.state, self.data = database, identifier, state, data
@@ -980,7 +980,8 @@ def read_or_make_key(path, random, label):
 def make_keys(states, database, random):
     if states.count("active") != 1 or any(state not in STATE_NUMBERS for state in states):
         raise SystemExit("--keys takes active, decrypt-only and destroyed, with exactly one active.")
-    # A key that will be destroyed is complete here, so that rows can be sealed with it. Only its row omits it.
+    # Destroyed keys have data here, so that make_rows() can seal rows with them. The database does not get this data:
+    # make_wraps() wraps only the other keys.
     data = [random.take("data key %d" % index, 32) for index in range(len(states))]
     return [DataKey(database, key_id(key), STATE_NUMBERS[state], key) for key, state in zip(data, states)]
 
@@ -995,10 +996,11 @@ def choose_key(keys, wanted):
 
 
 def neighbour(slot, index, keys, random):
-    """A row that takes the natural id of `slot`.
+    """Returns a row under a destroyed key that takes the natural id of `slot`.
 
-    Its slot begins with the same 8 bytes and goes on otherwise. Nobody finds a name for such a slot in a hurry, but a row under a
-    destroyed key needs none: its indexing key is gone, so any 16 bytes are as good as true ones to every reader.
+    The slot of the row begins with the same 8 bytes as `slot`, and its other 8 bytes differ. A slot is a keyed hash of
+    a name, so it would take too long to find a name with such a slot. A row under a destroyed key does not need such a
+    name: no reader has the key of the hash, so no reader can check the slot.
     """
     key = choose_key(keys, "destroyed")
     taken = slot[:8] + random.take("neighbour slot %d" % index, 8)
@@ -1062,9 +1064,10 @@ def make_header(database, context, features, keys, wraps):
 
 
 def make_labels(rows, keys, random):
-    """The entries of the tables of labels and of counts for some rows."""
+    """Returns the entries of the table of labels, and of the table of counts, for the rows."""
     by_id = {key.id: key for key in keys}
-    # A key that will be destroyed is complete here, but its rows have no labels.
+    # A database has no labels for rows under a destroyed key. `keys` still contains the data of such keys, because
+    # make_rows() sealed rows with it. So the rows are read here without this data, as a later reader will read them.
     living = {key.id: key if STATES[key.state] != "destroyed" else DataKey(key.database, key.id, key.state, None) for key in keys}
     records = [read_record(row, living, [1])[0] for row in rows]
     entries, days, owners = labels_of(records, living)

@@ -345,7 +345,7 @@
             #expect(try kit.files("root").keys.allSatisfy { !$0.contains(".restore-") && !$0.contains(".replaced-") })
         }
 
-        @Test func `a restore takes each database lock once and holds it from the comparison to the replacement`() async throws {
+        @Test func `a restore compares each database with the backup and replaces it under one lock, which it takes once`() async throws {
             let kit = try BackupStage()
             try await kit.fill()
             let names = Set(try await kit.backup().stores.map(\.name))

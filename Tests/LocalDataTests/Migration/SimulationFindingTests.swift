@@ -22,7 +22,7 @@ import Testing
     private let old = textKey("old", Self.list)
     private let new = textKey("new", Self.otherList)
 
-    /// A naive custom migration: it sets the destination and removes the source without any precondition.
+    /// A naive custom migration: it sets the destination and removes the legacy value without any precondition.
     private struct ByHand: StorageMigration {
         let destinationKey: StorageKey<String>
         let source: StorageKey<String>
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test
-    func `if the source of a key is emptied while its value is moved, the value in the legacy location of the source is used`()
+    func `if a legacy value is removed while a read moves it, the read returns the value of the next older location`()
         async throws
     {
         let router = machine.launch()
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test
-    func `a sweep quarantines a value that is written to the first location of a chain of migrations after the key was set`() async throws {
+    func `a sweep quarantines a value written to the oldest location of a chain of migrations after the key was set`() async throws {
         let router = machine.launch()
         let oldest = textKey("oldest", .userDefaults(suite: "c"))
         let middle = textKey("middle", Self.list).moved(from: oldest)

@@ -5,11 +5,12 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// The state table of a migration in `Docs/Design.md`, row by row, on a machine in memory.
+/// Reads and sweeps of a key that has a migration, for different contents of its slots. The expected results are those
+/// of the table in the section "The state table" of `Docs/Design.md`. A `TestMachine` simulates the stores in memory.
 ///
-/// The destination is the slot of the key. The legacy location, also called source, is where an earlier version kept
-/// the value. Each test sets the contents of these slots, and checks the results of a read or a sweep. A sweep migrates
-/// the values of all keys of a catalog.
+/// A slot is the location of one record in a store. The destination is the slot of the key. The legacy location, also
+/// called source, is the slot in which an earlier version of the program kept the value. Each test sets the contents of
+/// these slots, and checks the results of a read or a sweep. A sweep migrates the values of all keys of a catalog.
 ///
 /// Two different values are a conflict. By default, the destination wins, and the legacy value goes into quarantine,
 /// the store for displaced values. The copy that a move could not delete is superseded, and causes no conflict.

@@ -243,7 +243,7 @@ import Testing
         }
     }
 
-    @Test func `the snapshot of a collection contains the schema of its records and their type tag`() throws {
+    @Test func `the snapshot of a collection contains the schema of its records and the type name that is stored with them`() throws {
         let people = Keys(.collection(Person.collection))
         let alien = StorageCollection<Person>("people", domain: .userDefaults, owner: "Tests", description: "People", typeTag: "Alien")
         #expect(

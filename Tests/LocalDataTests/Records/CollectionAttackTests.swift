@@ -8,6 +8,9 @@ import Testing
 /// Calls that write, move or remove records of a collection must all have the same side effects.
 ///
 /// For example, `batch` must move damaged bytes to the quarantine, the store for displaced data, as `set` does.
+///
+/// An evolution converts a value from an earlier schema version. With `keepingBackup()`, it keeps the earlier version
+/// of the value as a backup.
 @Suite(.inTurn) struct CollectionAttackTests {
     struct Note: Codable, Identifiable, Equatable {
         var id: String
@@ -115,9 +118,9 @@ import Testing
         await refused { for try await _ in router.values(for: others.key("a")) { break } }
     }
 
-    // MARK: Backups
+    // MARK: Backups of converted values
 
-    @Test func `the removal of a record by any call, or by expiry, also removes the backups of the record`() async throws {
+    @Test func `removing a record by any call, or by expiry, also removes the earlier versions that conversions kept`() async throws {
         for way in ["remove", "update", "batch", "expiry"] {
             let machine = TestMachine { [clock] in $0.use(clock) }
             try await machine.launch().set(
@@ -141,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func `a program that no longer keeps backups can still delete the existing backups`() async throws {
+    @Test func `a program that no longer keeps earlier versions of converted values can still delete those that it kept`() async throws {
         let old = key("note", Note.self)
         let chain = Evolution.from(version: 1).decoding(Note.self).to { Longer(id: $0.id, text: $0.text, words: 1) }
         let keeping = key("note", Longer.self).evolving(chain.keepingBackup())
@@ -155,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func `restoring the backups of one record type leaves records of another type in the same collection unchanged`() async throws {
+    @Test func `restoring earlier versions of one record type leaves records of another type in the collection unchanged`() async throws {
         try await machine.launch().set(Note(id: "a", text: "one"), in: notes(typeTag: "A"))
         try await machine.launch().set(Note(id: "b", text: "two"), in: notes(typeTag: "B"))
         let router = machine.launch()
@@ -168,7 +171,7 @@ import Testing
         #expect(try await router.restoreBackup(for: longer(typeTag: "B").key("b"), version: 1) == 1)
     }
 
-    // MARK: Damage and doubt
+    // MARK: Damage and unknown outcomes
 
     @Test func `every call that replaces or removes damaged bytes quarantines them`() async throws {
         try await Child.shelf.withValue(Self.children("children")) {
@@ -197,8 +200,8 @@ import Testing
         for backend in machine.backends(of: Self.place) { backend.inject(.loseAnswer, of: .apply) }
         await #expect(throws: StorageError.self) { try await router.set(Note(id: "a", text: "two"), in: notes()) }
         try await router.set(Note(id: "a", text: "three"), in: notes())
-        // The observer may receive "four" from the commit or from a re-read.
-        // Without the re-read, "three" could be the last value.
+        // If the answer of a commit is lost, the router does not know whether the record changed, and sends no value to
+        // the observer. It makes the observer re-read the record. Otherwise "three" could remain its last value.
         for backend in machine.backends(of: Self.place) { backend.inject(.loseAnswer, of: .apply) }
         await #expect(throws: StorageError.self) { try await router.set(Note(id: "a", text: "four"), in: notes()) }
         var seen: [String] = []

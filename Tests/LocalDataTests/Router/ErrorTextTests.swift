@@ -7,6 +7,8 @@ import TestSupport
 import Testing
 
 /// The texts of errors: what happened, where, and what to do next. They never contain a value.
+///
+/// A slot is the location of one value in a store. A catalog is a list of keys that a program registers.
 @Suite(.inTurn) struct ErrorTextTests {
     private struct Note: Codable {
         struct Author: Codable { var name: String }
@@ -68,7 +70,7 @@ import Testing
 
     // MARK: Coding
 
-    @Test func `reading a value as another type throws an error with the path in the value, the type and the remedy`() async throws {
+    @Test func `reading a value as another type throws an error with the path in the value, the expected type and a remedy`() async throws {
         let router = StorageRouter(configuration: .inMemory())
         let document = StoredDocument(.object(["authors": .array([.object(["name": .string(secret)]), .object(["name": .integer(7)])])]))
         for domain in [StorageDomain.userDefaults, .encryptedSQLite(database: "main")] {
@@ -80,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `reading a value that another program wrote with another type throws an error with the type and the remedy`() async {
+    @Test func `reading a value that another program wrote with another type throws an error with the expected type and a remedy`() async {
         let machine = TestMachine()
         machine.seedUserDefaults(["count": .string(secret), "note": .dictionary(["authors": .array([])]), "list": .integer(1)])
         let router = machine.launch()
@@ -106,7 +108,7 @@ import Testing
 
     // MARK: Keys and sizes
 
-    @Test func `a catalog with a second key for the same slot is refused with the owners and catalogs of the two keys`() async throws {
+    @Test func `registering a second key for the same slot throws an error that names the owners and catalogs of both keys`() async throws {
         let router = StorageRouter(configuration: .inMemory())
         func key(_ owner: String, _ suite: String? = nil) -> AnyStorageKey {
             .key(StorageKey<String>(name: "token", domain: .userDefaults(suite: suite), owner: owner, description: "A token"))

@@ -7,8 +7,9 @@
     import TestSupport
     import Testing
 
-    /// The desktop portal gives a sandboxed program a secret. Here, this secret is the key of a database and of
-    /// encrypted (sealed) values. The tests restart the program and change the secret.
+    /// The desktop portal gives a sandboxed program a secret. A key source derives a key from this secret and the name
+    /// of the source. Here, this key opens a database and encrypted (sealed) values. The tests restart the program and
+    /// change the secret.
     ///
     /// The ledger records which key was used. The data key of a database encrypts its rows, and is itself encrypted
     /// (wrapped) with the key.
@@ -86,7 +87,7 @@
             #expect(await code { _ = try await router.get(row) } == StorageError.encryptionKeyMismatch)
         }
 
-        @Test func `a secret with another name is another key, and the data key of a database can be wrapped for it`() async throws {
+        @Test func `another name of the key source gives another key, and a database can be changed to that key`() async throws {
             try await fill()
             let router = launch("second")
             #expect(await code { _ = try await router.get(row) } == StorageError.encryptionKeyMismatch)

@@ -6,6 +6,9 @@ import Testing
 
 /// Folders and files in which another user could plant content. Opening a store there is refused, as ssh refuses such
 /// files.
+///
+/// A sealed value is encrypted and authenticated with a sealing key. The ledger is a file that records which sealing
+/// keys were used.
 @Suite struct TrustTests {
     private let secret = "a-secret-nobody-guesses"
 
@@ -41,7 +44,7 @@ import Testing
         for mode in [0o702, 0o707] { try await expectUntrusted(of: key(), stage.root.path + folder, mode: mode, on: stage) }
     }
 
-    @Test func `a sealed value is not read or changed while other users can write the ledger of sealing keys`() async throws {
+    @Test func `a sealed value is not read or changed while other users can write the ledger, the record of used keys`() async throws {
         let stage = try Stage()
         try await stage.launch().set(secret, for: key())
         try await expectUntrusted(of: key(), stage.root.path + "/state/ledger.plist", mode: 0o602, on: stage)

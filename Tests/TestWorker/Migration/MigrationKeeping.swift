@@ -10,7 +10,8 @@ extension MigrationSession {
     static func keep(_ configuration: StorageConfiguration, _ file: String, key: String) async {
         let kit = URL(fileURLWithPath: file)
         var configuration = configuration
-        // The key of the database is in a file next to the data.
+        // Name no key source for single databases. Then each database uses the default source of this configuration, a
+        // key file next to the data.
         configuration.databaseKeySources = [:]
         var other = StorageConfiguration(root: URL(fileURLWithPath: file + ".root"), applicationID: configuration.applicationID)
         other.userDefaultsName = configuration.userDefaultsName

@@ -31,8 +31,9 @@ final class ReferenceCollector: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Whether this object collects records while the steps of a schema evolution convert a value of an earlier
-    /// version. The references that the steps create contain parts of that older value.
+    /// Whether this object collects records during a schema evolution, in which the steps of a chain convert a stored
+    /// value of an earlier version. A step may create a reference to a record that is not stored yet. So references
+    /// that are created during the conversion return this record, see `StorageReference.pending`.
     let isOfChain: Bool
 
     init(isOfChain: Bool = false) { self.isOfChain = isOfChain }
