@@ -117,32 +117,6 @@ struct NewCatalog: StorageKeyCatalog {
     var allKeys: [AnyStorageKey] { [] }
     var schema: CatalogSchema? { CatalogSchema("NEW_SCHEMA", entities: []) }
 }
-
-func lightweight(_ storage: StorageRouter, _ catalog: NewCatalog) async throws {
-    // snippet.show
-    try await storage.registerCatalog(
-        catalog,
-        migrationPolicy: .lightweight
-    )
-    // snippet.hide
-}
-
-func adHoc(_ storage: StorageRouter, _ catalog: NewCatalog) async throws {
-    // snippet.show
-    try await storage.registerCatalog(
-        catalog,
-        migrationPolicy: .adHoc(
-            migrations: [
-                AdHocMigration("OLD_SCHEMA") {
-                    AddEntity("NewEntity") {
-                        AddAttribute("newProperty", attributeType: .stringAttributeType)
-                    }
-                }
-            ]
-        )
-    )
-    // snippet.hide
-}
 // snippet.show
 
 // Migrates only the group of entities that is named CONF.

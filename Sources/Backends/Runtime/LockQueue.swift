@@ -125,7 +125,7 @@ struct LockQueue {
             lock.l_len = 1
             let code = withUnsafeMutablePointer(to: &lock) { fcntl(descriptor, command, UnsafeMutableRawPointer($0)) }
             // Continue without a turn if the file system has no such locks.
-            return code != 0 && [EINVAL, EOPNOTSUPP, ENOSYS, ENOLCK].contains(errno) ? 0 : code
+            return code != 0 && errno == EINVAL ? 0 : code
         }
     #endif
 }
