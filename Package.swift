@@ -25,6 +25,9 @@ let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "sw
 /// The system's SQLite, where the trait asks for it.
 let sqlite: Target.Dependency = .target(name: "CSQLite", condition: .when(traits: ["SQLite"]))
 
+/// The client library of PostgreSQL, where the trait asks for it.
+let libpq: Target.Dependency = .target(name: "CPostgreSQL", condition: .when(traits: ["PostgreSQL"]))
+
 /// Swift's own syntax, for macros; fetched and compiled only where the trait asks for it.
 func syntax(_ products: String...) -> [Target.Dependency] {
     products.map { .product(name: $0, package: "swift-syntax", condition: .when(traits: ["Macros"])) }
@@ -34,6 +37,9 @@ let macros: Target.Dependency = .target(name: "LocalDataMacros", condition: .whe
 /// What the fuzz targets reach into.
 let fuzzed: [Target.Dependency] =
     ["BackendContract", "BackendRuntime", "DefaultsBackend", "KeyringBackend", "SQLiteBackend", "Sealing", crypto, sqlite]
+
+/// The traits that a build of the searches has by default, so that .ci/run tests PostgreSQL too. Everyone else asks for the trait.
+let provingTraits: Set<String> = Context.environment["LOCALDATA_PROOF"] == nil ? [] : ["PostgreSQL"]
 
 let package = Package(
     name: "LocalData",
@@ -50,9 +56,10 @@ let package = Package(
         .executable(name: "localdata", targets: ["LocalDataCLI"]),
     ],
     traits: [
-        .default(enabledTraits: ["SQLite", "Keyring"]),
+        .default(enabledTraits: Set(["SQLite", "Keyring"]).union(provingTraits)),
         .trait(name: "SQLite", description: "The domain .encryptedSQLite."),
         .trait(name: "Keyring", description: "The domain .keychain, over the Secret Service. Needs libsecret on Linux."),
+        .trait(name: "PostgreSQL", description: "The domain .postgreSQL, in the module LocalDataPostgreSQL. Needs libpq."),
         .trait(name: "Macros", description: "@StorageModel, in the module LocalDataModels. Fetches and compiles swift-syntax."),
     ],
     dependencies: [
@@ -95,6 +102,12 @@ let package = Package(
         .target(
             name: "SQLiteBackend", dependencies: ["BackendContract", "BackendRuntime", "Sealing", crypto, sqlite],
             path: "Sources/Backends/SQLite", swiftSettings: house),
+        .systemLibrary(
+            name: "CPostgreSQL", path: "Sources/Backends/CPostgreSQL", pkgConfig: "libpq",
+            providers: [.apt(["libpq-dev"]), .yum(["libpq-devel"])]),
+        .target(
+            name: "PostgreSQLBackend", dependencies: ["BackendContract", "BackendRuntime", "Sealing", crypto, libpq],
+            path: "Sources/Backends/PostgreSQL", swiftSettings: house),
 
         // MARK: The front door
         .target(
@@ -150,7 +163,7 @@ let package = Package(
             name: "ConformanceTests",
             dependencies: [
                 "BackendConformance", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "KeyringBackend",
-                "SQLiteBackend", "Sealing", "FolderStore", "TestSupport",
+                "SQLiteBackend", "PostgreSQLBackend", "Sealing", "FolderStore", "TestSupport",
             ], swiftSettings: house),
         .testTarget(
             name: "DefaultsBackendTests",
@@ -167,6 +180,10 @@ let package = Package(
         .testTarget(
             name: "SQLiteBackendTests",
             dependencies: ["BackendContract", "BackendRuntime", "Sealing", "SQLiteBackend", "TestSupport", "TestWorker", crypto, sqlite],
+            swiftSettings: house),
+        .testTarget(
+            name: "PostgreSQLBackendTests",
+            dependencies: ["BackendContract", "BackendRuntime", "PostgreSQLBackend", "Sealing", "TestSupport"],
             swiftSettings: house),
         .testTarget(
             name: "LocalDataTests",

@@ -13,7 +13,7 @@ struct Case: Sendable, CustomTestStringConvertible {
 
     /// All cases. By default each law is repeated a quarter as often as it specifies.
     /// The environment variable `LOCALDATA_LAWS` multiplies that number. `Scripts/prove laws` sets it.
-    static let all = (benches + keyringBenches + sqliteBenches).flatMap { bench in
+    static let all = (benches + keyringBenches + sqliteBenches + postgreSQLBenches).flatMap { bench in
         var bench = bench
         bench.scale *= LawSettings().factor / 4
         return BackendLaw.all.filter { $0.applies(to: bench) }.map { Case(law: $0, bench: bench) }

@@ -537,33 +537,39 @@ def state_of(rows, keys, commits, header, is_anchored=False):
 
 
 class ServerKey:
-    """A data key of a store on a server: its context is the salt, in the place of a database's id."""
+    """A data key of a store on a server, and the store's index key, which no rotation replaces."""
 
-    def __init__(self, context, data):
-        self.context, self.id = context, key_id(data)
-        salt = fields(CONTEXT, *context)
-        self.sealing = hkdf(data, salt, b"LocalData server 1 seal", 32)
-        self.indexing = hkdf(data, salt, b"LocalData server 1 index", 32)
+    def __init__(self, context, database, data, index):
+        self.id = key_id(data)
+        self.salt = fields("LocalData server 1 store", *context, database)
+        self.sealing = hkdf(data, self.salt, b"LocalData server 1 seal", 32)
+        self.indexing = hkdf(index, self.salt, b"LocalData server 1 index", 32)
+
+    def namespace(self, namespace):
+        return hmac_sha256(self.indexing, fields("LocalData server 1 namespace", namespace))[:16]
 
     def slot(self, namespace, name):
         return hmac_sha256(self.indexing, fields("LocalData server 1 slot", namespace, name))[:16]
 
-    def associated(self, slot):
-        return fields("LocalData server 1 record", *self.context, slot, self.id)
+    def label(self, namespace, *parts):
+        return hmac_sha256(self.indexing, fields("LocalData server 1 label", namespace, *parts))[:16]
 
-    def seal(self, slot, nonce, plaintext):
-        return b"\x01" + self.id + seal(self.sealing, nonce, plaintext, self.associated(slot))
+    def associated(self, namespace, slot, revision):
+        return fields("LocalData server 1 record", self.salt, namespace, slot, revision, self.id)
 
-    def open(self, slot, key, sealed):
+    def seal(self, place, revision, nonce, plaintext):
+        return b"\x01" + self.id + seal(self.sealing, nonce, plaintext, self.associated(*place, revision))
+
+    def open(self, place, revision, key, sealed):
         """The content of a row, if it belongs here."""
         if sealed[:9] != b"\x01" + key or key != self.id:
             raise broken("The row names another key.")
         try:
-            plaintext = unseal(self.sealing, sealed[9:], self.associated(slot))
+            plaintext = unseal(self.sealing, sealed[9:], self.associated(*place, revision))
         except InvalidTag:
             raise broken("The row cannot be opened: it was changed, or belongs to another store.")
         content = decode_content(plaintext, "The row")
-        if self.slot(*content[2:4]) != slot:
+        if (self.namespace(content[2]), self.slot(*content[2:4])) != place:
             raise broken("The row is in another slot than its name's.")
         return content
 
@@ -1271,35 +1277,44 @@ def vectors(seed):
 def server_vectors(random):
     """Rows of a store on a server: no version, no state, no place but the slot."""
     context = ("com.example.app", "postgreSQL", "main")
+    database, index = random.take("server database", 16), random.take("server index", 32)
     rows = []
-    for index, (namespace, name, metadata, payload, revision) in enumerate(
-        (("", "a", {}, b"", b""), ("users", "admin/root", {"serializer": "json"}, b'"Oslo"', random.take("server revision", 24)))
+    for number, (namespace, name, metadata, payload) in enumerate(
+        (("", "a", {}, b""), ("users", "admin/root", {"serializer": "json"}, b'"Oslo"'))
     ):
-        data = random.take("server key %d" % index, 32)
-        key = ServerKey(context, data)
-        slot, nonce = key.slot(namespace, name), random.take("server nonce %d" % index, 24)
-        plaintext = padded(encode_content(1, namespace.encode(), name.encode(), metadata, payload, revision))
-        sealed = key.seal(slot, nonce, plaintext)
-        if key.open(slot, key.id, sealed)[2:4] != (namespace.encode(), name.encode()):
+        data = random.take("server key %d" % number, 32)
+        key = ServerKey(context, database, data, index)
+        place, nonce = (key.namespace(namespace), key.slot(namespace, name)), random.take("server nonce %d" % number, 24)
+        revision = random.take("server revision %d" % number, 16)
+        plaintext = padded(encode_content(1, namespace.encode(), name.encode(), metadata, payload, b""))
+        sealed = key.seal(place, revision, nonce, plaintext)
+        if key.open(place, revision, key.id, sealed)[2:4] != (namespace.encode(), name.encode()):
             raise broken("A server's row does not open.")
         rows.append(
             {
                 "data": data.hex(),
                 "key": key.id.hex(),
                 "sealingKey": key.sealing.hex(),
-                "indexingKey": key.indexing.hex(),
                 "namespace": namespace,
                 "name": name,
                 "metadata": metadata,
                 "payload": base64.b64encode(payload).decode(),
-                "revision": (revision or nonce).hex(),
-                "slot": slot.hex(),
+                "revision": revision.hex(),
+                "namespaceIndex": place[0].hex(),
+                "slot": place[1].hex(),
                 "nonce": nonce.hex(),
-                "associated": key.associated(slot).hex(),
+                "associated": key.associated(*place, revision).hex(),
                 "sealed": sealed.hex(),
             }
         )
-    return {"context": list(context), "contextBytes": fields(CONTEXT, *context).hex(), "rows": rows}
+    return {
+        "context": list(context),
+        "contextBytes": fields(CONTEXT, *context).hex(),
+        "database": database.hex(),
+        "index": index.hex(),
+        "label": key.label("users", "attribute", "tag", "work").hex(),
+        "rows": rows,
+    }
 
 
 # selftest

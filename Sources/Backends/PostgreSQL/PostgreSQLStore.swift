@@ -1,0 +1,414 @@
+#if PostgreSQL
+    package import BackendContract
+    package import BackendRuntime
+    import Crypto
+    package import Sealing
+    import Synchronization
+
+    /// A store of rows in a PostgreSQL database, which many machines can share.
+    ///
+    /// Names, values and metadata are sealed on this machine, unless the store is plain. The data key is in the
+    /// database, wrapped with a key from a ``KeySource``. `Docs/Formats.md` describes the format, and
+    /// `Docs/PostgreSQL.md` what the server needs. A change is durable on the server when it is acknowledged.
+    ///
+    /// Calls that wait at the same time share one transaction. A call that finds a free connection waits for nobody.
+    package final class PostgreSQLStore: LockableBackend {
+        package let identity: BackendIdentity
+        package let capabilities: BackendCapabilities
+
+        /// The size of the largest value in bytes, including its metadata.
+        package static let maximumValueSize = 16 << 20
+
+        let keys: SealingKeys
+        /// The source of the key that wraps the data key; nil for a plain store.
+        let source: (any KeySource)?
+        let context: StoreContext
+        /// The key of the database in every table: the first 16 bytes of SHA-256 of the encoded context.
+        let contextKey: [UInt8]
+        let facts: ServerFacts
+        let runtime: Runtime
+        private let otherSealedIDs: @Sendable () async throws(BackendError) -> Set<[UInt8]>
+        private let deadline: Duration
+        private let readers: [Worker<ReadRequest, [ServerRows]>]
+        private let writers: [Worker<WriteRequest, WriteResponse>]
+        /// The lane and connection for the header, and for lists and other long work.
+        let link: ServerLink
+        private let state = Mutex(State())
+
+        private struct State {
+            var session: ServerSession?
+            var isLocked = false
+        }
+
+        /// Statements that only read.
+        private struct ReadRequest: Sendable {
+            let statement: ServerStatement
+        }
+
+        /// A connection that serves waiting callers in groups.
+        private struct Worker<Request: Sendable, Response: Sendable>: Sendable {
+            let link: ServerLink
+            let calls: GroupCommit<Request, Response>
+            let load: Load
+        }
+
+        /// The number of calls that a worker has not answered.
+        private final class Load: Sendable {
+            let count = Atomic(0)
+        }
+
+        /// Creates a store. Connects only when the store is first used.
+        /// - Parameters:
+        ///   - conninfo: A URI or keywords and values for libpq; may be empty.
+        ///   - schema: The schema of the tables.
+        ///   - context: The application, kind and scope that the store belongs to.
+        ///   - keys: The keys of the program's sources.
+        ///   - source: The source of the key that wraps the data key; nil for a plain store.
+        ///   - otherSealedIDs: Returns the ids of keys that have sealed something elsewhere.
+        ///   - connections: The number of connections for reads and writes together, at least 2. One more is used for
+        ///     lists.
+        ///   - deadline: How long a call may take.
+        ///   - runtime: The clock, lanes and random numbers to use.
+        package init(
+            conninfo: String, schema: String, context: StoreContext, keys: SealingKeys, source: (any KeySource)?,
+            otherSealedIDs: @escaping @Sendable () async throws(BackendError) -> Set<[UInt8]> = { () throws(BackendError) in [] },
+            connections: Int, deadline: Duration, runtime: Runtime
+        ) {
+            (self.context, self.keys, self.source, self.otherSealedIDs) = (context, keys, source, otherSealedIDs)
+            (self.deadline, self.runtime) = (deadline, runtime)
+            let contextKey = Array(SHA256.hash(data: context.bytes).prefix(DataKey.slotLength))
+            self.contextKey = contextKey
+            identity = BackendIdentity(
+                kind: "postgresql",
+                store: "\(hexadecimalText(of: SHA256.hash(data: Array(conninfo.utf8)).prefix(8)))/\(schema)/\(hexadecimalText(of: contextKey))")
+            capabilities = BackendCapabilities(
+                durability: .durable, atomicBatch: true, crossProcess: true, protection: source?.protection ?? .plain,
+                maximumValueSize: Self.maximumValueSize, sealsNames: source != nil, usefulConcurrency: 256)
+            let facts = ServerFacts(conninfo: conninfo, tables: ServerTables(schema: schema), runtime: runtime)
+            self.facts = facts
+            link = ServerLink("postgresql.lists", facts)
+            let (clock, half) = (runtime.clock, max(1, connections / 2))
+            readers = (0..<half).map { number in
+                let link = ServerLink("postgresql.read.\(number)", facts)
+                let calls = GroupCommit<ReadRequest, [ServerRows]>(lane: link.lane, clock: clock, maximumGroup: 256) { requests, deadline, _ in
+                    Self.read(requests, link, deadline)
+                }
+                return Worker(link: link, calls: calls, load: Load())
+            }
+            writers = (0..<max(1, connections - half)).map { number in
+                let link = ServerLink("postgresql.write.\(number)", facts)
+                let writer = ServerWriter(link: link, context: contextKey)
+                let calls = GroupCommit<WriteRequest, WriteResponse>(
+                    lane: link.lane, clock: clock, maximumGroup: 256, maximumWeight: 1_024, weight: \.changes.count
+                ) { requests, deadline, _ in writer.perform(requests, deadline) }
+                return Worker(link: link, calls: calls, load: Load())
+            }
+        }
+
+        /// Runs the statements of waiting callers in one round trip. A lost connection is made again once, because the
+        /// server may have closed it long ago.
+        private static func read(
+            _ requests: [ReadRequest], _ link: ServerLink, _ deadline: MonotonicInstant
+        ) -> [Result<[ServerRows], BackendError>] {
+            let statements = requests.map(\.statement)
+            for isLast in [false, true] {
+                do throws(ServerFault) {
+                    let results = try link.use(until: deadline) { (connection) throws(ServerFault) in
+                        try connection.run(statements, until: deadline)
+                    }
+                    return results.map { .success([$0]) }
+                } catch {
+                    guard isLast || !error.isConnectionLost || error.state == "08L01" else { continue }
+                    return requests.map { _ in .failure(error.backendError()) }
+                }
+            }
+            return []
+        }
+
+        private func submit<Request: Sendable, Response: Sendable>(
+            _ request: Request, to workers: [Worker<Request, Response>], deadline: MonotonicInstant, isMutation: Bool
+        ) async throws(BackendError) -> Response {
+            // The worker with the fewest waiting calls: a free one if there is one.
+            let worker = workers.min { $0.load.count.load(ordering: .relaxed) < $1.load.count.load(ordering: .relaxed) }
+            guard let worker else { throw BackendError(.failed, "The store has no connection.") }
+            worker.load.count.add(1, ordering: .relaxed)
+            defer { worker.load.count.subtract(1, ordering: .relaxed) }
+            return try await worker.calls.submit(request, deadline: deadline, isMutation: isMutation)
+        }
+
+        // MARK: Reading
+
+        package func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
+            if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed.") }
+            do throws(BackendError) {
+                let deadline = nextDeadline
+                var known = try await opened(deadline)
+                while true {
+                    guard let session = known else { return addresses.map(\.probeOfNothing) }
+                    let places = addresses.map(session.form.place)
+                    if places.isEmpty { return [] }
+                    let request = ReadRequest(statement: facts.tables.read(contextKey, places))
+                    let rows = try await submit(request, to: readers, deadline: deadline, isMutation: false).first?.rows ?? []
+                    if let probes = try Self.probes(addresses, places, rows, session) { return probes }
+                    known = try await opened(insteadOf: session, deadline)
+                }
+            } catch {
+                switch error.code {
+                case .timedOut, .cancelled: throw error
+                case .locked: return addresses.map { _ in .locked }
+                default: return addresses.map { _ in .unavailable(error) }
+                }
+            }
+        }
+
+        /// Returns the content of the rows; nil if the header has changed.
+        private static func probes(
+            _ addresses: [StorageAddress], _ places: [RowPlace], _ rows: [[[UInt8]?]], _ session: ServerSession
+        ) throws(BackendError) -> [StorageProbe]? {
+            guard rows.count == places.count, rows.allSatisfy({ $0.bytes(0) == session.version }) else { return nil }
+            // A standby may not have the latest value, and proves no absence.
+            guard !rows.contains(where: { $0.isTrue(1) }) else { throw ServerFault("25006", "The server is a standby.").backendError() }
+            return rows.indices.map { index in
+                guard let revision = rows[index][2] else { return addresses[index].probeOfNothing }
+                let row = StoredRow(revision: revision, key: rows[index][3], record: rows[index].bytes(4))
+                return session.form.content(places[index], row).1
+            }
+        }
+
+        package func status() async -> BackendStatus {
+            do throws(BackendError) {
+                _ = try await storedHeader(nextDeadline)
+                _ = try await opened(nextDeadline)
+                return .ready
+            } catch {
+                return error.code == .locked ? .locked : .unavailable(error)
+            }
+        }
+
+        // MARK: Writing
+
+        package func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
+            guard !mutations.isEmpty else { return [] }
+            if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed.") }
+            try mutations.requireDistinctAddresses()
+            if let refusal = refusal(of: mutations) { return refusal }
+            do throws(BackendError) {
+                let deadline = nextDeadline
+                var known = try await opened(deadline)
+                while true {
+                    guard let session = known else {
+                        // Do not create a database that would stay empty.
+                        if let results = resultsOnNothing(mutations) { return results }
+                        known = try await created(deadline)
+                        continue
+                    }
+                    let request = WriteRequest(session: session, changes: try changes(mutations, session))
+                    switch try await submit(request, to: writers, deadline: deadline, isMutation: true) {
+                    case .results(let results): return results
+                    case .outdated: known = try await opened(insteadOf: session, deadline)
+                    }
+                }
+            } catch {
+                switch error.code {
+                case .timedOut, .cancelled: throw error
+                case .locked: return mutations.map { _ in .locked }
+                default: return mutations.map { _ in .failed(error) }
+                }
+            }
+        }
+
+        private func changes(_ mutations: [StorageMutation], _ session: ServerSession) throws(BackendError) -> [WriteRequest.Change] {
+            var changes: [WriteRequest.Change] = []
+            for mutation in mutations {
+                let content: RowContent? =
+                    switch mutation.operation {
+                    case .put(.bytes(let bytes), let metadata): RowContent(mutation.address, .value, metadata, payload: bytes)
+                    case .tombstone(let metadata): RowContent(mutation.address, .tombstone, metadata)
+                    case .put(.native, _), .delete, .check: nil
+                    }
+                var row: StoredRow?
+                if let content {
+                    row = try session.form.row(content, revision: runtime.randomBytes(ServerRow.revisionLength), runtime.randomBytes)
+                }
+                changes.append(WriteRequest.Change(mutation: mutation, place: session.form.place(mutation.address), row: row))
+            }
+            return changes
+        }
+
+        private func refusal(of mutations: [StorageMutation]) -> [MutationResult]? {
+            mutations.refused { mutation in
+                do throws(BackendError) {
+                    try mutation.address.validate()
+                    try capabilities.requireFit(mutation.byteCount, in: "a PostgreSQL database")
+                    if case .put(.native, _) = mutation.operation {
+                        throw BackendError(.unsupported, "The database keeps bytes only. Nothing was changed.")
+                    }
+                    return nil
+                } catch {
+                    return .failed(error)
+                }
+            }
+        }
+
+        private func resultsOnNothing(_ mutations: [StorageMutation]) -> [MutationResult]? {
+            if let refused = mutations.refused(StorageProbe.absent.refusal) { return refused }
+            return mutations.allSatisfy { $0.operation == .delete || $0.operation == .check }
+                ? mutations.map { _ in .applied(nil, facts.durability) } : nil
+        }
+
+        /// Asks the server whether it can be reached. Every committed change is flushed already.
+        package func synchronize() async throws(BackendError) -> StorageDurability {
+            _ = try await storedHeader(nextDeadline)
+            return facts.durability
+        }
+
+        // MARK: Opening
+
+        var nextDeadline: MonotonicInstant { runtime.deadline(after: deadline) }
+
+        /// Returns the open database; nil only if the primary server certainly has none.
+        /// - Parameter outdated: A session that was found to be outdated.
+        func opened(insteadOf outdated: ServerSession? = nil, _ deadline: MonotonicInstant) async throws(BackendError) -> ServerSession? {
+            let (known, isLocked) = state.withLock { ($0.session, $0.isLocked) }
+            if isLocked { throw BackendError(.locked, "The program has locked the store. Unlock it and try again.") }
+            if let known, known !== outdated { return known }
+            guard let header = try await storedHeader(deadline) else {
+                state.withLock { $0.session = nil }
+                return nil
+            }
+            let session = try await session(of: header, deadline)
+            return try state.withLock { state throws(BackendError) in
+                if state.isLocked { throw BackendError(.locked, "The program has locked the store. Unlock it and try again.") }
+                state.session = session
+                return session
+            }
+        }
+
+        private func session(of header: StoredHeader, _ deadline: MonotonicInstant) async throws(BackendError) -> ServerSession {
+            guard let sealed = header.sealed, let source else {
+                guard header.sealed == nil, source == nil else {
+                    let (found, wanted) = source == nil ? ("sealed", "plain") : ("plain", "sealed")
+                    throw BackendError(
+                        .incompatibleServer,
+                        "The database on the server is \(found), and this program is configured for a \(wanted) one. Change the configuration, or use another database. Nothing was changed."
+                    )
+                }
+                return ServerSession(version: header.version, form: .plain, keys: nil)
+            }
+            let unwrapped = try await unwrapped(sealed, source, deadline)
+            return ServerSession(version: header.version, form: .sealed(try unwrapped.codec()), keys: unwrapped)
+        }
+
+        private func unwrapped(
+            _ header: ServerHeader, _ source: any KeySource, _ deadline: MonotonicInstant
+        ) async throws(BackendError) -> ServerKeys {
+            let ids = header.keys.ids(ofSource: source.pin)
+            guard !ids.isEmpty else {
+                let theirs = Set(header.keys.recipients.map { "\"\($0.source)\"" }).sorted().joined(separator: " or ")
+                throw BackendError(
+                    .encryptionKeyMismatch,
+                    "The database on the server was made with the key in \(theirs); this program is configured for \"\(source.pin)\". Configure that source on every machine. Nothing was changed."
+                )
+            }
+            let fetch = { @Sendable [keys] () async throws(BackendError) in try await keys.key(for: ids, from: source) }
+            let kek = try await source.takesItsTime ? fetch() : runtime.run(until: deadline, fetch)
+            do throws(BackendError) { return try header.open(.key(kek), in: context) } catch {
+                // The next call fetches the key again, because the source may have the right one then.
+                if error.code == .encryptionKeyMismatch { await keys.forget(source) }
+                throw error
+            }
+        }
+
+        func storedHeader(_ deadline: MonotonicInstant) async throws(BackendError) -> StoredHeader? {
+            let (statements, contextKey) = (facts.tables.header(contextKey), contextKey)
+            let results = try await onLink(deadline) { (connection, limit) throws(ServerFault) in
+                try connection.run(statements, until: limit)
+            }
+            return try StoredHeader.parse(results, context: contextKey)
+        }
+
+        /// Creates the database unless another machine creates it first. Returns the database that exists then.
+        private func created(_ deadline: MonotonicInstant) async throws(BackendError) -> ServerSession? {
+            var header: ServerHeader?
+            if let source {
+                let create = { @Sendable [keys, otherSealedIDs] () async throws(BackendError) in
+                    try await keys.forSealing(from: source, isForNewStore: true, sealedIDs: otherSealedIDs)
+                }
+                let kek = try await source.takesItsTime ? create() : runtime.run(until: deadline, create)
+                header = try ServerHeader.make(context, kek: kek, source: source.pin, runtime.randomBytes)
+            }
+            let statements =
+                [ServerStatement("BEGIN")]
+                + facts.tables.create(contextKey, origin: context.bytes, version: runtime.randomBytes(ServerRow.revisionLength), header)
+                + [ServerTables.commit]
+            try await onLink(deadline) { (connection, limit) throws(ServerFault) in
+                do throws(ServerFault) { _ = try connection.run(statements, until: limit) } catch {
+                    if !error.isConnectionLost { _ = try connection.run([ServerTables.rollback], until: limit) }
+                    // Another machine has created it.
+                    if error.state != "23505" { throw error }
+                }
+            }
+            return try await opened(deadline)
+        }
+
+        /// Runs work on the connection for lists, and once more if the connection was lost.
+        func onLink<R: Sendable>(
+            _ deadline: MonotonicInstant, isMutation: Bool = false,
+            _ work: @escaping @Sendable (ServerConnection, MonotonicInstant) throws(ServerFault) -> R
+        ) async throws(BackendError) -> R {
+            try await link.lane.run(clock: runtime.clock, deadline: deadline, isMutation: isMutation) { [link] (_) throws(BackendError) in
+                do throws(ServerFault) {
+                    do throws(ServerFault) { return try link.use(until: deadline) { (it) throws(ServerFault) in try work(it, deadline) } } catch {
+                        guard error.isConnectionLost, error.state != "08L01", !isMutation else { throw error }
+                        return try link.use(until: deadline) { (it) throws(ServerFault) in try work(it, deadline) }
+                    }
+                } catch { throw error.backendError(outcome: isMutation && error.isConnectionLost ? .unknown : .notApplied) }
+            }
+        }
+
+        // MARK: Locking and closing
+
+        /// Unlocks the store that holds the key, which may open a prompt. Then opens the database if there is one.
+        package func unlock() async throws(BackendError) {
+            endLock()
+            try await source?.unlock()
+            _ = try await opened(nextDeadline)
+        }
+
+        /// Closes all connections and releases the data keys. The next call opens them again.
+        package func close() async { await letGo(within: deadline) }
+
+        private func letGo(within limit: Duration) async {
+            state.withLock { $0.session = nil }
+            let deadline = runtime.clock.now.advanced(by: limit)
+            for link in [link] + readers.map(\.link) + writers.map(\.link) {
+                _ = try? await link.lane.run(clock: runtime.clock, deadline: deadline, isMutation: false) { (_) throws(BackendError) in
+                    link.close()
+                }
+            }
+        }
+    }
+
+    extension PostgreSQLStore: KeyHoldingStore {
+        package func lock(within limit: Duration) async {
+            state.withLock { $0.isLocked = true }
+            await letGo(within: limit)
+        }
+
+        package func endLock() { state.withLock { $0.isLocked = false } }
+
+        package func followSource() async -> Bool {
+            guard let source, state.withLock({ $0.session != nil }), await source.isLocked() else { return false }
+            await letGo(within: .seconds(1))
+            return true
+        }
+    }
+
+    extension StorageAddress {
+        /// The result for a slot without a row: `absent`, or `unavailable` for an invalid name.
+        var probeOfNothing: StorageProbe {
+            do throws(BackendError) { try validate() } catch { return .unavailable(error) }
+            return .absent
+        }
+    }
+#endif

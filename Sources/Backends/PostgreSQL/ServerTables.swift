@@ -1,0 +1,217 @@
+#if PostgreSQL
+    import BackendContract
+
+    /// The tables of a schema, and the statements that use them. Every name is qualified with the schema, so that no
+    /// statement depends on the state of a connection.
+    struct ServerTables: Sendable {
+        /// The name of the schema in quotation marks.
+        let schema: String
+        let name: String
+
+        /// The version of the tables that this release makes and uses.
+        static let version: Int64 = 1
+
+        /// Creates the statements for a schema.
+        init(schema: String) {
+            name = schema
+            self.schema = "\"\(schema.replacing("\"", with: "\"\""))\""
+        }
+
+        // MARK: The schema
+
+        /// The statements that create the tables. Docs/PostgreSQL.md contains the same text.
+        var creation: [String] {
+            [
+                "CREATE SCHEMA IF NOT EXISTS \(schema)",
+                """
+                CREATE TABLE \(schema).schema_version (
+                    one boolean PRIMARY KEY DEFAULT true CHECK (one), version bigint NOT NULL, compatible bigint NOT NULL)
+                """,
+                """
+                CREATE TABLE \(schema).databases (
+                    context bytea PRIMARY KEY, version uuid NOT NULL, origin bytea NOT NULL, sealed boolean NOT NULL,
+                    database bytea, sender bytea, index_key bytea, tag bytea)
+                """,
+                """
+                CREATE TABLE \(schema).keys (
+                    context bytea NOT NULL REFERENCES \(schema).databases, key bytea NOT NULL, state smallint NOT NULL,
+                    PRIMARY KEY (context, key))
+                """,
+                """
+                CREATE TABLE \(schema).wraps (
+                    context bytea NOT NULL, key bytea NOT NULL, recipient bytea NOT NULL, source text NOT NULL,
+                    verifier bytea NOT NULL, wrapped bytea NOT NULL, PRIMARY KEY (context, key, recipient),
+                    FOREIGN KEY (context, key) REFERENCES \(schema).keys ON DELETE CASCADE)
+                """,
+                """
+                CREATE TABLE \(schema).records (
+                    context bytea NOT NULL, namespace bytea NOT NULL, slot bytea NOT NULL, revision uuid NOT NULL,
+                    key bytea, record bytea NOT NULL, labels bytea[] NOT NULL DEFAULT '{}',
+                    stamp xid8 NOT NULL DEFAULT pg_current_xact_id(), expires timestamptz,
+                    PRIMARY KEY (context, namespace, slot),
+                    FOREIGN KEY (context, key) REFERENCES \(schema).keys (context, key))
+                """,
+                "CREATE INDEX records_labels ON \(schema).records USING gin (labels)",
+                "CREATE INDEX records_stamp ON \(schema).records (context, stamp)",
+                "CREATE INDEX records_key ON \(schema).records (context, key)",
+                "CREATE TABLE \(schema).commits (key uuid PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())",
+                "INSERT INTO \(schema).schema_version (version, compatible) VALUES (\(Self.version), \(Self.version))",
+            ]
+        }
+
+        /// Reads the version of the tables, and the lowest version of a release that can use them.
+        var readVersion: ServerStatement { ServerStatement("SELECT version, compatible FROM \(schema).schema_version") }
+
+        // MARK: Transactions
+
+        /// Begins a transaction. The server gives up each statement after the timeout. Commits are flushed before they are
+        /// acknowledged, whatever the default of the server is.
+        /// - Parameter milliseconds: The timeout of each statement.
+        static func begin(milliseconds: Int64) -> [ServerStatement] {
+            [
+                ServerStatement("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"),
+                ServerStatement(
+                    """
+                    SELECT set_config('statement_timeout', $1, true), set_config('synchronous_commit', \
+                    CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on' \
+                    ELSE current_setting('synchronous_commit') END, true)
+                    """, [.text("\(milliseconds)ms")]),
+            ]
+        }
+
+        static let commit = ServerStatement("COMMIT")
+        static let rollback = ServerStatement("ROLLBACK")
+
+        /// Records the key of a transaction. A second transaction with the same key waits for the first one and fails if
+        /// that one was committed.
+        func record(_ key: [UInt8]) -> ServerStatement {
+            ServerStatement("INSERT INTO \(schema).commits (key) VALUES ($1)", [.uuid(key)])
+        }
+
+        /// Records the key of a transaction unless it is recorded. Changes one row if that transaction was not committed;
+        /// then it never will be.
+        func settle(_ key: [UInt8]) -> ServerStatement {
+            ServerStatement("INSERT INTO \(schema).commits (key) VALUES ($1) ON CONFLICT DO NOTHING", [.uuid(key)])
+        }
+
+        /// Deletes keys of transactions that are older than a day.
+        var purgeCommits: ServerStatement {
+            ServerStatement(
+                """
+                DELETE FROM \(schema).commits WHERE key IN (SELECT key FROM \(schema).commits \
+                WHERE at < now() - interval '1 day' LIMIT 10000 FOR UPDATE SKIP LOCKED)
+                """)
+        }
+
+        // MARK: Rows
+
+        private static let columns = "r.namespace, r.slot, r.revision, r.key, r.record"
+
+        /// Reads slots. The result has a row for each, with the version of the header and whether the server is a standby.
+        func read(_ context: [UInt8], _ places: [RowPlace]) -> ServerStatement {
+            let head = "SELECT d.version, pg_is_in_recovery(), r.revision, r.key, r.record"
+            if places.count == 1, let place = places.first {
+                return ServerStatement(
+                    """
+                    \(head) FROM (VALUES (1)) s LEFT JOIN \(schema).databases d ON d.context = $1 \
+                    LEFT JOIN \(schema).records r ON r.context = $1 AND r.namespace = $2 AND r.slot = $3
+                    """, [.bytea(context), .bytea(place.namespace), .bytea(place.slot)])
+            }
+            return ServerStatement(
+                """
+                \(head) FROM unnest($2::bytea[], $3::bytea[]) WITH ORDINALITY s (namespace, slot, i) \
+                LEFT JOIN \(schema).databases d ON d.context = $1 \
+                LEFT JOIN \(schema).records r ON r.context = $1 AND r.namespace = s.namespace AND r.slot = s.slot ORDER BY s.i
+                """, [.bytea(context), .byteas(places.map(\.namespace)), .byteas(places.map(\.slot))])
+        }
+
+        /// Reads and locks the rows of slots, in the order of their names, so that transactions do not lock each other out.
+        func lock(_ context: [UInt8], _ places: [RowPlace]) -> ServerStatement {
+            ServerStatement(
+                """
+                SELECT \(Self.columns) FROM unnest($2::bytea[], $3::bytea[]) s (namespace, slot) \
+                JOIN \(schema).records r ON r.context = $1 AND r.namespace = s.namespace AND r.slot = s.slot \
+                ORDER BY r.namespace, r.slot FOR UPDATE OF r
+                """, [.bytea(context), .byteas(places.map(\.namespace)), .byteas(places.map(\.slot))])
+        }
+
+        /// Inserts a row. Fails with 23505 if another transaction has inserted one.
+        func insert(_ context: [UInt8], _ place: RowPlace, _ row: StoredRow) -> ServerStatement {
+            ServerStatement(
+                """
+                INSERT INTO \(schema).records (context, namespace, slot, revision, key, record, labels, expires) \
+                VALUES ($1, $2, $3, $4, $5, $6, $7, to_timestamp($8))
+                """, parameters(context, place, row))
+        }
+
+        /// Replaces a locked row.
+        func update(_ context: [UInt8], _ place: RowPlace, _ row: StoredRow) -> ServerStatement {
+            ServerStatement(
+                """
+                UPDATE \(schema).records SET revision = $4, key = $5, record = $6, labels = $7, expires = to_timestamp($8), \
+                stamp = pg_current_xact_id() WHERE context = $1 AND namespace = $2 AND slot = $3
+                """, parameters(context, place, row))
+        }
+
+        /// Deletes a locked row.
+        func delete(_ context: [UInt8], _ place: RowPlace) -> ServerStatement {
+            ServerStatement(
+                "DELETE FROM \(schema).records WHERE context = $1 AND namespace = $2 AND slot = $3",
+                [.bytea(context), .bytea(place.namespace), .bytea(place.slot)])
+        }
+
+        /// Deletes a row if it has the given content.
+        func delete(_ context: [UInt8], _ place: RowPlace, record: [UInt8]) -> ServerStatement {
+            ServerStatement(
+                "DELETE FROM \(schema).records WHERE context = $1 AND namespace = $2 AND slot = $3 AND record = $4",
+                [.bytea(context), .bytea(place.namespace), .bytea(place.slot), .bytea(record)])
+        }
+
+        private func parameters(_ context: [UInt8], _ place: RowPlace, _ row: StoredRow) -> [ServerStatement.Parameter] {
+            [
+                .bytea(context), .bytea(place.namespace), .bytea(place.slot), .uuid(row.revision), row.key.map { .bytea($0) } ?? .null,
+                .bytea(row.record), .byteas(row.labels), .float8(row.expires),
+            ]
+        }
+
+        /// Reads a page of the rows of a namespace, in the order of their slots.
+        /// - Parameters:
+        ///   - labels: The labels that a row must have; a row with `unindexed` is returned in any case.
+        ///   - last: The slot of the last row before the page.
+        func page(
+            _ context: [UInt8], _ namespace: [UInt8], labels: [[UInt8]], unindexed: [UInt8], after last: [UInt8], limit: Int
+        ) -> ServerStatement {
+            let condition = labels.isEmpty ? "" : "AND (r.labels @> $5 OR r.labels @> $6) "
+            return ServerStatement(
+                """
+                SELECT \(Self.columns), pg_is_in_recovery() FROM \(schema).records r \
+                WHERE r.context = $1 AND r.namespace = $2 AND r.slot > $3 \(condition)ORDER BY r.slot LIMIT $4
+                """,
+                [.bytea(context), .bytea(namespace), .bytea(last), .int8(Int64(limit))]
+                    + (labels.isEmpty ? [] : [.byteas(labels), .byteas([unindexed])]))
+        }
+
+        // MARK: The header
+
+        /// Reads the header of a database, and whether the server is a standby.
+        func header(_ context: [UInt8]) -> [ServerStatement] {
+            [
+                ServerStatement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
+                ServerStatement(
+                    """
+                    SELECT pg_is_in_recovery(), d.version, d.origin, d.sealed, d.database, d.sender, d.index_key, d.tag \
+                    FROM (VALUES (1)) s LEFT JOIN \(schema).databases d ON d.context = $1
+                    """, [.bytea(context)]),
+                ServerStatement("SELECT key, state FROM \(schema).keys WHERE context = $1", [.bytea(context)]),
+                ServerStatement(
+                    "SELECT key, recipient, source, verifier, wrapped FROM \(schema).wraps WHERE context = $1", [.bytea(context)]),
+                Self.commit,
+            ]
+        }
+
+        /// Reads the version of the header in a transaction.
+        func version(_ context: [UInt8]) -> ServerStatement {
+            ServerStatement("SELECT version FROM \(schema).databases WHERE context = $1", [.bytea(context)])
+        }
+    }
+#endif

@@ -1,0 +1,103 @@
+#if os(Linux)
+    import Foundation
+    import Synchronization
+
+    /// A PostgreSQL server in a temporary folder, which listens on a socket in that folder. It runs as the user
+    /// `nobody`. It ends with the object, and with the test process.
+    package final class PrivatePostgreSQL: Sendable {
+        private let home: TemporaryDirectory
+        private let process = Mutex<RunningProgram?>(nil)
+        private let settings: [String]
+
+        /// The folder of the programs of the server, where Debian puts them: those of the latest version.
+        private static let programs: String = {
+            let versions = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib/postgresql")) ?? []
+            let latest = versions.max { $0.compare($1, options: .numeric) == .orderedAscending }
+            return "/usr/lib/postgresql/\(latest ?? "15")/bin"
+        }()
+
+        /// Creates a cluster and starts its server.
+        /// - Parameter settings: Settings of the server, such as `max_connections=5`.
+        /// - Throws: ``MissingProgram`` with the command that installs the server.
+        package init(_ settings: [String] = []) async throws {
+            self.settings = settings
+            home = try TemporaryDirectory()
+            guard FileManager.default.isExecutableFile(atPath: "\(Self.programs)/initdb") else {
+                throw MissingProgram(name: "initdb", package: "postgresql")
+            }
+            if geteuid() == 0 { chown(home.path, 65_534, 65_534) }
+            let words = try Program.asNobody("\(Self.programs)/initdb") + ["-D", home.file("data"), "-A", "trust", "-U", "owner", "--no-sync"]
+            let made = try await run(words[0], Array(words.dropFirst()))
+            guard made.status == 0 else { throw ProgramFailure("initdb: \(made.stderr)") }
+            try await start()
+        }
+
+        /// The server that the tests of this process share.
+        package static func shared() async throws -> PrivatePostgreSQL { try await sharedTask.value }
+
+        private static let sharedTask = Task {
+            let server = try await PrivatePostgreSQL(["max_connections=500"])
+            atexit { PrivatePostgreSQL.removeShared() }
+            sharedHome.withLock { $0 = server.home.path }
+            return server
+        }
+        private static let sharedHome = Mutex("")
+
+        private static func removeShared() {
+            let path = sharedHome.withLock(\.self)
+            if !path.isEmpty { try? FileManager.default.removeItem(atPath: path) }
+        }
+
+        /// Starts the server and waits until it accepts connections.
+        package func start() async throws {
+            let words = try Program.asNobody("\(Self.programs)/postgres")
+            let options = ["-D", home.file("data"), "-k", home.path, "-h", ""] + (["log_min_messages=fatal"] + settings).flatMap { ["-c", $0] }
+            let program = try RunningProgram(words[0], Array(words.dropFirst()) + options)
+            process.withLock { $0 = program }
+            for _ in 0..<600 {
+                if try await run("\(Self.programs)/pg_isready", ["-h", home.path]).status == 0 { return }
+                try await Task.sleep(for: .milliseconds(100))
+            }
+            throw ProgramFailure("The server did not start: \(await program.kill())")
+        }
+
+        /// Kills the server and all its processes with SIGKILL, as a crash of the machine would, except that the page
+        /// cache survives.
+        package func kill() async throws {
+            let program = process.withLock { program in
+                defer { program = nil }
+                return program
+            }
+            guard let program else { return }
+            let children = try await run("pgrep", ["-P", "\(program.processID)"]).lines.compactMap { Int32($0) }
+            program.signal(SIGKILL)
+            for child in children { Foundation.kill(child, SIGKILL) }
+            await program.kill()
+        }
+
+        /// Stops the server. Open transactions are rolled back.
+        package func stop() async {
+            guard let program = process.withLock({ $0 }) else { return }
+            program.signal(SIGINT)
+            _ = await program.end()
+        }
+
+        /// The connection string for the owner of the cluster.
+        package var conninfo: String { conninfo(user: "owner") }
+
+        /// Returns the connection string for a role.
+        package func conninfo(user: String, database: String = "postgres") -> String { "host=\(home.path) user=\(user) dbname=\(database)" }
+
+        /// The folder of the socket.
+        package var folder: String { home.path }
+
+        /// Runs SQL as the owner and returns the lines of the result.
+        @discardableResult
+        package func sql(_ text: String, user: String = "owner") async throws -> [String] {
+            let result = try await run(
+                "\(Self.programs)/psql", ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", conninfo(user: user)], input: text)
+            guard result.status == 0 else { throw ProgramFailure("psql: \(result.stderr)") }
+            return result.lines
+        }
+    }
+#endif
