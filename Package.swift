@@ -50,6 +50,7 @@ let package = Package(
             targets: ["LocalData", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "KeyringBackend"]),
         .library(name: "LocalDataBackup", targets: ["LocalDataBackup"]),
         .library(name: "LocalDataPlans", targets: ["LocalDataPlans", "LocalDataVocabulary"]),
+        .library(name: "LocalDataPostgreSQL", targets: ["LocalDataPostgreSQL"]),
         .library(name: "BackendConformance", targets: ["BackendConformance"]),
         .library(name: "LocalDataModels", targets: ["LocalDataModels"]),
         .library(name: "LocalDataTesting", targets: ["LocalDataTesting"]),
@@ -121,6 +122,9 @@ let package = Package(
         .target(
             name: "LocalDataBackup", dependencies: ["LocalData", "BackendContract", "BackendRuntime", "Sealing", crypto],
             swiftSettings: house),
+        .target(
+            name: "LocalDataPostgreSQL", dependencies: ["LocalData", "BackendContract", "BackendRuntime", "PostgreSQLBackend", "Sealing"],
+            swiftSettings: house),
         .target(name: "LocalDataPlans", dependencies: ["LocalData", "BackendContract", crypto, logging], swiftSettings: house),
         .target(name: "LocalDataVocabulary", dependencies: ["LocalDataPlans"], swiftSettings: house),
         .target(
@@ -183,7 +187,10 @@ let package = Package(
             swiftSettings: house),
         .testTarget(
             name: "PostgreSQLBackendTests",
-            dependencies: ["BackendContract", "BackendRuntime", "PostgreSQLBackend", "Sealing", "TestSupport"],
+            dependencies: [
+                "LocalData", "LocalDataBackup", "LocalDataPostgreSQL", "BackendContract", "BackendRuntime", "PostgreSQLBackend", "Sealing",
+                "TestSupport",
+            ],
             swiftSettings: house),
         .testTarget(
             name: "LocalDataTests",

@@ -90,7 +90,7 @@ extension NativeValue {
         }
     }
 
-    static func decode(from reader: inout ByteReader, depth: Int = 0) throws(RecordDamage) -> NativeValue {
+    package static func decode(from reader: inout ByteReader, depth: Int = 0) throws(RecordDamage) -> NativeValue {
         guard depth < maximumDepth else { throw RecordDamage("nested too deeply") }
         switch try reader.byte() {
         case 1: return .string(try reader.text())

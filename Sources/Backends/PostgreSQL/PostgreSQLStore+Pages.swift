@@ -82,11 +82,13 @@
                 }
                 if results[1].rows.first?.bytes(0) == session.version {
                     let rows = results[0].rows
-                    guard !rows.contains(where: { $0.isTrue(5) }) else { throw ServerFault("25006", "The server is a standby.").backendError() }
+                    guard !rows.contains(where: { $0.isTrue(5) }) else {
+                        throw ServerFault("25006", "The server is a standby.").backendError()
+                    }
                     let found = rows.map { row in
                         let (place, stored) = StoredRow.parse(row)
                         let (address, probe) = session.form.content(place, stored)
-                        return Found(place: place, address: address, probe: probe)
+                        return Found(place: place, address: address, probe: probe.withNativeValue)
                     }
                     return (found, rows.count < limit ? nil : found.last?.place.slot)
                 }

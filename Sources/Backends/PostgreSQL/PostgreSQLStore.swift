@@ -11,7 +11,7 @@
     /// database, wrapped with a key from a ``KeySource``. `Docs/Formats.md` describes the format, and
     /// `Docs/PostgreSQL.md` what the server needs. A change is durable on the server when it is acknowledged.
     ///
-    /// Calls that wait at the same time share one transaction. A call that finds a free connection waits for nobody.
+    /// Calls that wait at the same time share one transaction. A call that finds a free connection does not wait.
     package final class PostgreSQLStore: LockableBackend {
         package let identity: BackendIdentity
         package let capabilities: BackendCapabilities
@@ -27,7 +27,7 @@
         let contextKey: [UInt8]
         let facts: ServerFacts
         let runtime: Runtime
-        private let otherSealedIDs: @Sendable () async throws(BackendError) -> Set<[UInt8]>
+        let otherSealedIDs: @Sendable () async throws(BackendError) -> Set<[UInt8]>
         private let deadline: Duration
         private let readers: [Worker<ReadRequest, [ServerRows]>]
         private let writers: [Worker<WriteRequest, WriteResponse>]
@@ -67,12 +67,13 @@
         ///   - otherSealedIDs: Returns the ids of keys that have sealed something elsewhere.
         ///   - connections: The number of connections for reads and writes together, at least 2. One more is used for
         ///     lists.
+        ///   - keepsNativeValues: Whether the store keeps native values, as the library's internal stores do.
         ///   - deadline: How long a call may take.
         ///   - runtime: The clock, lanes and random numbers to use.
         package init(
             conninfo: String, schema: String, context: StoreContext, keys: SealingKeys, source: (any KeySource)?,
             otherSealedIDs: @escaping @Sendable () async throws(BackendError) -> Set<[UInt8]> = { () throws(BackendError) in [] },
-            connections: Int, deadline: Duration, runtime: Runtime
+            connections: Int, keepsNativeValues: Bool = false, deadline: Duration, runtime: Runtime
         ) {
             (self.context, self.keys, self.source, self.otherSealedIDs) = (context, keys, source, otherSealedIDs)
             (self.deadline, self.runtime) = (deadline, runtime)
@@ -80,17 +81,21 @@
             self.contextKey = contextKey
             identity = BackendIdentity(
                 kind: "postgresql",
-                store: "\(hexadecimalText(of: SHA256.hash(data: Array(conninfo.utf8)).prefix(8)))/\(schema)/\(hexadecimalText(of: contextKey))")
+                store:
+                    "\(hexadecimalText(of: SHA256.hash(data: Array(conninfo.utf8)).prefix(8)))/\(schema)/\(hexadecimalText(of: contextKey))"
+            )
             capabilities = BackendCapabilities(
                 durability: .durable, atomicBatch: true, crossProcess: true, protection: source?.protection ?? .plain,
-                maximumValueSize: Self.maximumValueSize, sealsNames: source != nil, usefulConcurrency: 256)
+                maximumValueSize: Self.maximumValueSize, storesNativeValues: keepsNativeValues, sealsNames: source != nil,
+                usefulConcurrency: 256)
             let facts = ServerFacts(conninfo: conninfo, tables: ServerTables(schema: schema), runtime: runtime)
             self.facts = facts
             link = ServerLink("postgresql.lists", facts)
             let (clock, half) = (runtime.clock, max(1, connections / 2))
             readers = (0..<half).map { number in
                 let link = ServerLink("postgresql.read.\(number)", facts)
-                let calls = GroupCommit<ReadRequest, [ServerRows]>(lane: link.lane, clock: clock, maximumGroup: 256) { requests, deadline, _ in
+                let calls = GroupCommit<ReadRequest, [ServerRows]>(lane: link.lane, clock: clock, maximumGroup: 256) {
+                    requests, deadline, _ in
                     Self.read(requests, link, deadline)
                 }
                 return Worker(link: link, calls: calls, load: Load())
@@ -171,7 +176,7 @@
             return rows.indices.map { index in
                 guard let revision = rows[index][2] else { return addresses[index].probeOfNothing }
                 let row = StoredRow(revision: revision, key: rows[index][3], record: rows[index].bytes(4))
-                return session.form.content(places[index], row).1
+                return session.form.content(places[index], row).1.withNativeValue
             }
         }
 
@@ -224,7 +229,9 @@
                     switch mutation.operation {
                     case .put(.bytes(let bytes), let metadata): RowContent(mutation.address, .value, metadata, payload: bytes)
                     case .tombstone(let metadata): RowContent(mutation.address, .tombstone, metadata)
-                    case .put(.native, _), .delete, .check: nil
+                    case .put(.native(let value), let metadata):
+                        RowContent(mutation.address, native: value, metadata)
+                    case .delete, .check: nil
                     }
                 var row: StoredRow?
                 if let content {
@@ -240,7 +247,9 @@
                 do throws(BackendError) {
                     try mutation.address.validate()
                     try capabilities.requireFit(mutation.byteCount, in: "a PostgreSQL database")
-                    if case .put(.native, _) = mutation.operation {
+                    if case .put(.native, let metadata) = mutation.operation,
+                        !capabilities.storesNativeValues || metadata.serializer != nil
+                    {
                         throw BackendError(.unsupported, "The database keeps bytes only. Nothing was changed.")
                     }
                     return nil
@@ -299,7 +308,7 @@
             return ServerSession(version: header.version, form: .sealed(try unwrapped.codec()), keys: unwrapped)
         }
 
-        private func unwrapped(
+        func unwrapped(
             _ header: ServerHeader, _ source: any KeySource, _ deadline: MonotonicInstant
         ) async throws(BackendError) -> ServerKeys {
             let ids = header.keys.ids(ofSource: source.pin)
@@ -328,7 +337,7 @@
         }
 
         /// Creates the database unless another machine creates it first. Returns the database that exists then.
-        private func created(_ deadline: MonotonicInstant) async throws(BackendError) -> ServerSession? {
+        func created(_ deadline: MonotonicInstant) async throws(BackendError) -> ServerSession? {
             var header: ServerHeader?
             if let source {
                 let create = { @Sendable [keys, otherSealedIDs] () async throws(BackendError) in
@@ -358,13 +367,18 @@
         ) async throws(BackendError) -> R {
             try await link.lane.run(clock: runtime.clock, deadline: deadline, isMutation: isMutation) { [link] (_) throws(BackendError) in
                 do throws(ServerFault) {
-                    do throws(ServerFault) { return try link.use(until: deadline) { (it) throws(ServerFault) in try work(it, deadline) } } catch {
+                    do throws(ServerFault) {
+                        return try link.use(until: deadline) { (it) throws(ServerFault) in try work(it, deadline) }
+                    } catch {
                         guard error.isConnectionLost, error.state != "08L01", !isMutation else { throw error }
                         return try link.use(until: deadline) { (it) throws(ServerFault) in try work(it, deadline) }
                     }
                 } catch { throw error.backendError(outcome: isMutation && error.isConnectionLost ? .unknown : .notApplied) }
             }
         }
+
+        /// Forgets the open database, so that the next call opens it again.
+        func forgetSession() { state.withLock { $0.session = nil } }
 
         // MARK: Locking and closing
 

@@ -32,10 +32,11 @@
         ///   - conninfo: A URI or keywords and values, as libpq accepts them. May be empty: libpq reads its environment.
         ///   - deadline: When the attempt ends.
         ///   - clock: The clock of the deadline.
-        static func connect(_ conninfo: String, deadline: MonotonicInstant, clock: any RuntimeClock) throws(ServerFault) -> ServerConnection {
+        static func connect(_ conninfo: String, deadline: MonotonicInstant, clock: any RuntimeClock) throws(ServerFault) -> ServerConnection
+        {
             let first = try start(conninfo, [:], clock)
             guard let remote = first.remoteHost, !remote.isVerified else { return try first.completed(deadline) }
-            // Nothing was sent on the first connection. The second one overrides the mode of the connection string.
+            // The first connection has sent nothing. The second one overrides the mode in the connection string.
             return try start(conninfo, ["sslmode": "verify-full"], clock).completed(deadline)
         }
 
@@ -102,7 +103,8 @@
             let states = [
                 ("password authentication failed", "28P01"), ("no password supplied", "28P01"), ("no pg_hba.conf entry", "28000"),
                 ("does not exist", message.contains("role") ? "28000" : "3D000"), ("too many clients", "53300"),
-                ("remaining connection slots", "53300"), ("starting up", "57P03"), ("shutting down", "57P03"), ("in recovery mode", "57P03"),
+                ("remaining connection slots", "53300"), ("starting up", "57P03"), ("shutting down", "57P03"),
+                ("in recovery mode", "57P03"),
                 ("is read-only", "08L05"), ("in hot standby", "08L05"), ("certificate", "08L02"), ("SSL", "08L02"),
             ]
             let state = states.first { message.contains($0.0) }?.1 ?? "08006"

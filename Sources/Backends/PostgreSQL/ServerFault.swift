@@ -54,10 +54,12 @@
             case "28000", "28P01": (.accessDenied, "Check the role, its password and pg_hba.conf.")
             case "42501": (.accessDenied, "Grant the role the rights that Docs/PostgreSQL.md lists.")
             case "3D000": (.unavailable, "Create the database, or correct dbname.")
+            case "23503": (.keyInUse, "Rows are sealed with this key.")
             case "53100": (.noSpace, "Free space on the server's disk.")
             case "53300": (.unavailable, "Raise max_connections, or put a pooler in front of the server.")
             case "57P01", "57P02", "57P03": (.unavailable, "The server is starting or stopping. Try again.")
-            case "42P01", "3F000", "42703": (.incompatibleServer, "Create the tables with a role that may, as Docs/PostgreSQL.md describes.")
+            case "42P01", "3F000", "42703":
+                (.incompatibleServer, "Create the tables with a role that may, as Docs/PostgreSQL.md describes.")
             case _ where state.hasPrefix("08"): (.unavailable, "Check that the server runs and can be reached.")
             case _ where state.hasPrefix("53"): (.unavailable, "The server lacks a resource. Try again later.")
             case _ where isRetriable: (.timedOut, "Other transactions changed the same values. Try again.")

@@ -35,12 +35,16 @@
                 [
                     ServerStatement(
                         """
-                        SELECT s.system_identifier, c.timeline_id::int8, current_setting('fsync') = 'on' \
+                        SELECT s.system_identifier, c.timeline_id::int8, current_setting('fsync') = 'on', \
+                        extract(epoch FROM clock_timestamp())::float8 \
                         FROM pg_control_system() s, pg_control_checkpoint() c
                         """)
                 ], until: deadline)
             guard let row = found.first?.rows.first else { throw .lost("The server did not name its cluster.") }
             try pin(ServerCluster(systemIdentifier: row.integer(0), timeline: row.integer(1), isDurable: row.isTrue(2)))
+            if let clock = runtime.clock as? ServerClock, row.bytes(3).count == 8 {
+                clock.note(Double(bitPattern: UInt64(bitPattern: row.integer(3))))
+            }
             if isPrepared.load(ordering: .acquiring) { return }
             try prepare(connection, until: deadline)
             isPrepared.store(true, ordering: .releasing)

@@ -76,7 +76,10 @@
             [
                 ServerStatement(
                     "UPDATE \(schema).databases SET version = $2, sender = $3, index_key = $4, tag = $5 WHERE context = $1",
-                    [.bytea(context), .uuid(version), header.keys.sender.map { .bytea($0) } ?? .null, .bytea(header.index), .bytea(header.tag)]),
+                    [
+                        .bytea(context), .uuid(version), header.keys.sender.map { .bytea($0) } ?? .null, .bytea(header.index),
+                        .bytea(header.tag),
+                    ]),
                 ServerStatement("DELETE FROM \(schema).wraps WHERE context = $1", [.bytea(context)]),
                 ServerStatement(
                     "DELETE FROM \(schema).keys WHERE context = $1 AND NOT key = ANY ($2)",

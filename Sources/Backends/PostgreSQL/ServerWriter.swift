@@ -169,7 +169,7 @@
             for (index, change) in request.changes.enumerated() {
                 let row = rows[change.place]
                 let probe = row.map { request.session.form.content(change.place, $0).1 } ?? .absent
-                if let refusal = probe.refusal(of: change.mutation) {
+                if let refusal = probe.withNativeValue.refusal(of: change.mutation) {
                     return .results(request.changes.map(\.mutation).results(endingIn: refusal, at: index))
                 }
                 switch change.mutation.operation {

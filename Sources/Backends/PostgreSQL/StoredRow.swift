@@ -102,10 +102,11 @@
                 return StoredRow(revision: revision, key: row.key, record: row.sealed, labels: labels, expires: expires)
             case .plain:
                 let (mark, metadata) = (StorageRevision(revision), content.metadata)
-                let record =
-                    content.kind == .tombstone
-                    ? RecordCodec.encode(StorageTombstone(metadata: metadata, revision: mark))
-                    : RecordCodec.encode(StorageRecord(payload: .bytes(content.payload), metadata: metadata, revision: mark))
+                let record: [UInt8] =
+                    switch Self.probe(content, mark) {
+                    case .value(let record): RecordCodec.encode(record)
+                    default: RecordCodec.encode(StorageTombstone(metadata: metadata, revision: mark))
+                    }
                 return StoredRow(revision: revision, key: nil, record: record, labels: labels, expires: expires)
             }
         }
@@ -113,7 +114,7 @@
         /// Returns the content of a row, with its address if the address can be read.
         func content(_ place: RowPlace, _ row: StoredRow) -> (StorageAddress?, StorageProbe) {
             let revision = StorageRevision(row.revision)
-            // The damage may have left the revision as it was. The revision of the damaged state contains a digest.
+            // Damage can leave the column of the revision unchanged. So the revision of the damaged state contains a digest.
             func damage(_ reason: String) -> StorageProbe {
                 let digest = SHA256.hash(data: row.record).prefix(ServerRow.revisionLength)
                 return .corrupt(StorageCorruption(bytes: row.record, revision: StorageRevision(row.revision + digest), reason: reason))
@@ -147,6 +148,35 @@
             case .value: .value(StorageRecord(payload: .bytes(content.payload), metadata: content.metadata, revision: revision))
             case .tombstone: .tombstone(StorageTombstone(metadata: content.metadata, revision: revision))
             }
+        }
+    }
+
+    // MARK: Native values
+
+    /// A row contains bytes. The library's internal stores, such as the ledger, keep native values: their canonical
+    /// encoding, under a serializer name that no other row has.
+    extension RowContent {
+        fileprivate static let native = "LocalData native value"
+
+        init(_ address: StorageAddress, native value: NativeValue, _ metadata: StorageMetadata) {
+            var metadata = metadata
+            metadata.serializer = Self.native
+            self.init(address, .value, metadata, payload: value.canonicalBytes)
+        }
+    }
+
+    extension StorageProbe {
+        /// The result of a read with the native value in the place of its encoding.
+        var withNativeValue: StorageProbe {
+            guard case .value(var record) = self, record.metadata.serializer == RowContent.native, case .bytes(let bytes) = record.payload
+            else { return self }
+            var reader = ByteReader(bytes[...])
+            guard let value = try? NativeValue.decode(from: &reader), reader.isAtEnd else {
+                return .corrupt(StorageCorruption(bytes: bytes, revision: record.revision, reason: "The native value is damaged."))
+            }
+            record.payload = .native(value)
+            record.metadata.serializer = nil
+            return .value(record)
         }
     }
 #endif

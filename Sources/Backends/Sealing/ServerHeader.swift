@@ -77,7 +77,9 @@ package struct ServerHeader: Hashable, Sendable {
         return ServerKeys(header: self, unwrapped: unwrapped, active: active, index: SymmetricKey(data: plain))
     }
 
-    fileprivate func with(_ keys: KeyTables, _ active: SymmetricKey, _ index: SymmetricKey, _ randomBytes: (Int) -> [UInt8])
+    fileprivate func with(
+        _ keys: KeyTables, _ active: SymmetricKey, _ index: SymmetricKey, _ randomBytes: (Int) -> [UInt8]
+    )
         throws(BackendError) -> ServerHeader
     {
         try ServerHeader(database, context, keys, active: active, index: index, randomBytes)

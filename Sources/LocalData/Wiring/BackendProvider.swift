@@ -1,11 +1,12 @@
-import BackendContract
-import Sealing
+package import BackendContract
+package import Sealing
 
 /// The library's description of one kind of domain: its backend, the backend's capabilities, and the scopes that the
 /// backend accepts.
 ///
-/// For a new backend, add a folder with its provider beside the others, and one line to ``Wiring/providers``.
-protocol BackendProvider: Sendable {
+/// For a new backend, add a folder with its provider beside the others, and one line to
+/// ``Wiring/providers``. A backend of another product adds its provider to ``StorageConfiguration/providers``.
+package protocol BackendProvider: Sendable {
     /// The kind of domain that the backend serves.
     var kind: StorageDomain.Kind { get }
 
@@ -40,42 +41,42 @@ protocol BackendProvider: Sendable {
 
 extension BackendProvider {
     /// Accepts every scope.
-    func validate(_ scope: String) throws(BackendError) {}
+    package func validate(_ scope: String) throws(BackendError) {}
 
     /// Returns nil: ``claims`` contains the protection.
-    func protection(of scope: String, _ parts: StoreParts) throws -> ProtectionLevel? { nil }
+    package func protection(of scope: String, _ parts: StoreParts) throws -> ProtectionLevel? { nil }
 
     /// Returns no databases, because by default a backend does not encrypt its stores.
-    func keyedStores(
+    package func keyedStores(
         of source: any KeySource, _ configuration: StorageConfiguration
     ) async throws(BackendError) -> [StorageDomain: Set<[UInt8]>] { [:] }
 
     /// Returns no applications, because by default a store does not record its owner.
-    func applications(_ configuration: StorageConfiguration) async throws -> Set<String> { [] }
+    package func applications(_ configuration: StorageConfiguration) async throws -> Set<String> { [] }
 
     /// Returns no warning.
-    func warning(_ configuration: StorageConfiguration) -> String? { nil }
+    package func warning(_ configuration: StorageConfiguration) -> String? { nil }
 
     /// Returns nil, because by default a backend keeps no keys.
-    func keySource(_ reference: KeySourceReference, _ wiring: Wiring) throws -> (any KeySource)? { nil }
+    package func keySource(_ reference: KeySourceReference, _ wiring: Wiring) throws -> (any KeySource)? { nil }
 }
 
 /// The values that a provider needs to create stores. They are passed to each call; a store keeps only those that it
 /// needs.
-struct StoreParts {
-    let configuration: StorageConfiguration
-    let keys: SealingKeys
+package struct StoreParts {
+    package let configuration: StorageConfiguration
+    package let keys: SealingKeys
     let stores: any StoreProvider
     /// Returns the ids of all keys of a source with which data in any store of this program is sealed. A store may keep
     /// this closure, because the closure holds no store.
-    let sealedIDs: @Sendable (any KeySource) async throws(BackendError) -> Set<[UInt8]>
+    package let sealedIDs: @Sendable (any KeySource) async throws(BackendError) -> Set<[UInt8]>
 
     /// Returns the freshness anchor of an encrypted database, or of the vault (a database that replaces a keyring) of a
     /// service. The anchor records the database's latest state outside of its file. Nil if there is none.
     let freshnessAnchor: (_ database: StorageDomain) throws -> (any FreshnessAnchor)?
 
     /// Returns the key source that a reference names.
-    func keySource(_ reference: KeySourceReference) throws -> any KeySource { try stores.keySource(reference) }
+    package func keySource(_ reference: KeySourceReference) throws -> any KeySource { try stores.keySource(reference) }
 }
 
 extension StorageConfiguration {

@@ -37,7 +37,7 @@ final class SealedContent: Sendable {
     /// - Throws: `BackendError` when a store cannot be read. An incomplete result is never returned.
     func ids(of source: any KeySource, naming stores: any StoreProvider) async throws(BackendError) -> Set<[UInt8]> {
         var ids = try await Quarantine.sealedIDs(in: try quarantineBackend(), of: source, stores)
-        for provider in Wiring.providers {
+        for provider in configuration.providers {
             for keyed in try await provider.keyedStores(of: source, configuration).values { ids.formUnion(keyed) }
         }
         var lists: [BackendIdentity: (backend: any StorageBackend, addresses: [StorageAddress])] = [:]

@@ -91,6 +91,9 @@ public struct StorageConfiguration: Sendable {
     /// witnesses (the records that values exist). Otherwise nil.
     package var makeOwnStore: (@Sendable (_ name: String) throws -> any StorageBackend)?
 
+    /// The providers of all backends: those of the library, and those that other products add.
+    package var providers: [any BackendProvider] = Wiring.providers
+
     var place: Place
     var makers: [StorageDomain.Kind: @Sendable (String) throws -> any StorageBackend] = [:]
 
@@ -192,6 +195,9 @@ public struct StorageConfiguration: Sendable {
     /// Returns whether the program sets the backend for a kind of domain.
     package func plugsIn(_ kind: StorageDomain.Kind) -> Bool { makers[kind] != nil }
 
+    /// Returns the provider of a kind of domain; nil for a kind that only a custom backend can serve.
+    func provider(of kind: StorageDomain.Kind) -> (any BackendProvider)? { providers.first { $0.kind == kind } }
+
     /// Returns the domain that stores the key of a database, if the key is in a keyring; nil for other key sources.
     package func keyDomain(ofDatabase name: String) -> StorageDomain? {
         let named = databaseKeySources[name] ?? .configured
@@ -219,7 +225,7 @@ public struct StorageConfiguration: Sendable {
     /// verified, so use them only in messages.
     package func ownersOfDatabases() async -> Set<String> {
         var found: Set<String> = []
-        for provider in Wiring.providers { found.formUnion((try? await provider.applications(self)) ?? []) }
+        for provider in providers { found.formUnion((try? await provider.applications(self)) ?? []) }
         return found
     }
 

@@ -74,7 +74,7 @@ extension Wiring: BackupHost {
         var served: Set<StorageDomain> = []
         for domain in domains {
             let scoped = StorageDomain(kind: domain.kind, scope: domain.scope ?? configuration.defaultScope(of: domain.kind))
-            let provider = Self.provider(of: domain.kind)
+            let provider = configuration.provider(of: domain.kind)
             if !configuration.plugsIn(domain.kind), let backed = provider as? any BackedProvider {
                 served.insert(scoped)
                 if let kind = backed.expectedKind(of: scoped, configuration) {

@@ -5,7 +5,7 @@ import Sealing
 /// Creates the key source that a reference names.
 extension Wiring {
     func makeKeySource(_ reference: KeySourceReference) throws -> any KeySource {
-        for provider in Self.providers { if let source = try provider.keySource(reference, self) { return source } }
+        for provider in configuration.providers { if let source = try provider.keySource(reference, self) { return source } }
         let (deadline, runtime) = (configuration.deadlines.files, configuration.runtime)
         switch reference.form {
         case .configured:

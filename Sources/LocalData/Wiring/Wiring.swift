@@ -1,7 +1,7 @@
 import BackendContract
 import BackendRuntime
 import MemoryBackend
-import Sealing
+package import Sealing
 import Synchronization
 
 /// Creates the stores and key sources of a configuration. For the stores of a domain, it calls the provider of this
@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// This object only holds the backends that it uses for sealing keys and freshness anchors (records of the latest state
 /// of databases). No store holds a strong reference to this object.
-final class Wiring: StoreProvider {
+package final class Wiring: StoreProvider {
     /// The providers of the library's backends.
     static let providers: [any BackendProvider] = [
         MemoryProvider(),
@@ -17,9 +17,6 @@ final class Wiring: StoreProvider {
         KeyringProvider(),
         SQLiteProvider(),
     ]
-
-    /// Returns the provider of a kind of domain; nil for a kind that only a custom backend can serve.
-    static func provider(of kind: StorageDomain.Kind) -> (any BackendProvider)? { providers.first { $0.kind == kind } }
 
     package let configuration: StorageConfiguration
     private let keys: SealingKeys
@@ -41,7 +38,7 @@ final class Wiring: StoreProvider {
     func defaultScope(of kind: StorageDomain.Kind) -> String { configuration.defaultScope(of: kind) }
 
     func makeBackend(_ kind: StorageDomain.Kind, _ scope: String) throws -> any StorageBackend {
-        let provider = Self.provider(of: kind)
+        let provider = configuration.provider(of: kind)
         let domain = StorageDomain(kind: kind, scope: scope)
         if case .refused(let why) = configuration.place { return MissingBackend(for: domain, provider?.claims, why) }
         if let make = configuration.makers[kind] { return try make(scope) }
@@ -49,7 +46,7 @@ final class Wiring: StoreProvider {
             try provider?.validate(scope)
             let protection = try provider?.protection(of: scope, parts)
             return InMemoryStore.standIn(
-                for: domain, protection: protection, medium: world.medium(domain), runtime: configuration.runtime)
+                for: domain, provider?.claims, protection: protection, medium: world.medium(domain), runtime: configuration.runtime)
         }
         if !isRestoring { try RestoreMark.requireNone(configuration) }
         guard let provider else {
@@ -62,8 +59,8 @@ final class Wiring: StoreProvider {
 
     /// Returns a warning for the operator about a domain's store on this machine; nil if there is none.
     func warning(about domain: StorageDomain) -> String? {
-        guard !configuration.isInMemory, !configuration.plugsIn(domain.kind) else { return nil }
-        return Self.provider(of: domain.kind)?.warning(configuration)
+        configuration.isInMemory || configuration.plugsIn(domain.kind)
+            ? nil : configuration.provider(of: domain.kind)?.warning(configuration)
     }
 
     private var parts: StoreParts {
@@ -85,7 +82,7 @@ final class Wiring: StoreProvider {
     /// keys.
     func keyedStores(of source: any KeySource) async throws(BackendError) -> [StorageDomain: Set<[UInt8]>] {
         var found: [StorageDomain: Set<[UInt8]>] = [:]
-        for provider in Self.providers { found.merge(try await provider.keyedStores(of: source, configuration)) { $0.union($1) } }
+        for provider in configuration.providers { found.merge(try await provider.keyedStores(of: source, configuration)) { $0.union($1) } }
         return found
     }
 

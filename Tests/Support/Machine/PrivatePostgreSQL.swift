@@ -8,6 +8,8 @@
         private let home: TemporaryDirectory
         private let process = Mutex<RunningProgram?>(nil)
         private let settings: [String]
+        /// The port on the loopback interface; nil if the server listens on its socket only.
+        package let port: Int?
 
         /// The folder of the programs of the server, where Debian puts them: those of the latest version.
         private static let programs: String = {
@@ -17,16 +19,20 @@
         }()
 
         /// Creates a cluster and starts its server.
-        /// - Parameter settings: Settings of the server, such as `max_connections=5`.
+        /// - Parameters:
+        ///   - settings: Settings of the server, such as `max_connections=5`.
+        ///   - listens: Whether the server also listens on the loopback interface.
         /// - Throws: ``MissingProgram`` with the command that installs the server.
-        package init(_ settings: [String] = []) async throws {
-            self.settings = settings
+        package init(_ settings: [String] = [], listens: Bool = false) async throws {
+            port = listens ? Int.random(in: 20_000..<30_000) : nil
+            self.settings = settings + (port.map { ["listen_addresses=127.0.0.1", "port=\($0)"] } ?? ["listen_addresses="])
             home = try TemporaryDirectory()
             guard FileManager.default.isExecutableFile(atPath: "\(Self.programs)/initdb") else {
                 throw MissingProgram(name: "initdb", package: "postgresql")
             }
             if geteuid() == 0 { chown(home.path, 65_534, 65_534) }
-            let words = try Program.asNobody("\(Self.programs)/initdb") + ["-D", home.file("data"), "-A", "trust", "-U", "owner", "--no-sync"]
+            let words =
+                try Program.asNobody("\(Self.programs)/initdb") + ["-D", home.file("data"), "-A", "trust", "-U", "owner", "--no-sync"]
             let made = try await run(words[0], Array(words.dropFirst()))
             guard made.status == 0 else { throw ProgramFailure("initdb: \(made.stderr)") }
             try await start()
@@ -51,11 +57,13 @@
         /// Starts the server and waits until it accepts connections.
         package func start() async throws {
             let words = try Program.asNobody("\(Self.programs)/postgres")
-            let options = ["-D", home.file("data"), "-k", home.path, "-h", ""] + (["log_min_messages=fatal"] + settings).flatMap { ["-c", $0] }
+            let options = ["-D", home.file("data"), "-k", home.path] + (["log_min_messages=fatal"] + settings).flatMap { ["-c", $0] }
             let program = try RunningProgram(words[0], Array(words.dropFirst()) + options)
             process.withLock { $0 = program }
             for _ in 0..<600 {
-                if try await run("\(Self.programs)/pg_isready", ["-h", home.path]).status == 0 { return }
+                if try await run("\(Self.programs)/pg_isready", ["-h", home.path] + (port.map { ["-p", "\($0)"] } ?? [])).status == 0 {
+                    return
+                }
                 try await Task.sleep(for: .milliseconds(100))
             }
             throw ProgramFailure("The server did not start: \(await program.kill())")
@@ -86,7 +94,9 @@
         package var conninfo: String { conninfo(user: "owner") }
 
         /// Returns the connection string for a role.
-        package func conninfo(user: String, database: String = "postgres") -> String { "host=\(home.path) user=\(user) dbname=\(database)" }
+        package func conninfo(user: String, database: String = "postgres") -> String {
+            "host=\(home.path) user=\(user) dbname=\(database)\(port.map { " port=\($0)" } ?? "")"
+        }
 
         /// The folder of the socket.
         package var folder: String { home.path }

@@ -31,7 +31,7 @@ package enum Program {
     private static let packages = [
         "secret-tool": "libsecret-tools", "gnome-keyring-daemon": "gnome-keyring", "dbus-daemon": "dbus", "setpriv": "util-linux",
         "setsid": "util-linux", "flock": "util-linux", "systemd-creds": "systemd", "strace": "strace", "gdb": "gdb", "clang": "clang",
-        "keepassxc": "keepassxc", "keepassxc-cli": "keepassxc", "gdbus": "libglib2.0-bin",
+        "keepassxc": "keepassxc", "keepassxc-cli": "keepassxc", "gdbus": "libglib2.0-bin", "pgbouncer": "pgbouncer",
     ]
 
     /// Returns the path of a program on the search path.
@@ -39,7 +39,7 @@ package enum Program {
     package static func path(_ name: String) throws -> String {
         if name.contains("/") { return name }
         let search = ProcessInfo.processInfo.environment["PATH"] ?? ""
-        let folders = search.split(separator: ":").map(String.init) + ["/usr/local/bin", "/usr/bin", "/bin"]
+        let folders = search.split(separator: ":").map(String.init) + ["/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin"]
         for folder in folders where FileManager.default.isExecutableFile(atPath: "\(folder)/\(name)") { return "\(folder)/\(name)" }
         throw MissingProgram(name: name, package: packages[name] ?? name)
     }

@@ -16,9 +16,10 @@ extension InMemoryStore {
     /// Returns a store in memory that has the capabilities of a domain's backend.
     /// - Parameter protection: The protection, if the configuration determines it.
     package static func standIn(
-        for domain: StorageDomain, protection: ProtectionLevel? = nil, medium: MemoryMedium, runtime: Runtime
+        for domain: StorageDomain, _ claims: BackendCapabilities? = nil, protection: ProtectionLevel? = nil, medium: MemoryMedium,
+        runtime: Runtime
     ) -> InMemoryStore {
-        var claims = Wiring.provider(of: domain.kind)?.claims ?? unknownClaims
+        var claims = claims ?? Wiring.providers.first { $0.kind == domain.kind }?.claims ?? unknownClaims
         if let protection { claims.protection = protection }
         return InMemoryStore(
             medium: medium, identity: BackendIdentity(kind: "memory-\(domain.kind)", store: domain.scope ?? ""), capabilities: claims,

@@ -1,0 +1,240 @@
+#if PostgreSQL
+    package import BackendContract
+    package import BackendRuntime
+    package import Sealing
+
+    /// Recipients and rotation of the data key. A change of the header is one transaction under the lock of its row.
+    /// Machines that use the former header find out in their next transaction, and open the header again.
+    extension PostgreSQLStore: RecipientStore, RotatingStore {
+        package func recipients() async throws(BackendError) -> [KeyTables.Recipient] {
+            try await storedHeader(nextDeadline)?.sealed?.keys.recipients ?? []
+        }
+
+        package func change(_ change: KeyTables.Change) async throws(BackendError) {
+            if try await opened(nextDeadline) == nil { _ = try await created(nextDeadline) }
+            try await changeHeader { (store, header) throws(BackendError) in
+                try await store.unwrapped(header).changing(change, store.runtime.randomBytes)
+            }
+        }
+
+        package func takeOver(from old: OldHolder) async throws(BackendError) {
+            try await changeHeader { (store, header) throws(BackendError) in
+                let source = try store.requiredSource()
+                switch old {
+                case .source(let former):
+                    let holder = KeyHolder.key(try await store.keys.key(for: header.keys.ids(ofSource: former.pin), from: former))
+                    // Do not create a key unless the old key opens the database.
+                    let opened = try header.open(holder, in: store.context)
+                    let known = Set(header.keys.recipients.map(\.id))
+                    let key = try await store.keys.forSealing(from: source) { () async throws(BackendError) in
+                        try await store.otherSealedIDs().subtracting(known)
+                    }
+                    return try opened.changing(.replacingSources(with: key, source: source.pin), store.runtime.randomBytes)
+                case .recovery(let recovery):
+                    let opened = try header.open(.recovery(recovery), in: store.context)
+                    let own = try await store.keys.replacement(from: source)
+                    // A holder of the earlier keys cannot read later writes.
+                    let taken = try opened.changing(.replacingSources(with: own, source: source.pin), store.runtime.randomBytes)
+                    return try taken.open(.key(own), in: store.context).activatingNewKey(for: [own], store.runtime.randomBytes)
+                }
+            }
+        }
+
+        /// Makes a new data key, seals all rows with it and deletes the old key. The server refuses to delete a key
+        /// while a row is sealed with it, and refuses a row that is sealed with a deleted key.
+        package func rotateDataKey(
+            batch: Int, progress: @Sendable (_ done: Int, _ total: Int) -> Void
+        ) async throws(BackendError) -> Int {
+            guard try await opened(nextDeadline) != nil else {
+                throw BackendError(.unavailable, "There is no database on the server yet. Nothing was changed.")
+            }
+            try await changeHeader { (store, header) throws(BackendError) in
+                guard header.keys.keys.count == 1 else { return nil }
+                let source = try store.requiredSource()
+                let key = try await store.keys.key(for: header.keys.ids(ofSource: source.pin), from: source)
+                return try await store.unwrapped(header).activatingNewKey(for: [key], store.runtime.randomBytes)
+            }
+            var done = 0
+            while true {
+                done += try await resealAll(batch: batch, from: done, progress)
+                do throws(BackendError) {
+                    try await changeHeader { (store, header) throws(BackendError) in
+                        guard header.keys.keys.count > 1 else { return nil }
+                        return try await store.unwrapped(header).droppingOlderKeys(store.runtime.randomBytes)
+                    }
+                    return done
+                } catch {
+                    // Another machine has sealed a row with the old key since it was counted.
+                    guard error.code == .keyInUse else { throw error }
+                    if try await remaining(damagedOnly: true) {
+                        throw BackendError(
+                            .corrupted,
+                            "Damaged rows cannot be sealed again, so the old data key is kept for them. Salvage them, then repeat the call.",
+                            outcome: .applied)
+                    }
+                }
+            }
+        }
+
+        private func resealAll(
+            batch: Int, from start: Int, _ progress: @Sendable (_ done: Int, _ total: Int) -> Void
+        ) async throws(BackendError) -> Int {
+            var (done, last): (Int, RowPlace?) = (0, nil)
+            while true {
+                guard let session = try await opened(insteadOf: nil, nextDeadline), case .sealed(let codec) = session.form else {
+                    return done
+                }
+                let (tables, contextKey, after) = (facts.tables, contextKey, last)
+                let randomBytes = runtime.randomBytes
+                let milliseconds = max(1, nextDeadline.nanoseconds - runtime.clock.now.nanoseconds) / 1_000_000
+                let part = try await onLink(nextDeadline) {
+                    (connection, limit) throws(ServerFault) -> (seen: Int, sealed: Int, last: RowPlace?) in
+                    do throws(ServerFault) {
+                        let select = tables.rows(contextKey, notSealedWith: codec.activeID, after: after, limit: batch)
+                        let found = try connection.run(ServerTables.begin(milliseconds: milliseconds) + [select], until: limit)[2].rows
+                        var updates: [ServerStatement] = []
+                        for row in found {
+                            let (place, stored) = StoredRow.parse(row)
+                            let old = ServerRow(
+                                namespace: place.namespace, slot: place.slot, revision: stored.revision, key: stored.key ?? [],
+                                sealed: stored.record)
+                            guard let new = try? codec.sealAgain(old, randomBytes) else { continue }
+                            updates.append(tables.reseal(contextKey, new))
+                        }
+                        _ = try connection.run(updates + [ServerTables.commit], until: limit)
+                        return (found.count, updates.count, found.last.map { StoredRow.parse($0).0 })
+                    } catch {
+                        if !error.isConnectionLost { _ = try connection.run([ServerTables.rollback], until: limit) }
+                        throw error
+                    }
+                }
+                done += part.sealed
+                if part.sealed > 0 { progress(start + done, start + done) }
+                if part.seen < batch { return done }
+                last = part.last
+            }
+        }
+
+        /// Returns whether rows of an older key remain that cannot be opened.
+        private func remaining(damagedOnly: Bool) async throws(BackendError) -> Bool {
+            guard let session = try await opened(nextDeadline), case .sealed(let codec) = session.form else { return false }
+            let statement = facts.tables.rows(contextKey, notSealedWith: codec.activeID, after: nil, limit: 512, isLocking: false)
+            let rows = try await onLink(nextDeadline) { (connection, limit) throws(ServerFault) in
+                try connection.run([statement], until: limit)[0].rows
+            }
+            return rows.contains { row in
+                let (place, stored) = StoredRow.parse(row)
+                return session.form.content(place, stored).0 == nil
+            }
+        }
+
+        // MARK: The header
+
+        private func requiredSource() throws(BackendError) -> any KeySource {
+            guard let source else { throw BackendError(.unsupported, "A plain database has no keys. Nothing was changed.") }
+            return source
+        }
+
+        private func unwrapped(_ header: ServerHeader) async throws(BackendError) -> ServerKeys {
+            try await unwrapped(header, try requiredSource(), nextDeadline)
+        }
+
+        /// Changes the header. Starts again if another machine changes it first.
+        /// - Parameter change: Returns the new header; nil to change nothing.
+        private func changeHeader(
+            _ change: (PostgreSQLStore, ServerHeader) async throws(BackendError) -> ServerHeader?
+        ) async throws(BackendError) {
+            while true {
+                let deadline = nextDeadline
+                _ = try requiredSource()
+                guard let found = try await storedHeader(deadline), let sealed = found.sealed else {
+                    throw BackendError(.unavailable, "There is no sealed database on the server. Nothing was changed.")
+                }
+                guard let header = try await change(self, sealed) else { return }
+                let (tables, contextKey) = (facts.tables, contextKey)
+                let version = runtime.randomBytes(ServerRow.revisionLength)
+                let isChanged = try await onLink(deadline, isMutation: true) { (connection, limit) throws(ServerFault) in
+                    do throws(ServerFault) {
+                        let begin = [ServerStatement("BEGIN"), tables.lockHeader(contextKey)]
+                        guard try connection.run(begin, until: limit)[1].rows.first?.bytes(0) == found.version else {
+                            _ = try connection.run([ServerTables.rollback], until: limit)
+                            return false
+                        }
+                        _ = try connection.run(tables.replace(contextKey, version: version, header) + [ServerTables.commit], until: limit)
+                        return true
+                    } catch {
+                        if !error.isConnectionLost { _ = try connection.run([ServerTables.rollback], until: limit) }
+                        throw error
+                    }
+                }
+                forgetSession()
+                if isChanged { return }
+            }
+        }
+    }
+
+    extension BackendError.Code {
+        /// A row is sealed with a data key that is about to be deleted. The store handles this code internally.
+        static let keyInUse = BackendError.Code("keyInUse")
+    }
+
+    // MARK: The databases of an application
+
+    /// The sealed databases in a schema, for the rule that decides whether a first key may be created.
+    package enum PostgreSQLSchema {
+        /// Returns the keys that can unwrap the data keys of the databases in a schema, with the contexts of these
+        /// databases.
+        /// - Parameters:
+        ///   - source: The short name of the source that holds the keys.
+        package static func recipients(
+            ofSource source: String, conninfo: String, schema: String, deadline: Duration, runtime: Runtime
+        ) async throws(BackendError) -> [(context: StoreContext, id: [UInt8])] {
+            let facts = ServerFacts(conninfo: conninfo, tables: ServerTables(schema: schema), runtime: runtime)
+            let (link, until) = (ServerLink("postgresql.databases", facts), runtime.deadline(after: deadline))
+            let statement = facts.tables.recipients(ofSource: source)
+            let rows = try await link.lane.run(clock: runtime.clock, deadline: until, isMutation: false) { (_) throws(BackendError) in
+                defer { link.close() }
+                do throws(ServerFault) {
+                    return try link.use(until: until) { (connection) throws(ServerFault) in
+                        try connection.run([statement], until: until)[0].rows
+                    }
+                } catch { throw error.backendError() }
+            }
+            return rows.compactMap { row in (try? StoreContext(bytes: row.bytes(0))).map { ($0, row.bytes(1)) } }
+        }
+    }
+
+    extension ServerTables {
+        fileprivate func recipients(ofSource source: String) -> ServerStatement {
+            ServerStatement(
+                """
+                SELECT DISTINCT d.origin, w.recipient FROM \(schema).wraps w JOIN \(schema).databases d ON d.context = w.context \
+                WHERE w.source = $1
+                """, [.text(source)])
+        }
+
+        /// Reads rows that another data key has sealed, in the order of their primary keys. Skips rows that another
+        /// transaction has locked; they are read in the next pass.
+        fileprivate func rows(
+            _ context: [UInt8], notSealedWith key: [UInt8], after last: RowPlace?, limit: Int, isLocking: Bool = true
+        ) -> ServerStatement {
+            ServerStatement(
+                """
+                SELECT r.namespace, r.slot, r.revision, r.key, r.record FROM \(schema).records r \
+                WHERE r.context = $1 AND r.key <> $2 AND (r.namespace, r.slot) > ($3, $4) \
+                ORDER BY r.namespace, r.slot LIMIT $5\(isLocking ? " FOR UPDATE SKIP LOCKED" : "")
+                """,
+                [.bytea(context), .bytea(key), .bytea(last?.namespace ?? []), .bytea(last?.slot ?? []), .int8(Int64(limit))])
+        }
+
+        /// Replaces the sealed content of a locked row. The revision and the stamp stay: the value is the same.
+        fileprivate func reseal(_ context: [UInt8], _ row: ServerRow) -> ServerStatement {
+            ServerStatement(
+                """
+                UPDATE \(schema).records SET key = $4, record = $5 \
+                WHERE context = $1 AND namespace = $2 AND slot = $3 AND revision = $6
+                """,
+                [.bytea(context), .bytea(row.namespace), .bytea(row.slot), .bytea(row.key), .bytea(row.sealed), .uuid(row.revision)])
+        }
+    }
+#endif

@@ -1,0 +1,36 @@
+import BackendRuntime
+public import LocalData
+import PostgreSQLBackend
+
+extension StorageDomain.Kind {
+    /// Rows in a PostgreSQL database, which several machines share.
+    public static let postgreSQL = StorageDomain.Kind("postgreSQL")
+}
+
+extension StorageDomain {
+    /// Rows in a PostgreSQL database, which several machines share.
+    ///
+    /// The server is set with ``LocalData/StorageConfiguration/usePostgreSQL(_:)``. A configuration in memory needs
+    /// none.
+    /// - Parameter database: The name of a set of values. It is not the name of the server's database.
+    public static func postgreSQL(database: String) -> StorageDomain { StorageDomain(kind: .postgreSQL, scope: database) }
+}
+
+extension StorageConfiguration {
+    /// Stores the domains `.postgreSQL(database:)` on a server.
+    ///
+    /// The ledger of migrations, the quarantine and the records of presence are then on the server too, so that all
+    /// machines of the application share them. The time of the server decides which values have expired.
+    ///
+    /// Call this once, after the other settings of the configuration and before it is given to a router. A
+    /// configuration in memory keeps everything in memory.
+    public mutating func usePostgreSQL(_ server: PostgreSQLServer) {
+        providers.append(PostgreSQLProvider(server: server))
+        guard !isInMemory else { return }
+        #if PostgreSQL
+            runtime.clock = ServerClock(runtime.clock)
+            let configuration = self
+            makeOwnStore = { name in try PostgreSQLProvider.ownStore(name, server, configuration) }
+        #endif
+    }
+}

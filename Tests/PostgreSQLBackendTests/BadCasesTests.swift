@@ -1,0 +1,116 @@
+#if PostgreSQL && os(Linux)
+    import BackendContract
+    import BackendRuntime
+    import Sealing
+    import TestSupport
+    import Testing
+
+    @testable import PostgreSQLBackend
+
+    /// Tests of servers that refuse, stop, or are set up in another way. Each case has a typed error, and changes
+    /// nothing.
+    @Suite(.slow("starts servers")) struct BadCasesTests {
+        private let address = StorageAddress("token")
+
+        private func failure(_ result: MutationResult) -> BackendError? {
+            if case .failed(let error) = result { error } else { nil }
+        }
+
+        private func failure(_ probe: StorageProbe) -> BackendError? {
+            if case .unavailable(let error) = probe { error } else { nil }
+        }
+
+        @Test func `a server that is not running is unavailable`() async throws {
+            let place = try await TestDatabase()
+            let store = place.store("host=/nonexistent dbname=postgres", deadline: .milliseconds(300))
+            #expect(failure(try await store.read(address))?.code == .unavailable)
+            #expect(failure(try await store.apply(.put(.bytes([1]), at: address)))?.code == .unavailable)
+            #expect(try await place.store().read(address) == .absent)
+        }
+
+        @Test func `an invalid connection string is not repeated in the error`() async throws {
+            let store = try await TestDatabase().store("postgresql://user:hidden-password@host:99999x/db?nonsense=1")
+            let error = try #require(failure(try await store.read(address)))
+            #expect(error.code == .unsupported && !error.reason.contains("hidden"))
+        }
+
+        @Test func `a connection to another machine is encrypted and verified, whatever the connection string says`() async throws {
+            let server = try await PrivatePostgreSQL(listens: true)
+            let port = try #require(server.port)
+            let place = try await TestDatabase(on: server)
+            #expect(try await place.store("host=127.0.0.1 port=\(port) user=owner dbname=postgres").read(address) == .absent)
+            // Linux connects to this machine, but the address is none of the loopback interface.
+            let remote = place.store("host=0.0.0.0 port=\(port) user=owner dbname=postgres sslmode=disable", deadline: .seconds(5))
+            let error = try #require(failure(try await remote.read(address)))
+            #expect(error.code == .untrusted && error.reason.contains("sslrootcert"), "\(error)")
+        }
+
+        @Test func `a role without rights is refused, and the error names the remedy`() async throws {
+            let place = try await TestDatabase(on: PrivatePostgreSQL())
+            try await place.server.sql("CREATE ROLE stranger LOGIN")
+            let store = place.store(place.server.conninfo(user: "stranger"))
+            let error = try #require(failure(try await store.apply(.put(.bytes([1]), at: address))))
+            #expect(error.code == .accessDenied && error.reason.contains("Docs/PostgreSQL.md"))
+        }
+
+        @Test func `a missing database and a missing role have different errors`() async throws {
+            let place = try await TestDatabase()
+            let missing = place.store(place.server.conninfo(user: "owner", database: "nowhere"))
+            #expect(failure(try await missing.read(address))?.code == .unavailable)
+            let nobody = place.store(place.server.conninfo(user: "nobody"))
+            #expect(failure(try await nobody.read(address))?.code == .accessDenied)
+        }
+
+        @Test func `a server without free connections is unavailable within the deadline`() async throws {
+            let server = try await PrivatePostgreSQL(["max_connections=4", "superuser_reserved_connections=3"])
+            try await server.sql(
+                "CREATE ROLE app LOGIN; CREATE SCHEMA tests; GRANT ALL ON SCHEMA tests TO app; GRANT CREATE ON DATABASE postgres TO app")
+            let place = try await TestDatabase(on: server)
+            let first = place.store(server.conninfo(user: "app"))
+            #expect(try await first.read(address) == .absent)
+            let second = place.store(server.conninfo(user: "app"), deadline: .milliseconds(500))
+            let error = failure(try await second.read(address))
+            #expect(error?.code == .unavailable && error?.reason.contains("max_connections") == true)
+            await first.close()
+        }
+
+        @Test func `a standby proves no absence and accepts no write`() async throws {
+            let place = try await TestDatabase(on: PrivatePostgreSQL())
+            #expect(try await place.store().apply(.put(.bytes([1]), at: address)).isApplied)
+            try await place.server.sql("ALTER SYSTEM SET default_transaction_read_only = on; SELECT pg_reload_conf()")
+            let store = place.store(deadline: .milliseconds(500))
+            let error = failure(try await store.read(StorageAddress("other")))
+            #expect(error?.code == .unavailable, "\(String(describing: error))")
+        }
+
+        @Test func `tables of another version are refused`() async throws {
+            let place = try await TestDatabase(on: PrivatePostgreSQL())
+            #expect(try await place.store().apply(.put(.bytes([1]), at: address)).isApplied)
+            try await place.server.sql("UPDATE tests.schema_version SET version = 9, compatible = 9")
+            #expect(failure(try await place.store().read(address))?.code.name == "incompatibleSchema")
+            try await place.server.sql("UPDATE tests.schema_version SET compatible = 1")
+            #expect(try await place.store().read(address).record != nil)
+        }
+
+        @Test func `another cluster under the same name is an error that names both`() async throws {
+            let (one, other) = (try await TestDatabase(on: PrivatePostgreSQL()), try await PrivatePostgreSQL())
+            let link = one.folder.file("socket")
+            _ = try await run("ln", ["-s", one.server.folder, link])
+            let store = one.store("host=\(link) user=owner dbname=postgres", deadline: .seconds(2))
+            #expect(try await store.apply(.put(.bytes([1]), at: address)).isApplied)
+            _ = try await run("ln", ["-sfn", other.folder, link])
+            await store.close()
+            let error = failure(try await store.read(address))
+            #expect(error?.reason.contains("timeline") == true, "\(String(describing: error))")
+        }
+
+        @Test func `a machine with another key is refused, and a plain database is not opened as a sealed one`() async throws {
+            let place = try await TestDatabase()
+            #expect(try await place.store().apply(.put(.bytes([1]), at: address)).isApplied)
+            let other = place.store(key: "other key")
+            #expect(failure(try await other.read(address))?.code == .encryptionKeyMismatch)
+            let plain = place.store(isSealed: false)
+            #expect(failure(try await plain.read(address))?.code.name == "incompatibleSchema")
+        }
+    }
+#endif

@@ -1,0 +1,59 @@
+#if PostgreSQL && os(Linux)
+    import BackendContract
+    import Foundation
+    import TestSupport
+    import Testing
+
+    @testable import PostgreSQLBackend
+
+    /// Tests behind PgBouncer in transaction mode, which gives each transaction another connection.
+    @Suite(.slow("starts servers")) struct PoolerTests {
+        @Test func `a store works behind a pooler that gives each transaction another connection`() async throws {
+            let server = try await PrivatePostgreSQL(listens: true)
+            let pooler = try await PrivatePgBouncer(server)
+            let place = try await TestDatabase(on: server)
+            let store = place.store(pooler.conninfo)
+            let addresses = (0..<40).map { StorageAddress("\($0)") }
+            try await withThrowingTaskGroup { group in
+                for address in addresses {
+                    group.addTask {
+                        let isApplied = try await store.apply(.put(.bytes(Array(address.name.utf8)), at: address, if: .absent)).isApplied
+                        #expect(isApplied)
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let probes = try await place.store().read(addresses, .fresh)
+            for (address, probe) in zip(addresses, probes) { #expect(probe.record?.payload == .bytes(Array(address.name.utf8))) }
+            #expect(try await store.addresses(in: .values).count == 40)
+        }
+    }
+
+    /// PgBouncer in transaction mode, with two connections to a server.
+    private final class PrivatePgBouncer: Sendable {
+        private let home: TemporaryDirectory
+        private let program: RunningProgram
+        let conninfo: String
+
+        init(_ server: PrivatePostgreSQL) async throws {
+            home = try TemporaryDirectory()
+            if geteuid() == 0 { chown(home.path, 65_534, 65_534) }
+            let port = Int.random(in: 30_000..<40_000)
+            let settings = """
+                [databases]
+                postgres = host=127.0.0.1 port=\(server.port ?? 0) user=owner
+                [pgbouncer]
+                listen_addr = 127.0.0.1
+                listen_port = \(port)
+                unix_socket_dir =
+                auth_type = any
+                pool_mode = transaction
+                default_pool_size = 2
+                """
+            try settings.write(toFile: home.file("pgbouncer.ini"), atomically: false, encoding: .utf8)
+            let words = try Program.asNobody(Program.path("pgbouncer")) + [home.file("pgbouncer.ini")]
+            program = try RunningProgram(words[0], Array(words.dropFirst()))
+            conninfo = "host=127.0.0.1 port=\(port) user=owner dbname=postgres"
+        }
+    }
+#endif
