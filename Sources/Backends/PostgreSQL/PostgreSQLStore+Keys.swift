@@ -156,9 +156,11 @@
                 let isChanged = try await onLink(deadline, isMutation: true) { (connection, limit) throws(ServerFault) in
                     do throws(ServerFault) {
                         let begin = [ServerStatement("BEGIN"), tables.lockHeader(contextKey)]
-                        guard try connection.run(begin, until: limit)[1].rows.first?.bytes(0) == found.version else {
+                        let present = try connection.run(begin, until: limit)[1].rows.first?.bytes(0)
+                        guard present == found.version else {
                             _ = try connection.run([ServerTables.rollback], until: limit)
-                            return false
+                            // The commit of the first attempt was not answered.
+                            return present == version
                         }
                         _ = try connection.run(tables.replace(contextKey, version: version, header) + [ServerTables.commit], until: limit)
                         return true

@@ -110,24 +110,19 @@
             }
         }
 
-        /// Runs the statements of waiting callers in one round trip. A lost connection is made again once, because the
-        /// server may have closed it long ago.
+        /// Runs the statements of waiting callers in one round trip.
         private static func read(
             _ requests: [ReadRequest], _ link: ServerLink, _ deadline: MonotonicInstant
         ) -> [Result<[ServerRows], BackendError>] {
             let statements = requests.map(\.statement)
-            for isLast in [false, true] {
-                do throws(ServerFault) {
-                    let results = try link.use(until: deadline) { (connection) throws(ServerFault) in
-                        try connection.run(statements, until: deadline)
-                    }
-                    return results.map { .success([$0]) }
-                } catch {
-                    guard isLast || !error.isConnectionLost || error.state == "08L01" else { continue }
-                    return requests.map { _ in .failure(error.backendError()) }
+            do throws(ServerFault) {
+                let results = try link.read(until: deadline) { (connection) throws(ServerFault) in
+                    try connection.run(statements, until: deadline)
                 }
+                return results.map { .success([$0]) }
+            } catch {
+                return requests.map { _ in .failure(error.backendError()) }
             }
-            return []
         }
 
         private func submit<Request: Sendable, Response: Sendable>(
@@ -360,19 +355,14 @@
             return try await opened(deadline)
         }
 
-        /// Runs work on the connection for lists, and once more if the connection was lost.
+        /// Runs work on the connection for lists, and repeats it until the deadline if the connection is lost.
         func onLink<R: Sendable>(
             _ deadline: MonotonicInstant, isMutation: Bool = false,
             _ work: @escaping @Sendable (ServerConnection, MonotonicInstant) throws(ServerFault) -> R
         ) async throws(BackendError) -> R {
             try await link.lane.run(clock: runtime.clock, deadline: deadline, isMutation: isMutation) { [link] (_) throws(BackendError) in
                 do throws(ServerFault) {
-                    do throws(ServerFault) {
-                        return try link.use(until: deadline) { (it) throws(ServerFault) in try work(it, deadline) }
-                    } catch {
-                        guard error.isConnectionLost, error.state != "08L01", !isMutation else { throw error }
-                        return try link.use(until: deadline) { (it) throws(ServerFault) in try work(it, deadline) }
-                    }
+                    return try link.read(until: deadline) { (connection) throws(ServerFault) in try work(connection, deadline) }
                 } catch { throw error.backendError(outcome: isMutation && error.isConnectionLost ? .unknown : .notApplied) }
             }
         }

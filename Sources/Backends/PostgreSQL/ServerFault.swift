@@ -32,8 +32,11 @@
         /// Whether the tables do not exist.
         var isSchemaMissing: Bool { ["42P01", "3F000"].contains(state) }
 
-        /// Whether another attempt to connect may succeed soon.
-        var isTransient: Bool { isConnectionLost || state == "53300" }
+        /// Whether a new connection may succeed soon. It does not if the server refuses the client or another cluster
+        /// answers, or if the deadline has passed.
+        var isLinkLost: Bool {
+            ["08000", "08001", "08003", "08004", "08006", "08L05", "25006"].contains(state) || state.hasPrefix("57P")
+        }
 
         /// The error for the caller.
         func backendError(outcome: MutationOutcome = .notApplied) -> BackendError {

@@ -124,8 +124,25 @@
             }
         }
 
+        /// Runs work that can be repeated, and repeats it until the deadline if the connection is lost.
+        func read<R>(
+            until deadline: MonotonicInstant, _ work: (ServerConnection) throws(ServerFault) -> R
+        ) throws(ServerFault) -> R {
+            let last = lastAttempt(before: deadline)
+            var pause = Duration.milliseconds(1)
+            while true {
+                do throws(ServerFault) { return try use(until: deadline, work) } catch {
+                    let wait = jittered(pause)
+                    guard error.isLinkLost, clock.now.advanced(by: wait) < last else { throw error }
+                    clock.pause(wait)
+                    pause = min(pause * 2, .milliseconds(200))
+                }
+            }
+        }
+
         private func opened(until deadline: MonotonicInstant) throws(ServerFault) -> ServerConnection {
             if let connection { return connection }
+            let last = lastAttempt(before: deadline)
             var pause = Duration.milliseconds(20)
             while true {
                 do throws(ServerFault) {
@@ -134,15 +151,19 @@
                     connection = made
                     return made
                 } catch {
-                    guard error.isTransient, !["08L01", "08L03", "08L04", "28P01", "28000", "3D000", "08L02"].contains(error.state) else {
-                        throw error
-                    }
+                    guard error.isLinkLost || error.state == "53300" else { throw error }
                     let wait = jittered(pause)
-                    guard clock.now.advanced(by: wait) < deadline else { throw error }
+                    guard clock.now.advanced(by: wait) < last else { throw error }
                     clock.pause(wait)
                     pause = min(pause * 2, .seconds(1))
                 }
             }
+        }
+
+        /// Returns the time after which no attempt begins, so that the caller gets the error of the last attempt before
+        /// its deadline.
+        private func lastAttempt(before deadline: MonotonicInstant) -> MonotonicInstant {
+            clock.now.advanced(by: clock.now.duration(to: deadline) * 4 / 5)
         }
 
         /// Returns a random part of a pause, at least half of it.

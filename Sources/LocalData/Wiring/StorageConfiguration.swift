@@ -230,9 +230,7 @@ public struct StorageConfiguration: Sendable {
     }
 
     /// Whether the configuration stores everything in memory.
-    package var isInMemory: Bool {
-        if case .memory = place { true } else { false }
-    }
+    package var isInMemory: Bool { if case .memory = place { true } else { false } }
 
     /// The key sources of databases and vaults, in addition to ``keySource``.
     package var otherKeySources: [KeySourceReference] {
