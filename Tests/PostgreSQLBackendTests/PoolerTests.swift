@@ -26,6 +26,11 @@
             let probes = try await place.store().read(addresses, .fresh)
             for (address, probe) in zip(addresses, probes) { #expect(probe.record?.payload == .bytes(Array(address.name.utf8))) }
             #expect(try await store.addresses(in: .values).count == 40)
+            // The pooler swallows notices, so the server is asked for new stamps.
+            var changes = store.foreignChanges().makeAsyncIterator()
+            for _ in 0..<2 { _ = await changes.next() }
+            #expect(try await place.store().apply(.delete(addresses[0])).isApplied)
+            _ = await changes.next()
         }
     }
 

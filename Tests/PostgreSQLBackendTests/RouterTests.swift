@@ -34,6 +34,17 @@
             #expect(try await one.value(for: key) == nil)
         }
 
+        @Test func `a change by another machine is reported to observers`() async throws {
+            let (one, two) = (machine("one"), machine("two"))
+            try await one.set("first", for: key)
+            var values = one.values(for: key).makeAsyncIterator()
+            while try await values.next() != "first" {}
+            try await two.set("second", for: key)
+            while try await values.next() != "second" {}
+            try await two.remove(key)
+            while try await values.next() != .some(nil) {}
+        }
+
         @Test func `three machines that start at once use one data key`() async throws {
             let machines = (0..<3).map { machine("\($0)") }
             try await withThrowingTaskGroup { group in

@@ -33,6 +33,7 @@
         private let writers: [Worker<WriteRequest, WriteResponse>]
         /// The lane and connection for the header, and for lists and other long work.
         let link: ServerLink
+        let hints: ChangeHints
         private let state = Mutex(State())
 
         private struct State {
@@ -88,9 +89,12 @@
                 durability: .durable, atomicBatch: true, crossProcess: true, protection: source?.protection ?? .plain,
                 maximumValueSize: Self.maximumValueSize, storesNativeValues: keepsNativeValues, sealsNames: source != nil,
                 usefulConcurrency: 256)
-            let facts = ServerFacts(conninfo: conninfo, tables: ServerTables(schema: schema), runtime: runtime)
+            let hints = ChangeHints(contextKey, runtime)
+            self.hints = hints
+            let facts = ServerFacts(conninfo: conninfo, tables: ServerTables(schema: schema), runtime: runtime) { hints.schedule() }
             self.facts = facts
             link = ServerLink("postgresql.lists", facts)
+            hints.send(on: link)
             let (clock, half) = (runtime.clock, max(1, connections / 2))
             readers = (0..<half).map { number in
                 let link = ServerLink("postgresql.read.\(number)", facts)

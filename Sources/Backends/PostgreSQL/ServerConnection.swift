@@ -18,6 +18,9 @@
         /// The number of round trips so far.
         private(set) var roundTrips = 0
 
+        /// Whether notices of other sessions are kept for ``notice(until:)``. Behind a pooler, every connection may get them.
+        var keepsNotices = false
+
         private init(_ handle: OpaquePointer, _ clock: any RuntimeClock) { (self.handle, self.clock) = (handle, clock) }
 
         deinit { PQfinish(handle) }
@@ -43,11 +46,13 @@
         private static func start(
             _ conninfo: String, _ overrides: [String: String], _ clock: any RuntimeClock
         ) throws(ServerFault) -> ServerConnection {
-            var options = ["dbname": conninfo, "fallback_application_name": "localdata", "target_session_attrs": "read-write"]
-            options.merge(overrides) { $1 }
-            // The connection string must come first, so that the other options override it.
-            let sorted = options.sorted { $0.key == "dbname" && $1.key != "dbname" }
-            let texts = sorted.flatMap { [strdup($0.key), strdup($0.value)] }
+            // The connection string overrides the options before it, and the options after it override the connection string.
+            let options =
+                [
+                    ("keepalives_idle", "30"), ("keepalives_interval", "10"), ("keepalives_count", "3"), ("dbname", conninfo),
+                    ("fallback_application_name", "localdata"), ("target_session_attrs", "read-write"),
+                ] + overrides.map { ($0.key, $0.value) }
+            let texts = options.flatMap { [strdup($0.0), strdup($0.1)] }
             defer { for text in texts { free(text) } }
             var keywords: [UnsafePointer<CChar>?] = stride(from: 0, to: texts.count, by: 2).map { UnsafePointer(texts[$0]) }
             var values: [UnsafePointer<CChar>?] = stride(from: 1, to: texts.count, by: 2).map { UnsafePointer(texts[$0]) }
@@ -130,11 +135,28 @@
                 case PGRES_TUPLES_OK, PGRES_COMMAND_OK: results.append(Self.rows(result))
                 case PGRES_PIPELINE_ABORTED: break
                 case PGRES_PIPELINE_SYNC:
+                    while !keepsNotices, let notice = PQnotifies(handle) { PQfreemem(notice) }
                     if let fault { throw fault }
                     return results
                 default: fault = fault ?? Self.fault(result)
                 }
                 if fault?.isConnectionLost == true, PQstatus(handle) == CONNECTION_BAD, let fault { throw fault }
+            }
+        }
+
+        /// Waits for a notice of another session.
+        /// - Returns: The payload; nil if none came before the instant.
+        func notice(until instant: MonotonicInstant) throws(ServerFault) -> String? {
+            while true {
+                guard PQconsumeInput(handle) == 1 else { throw lost }
+                if let notice = PQnotifies(handle) {
+                    defer { PQfreemem(notice) }
+                    return String(cString: notice.pointee.extra)
+                }
+                do throws(ServerFault) { try waitForSocket(POLLIN, until: instant) } catch {
+                    guard clock.now < instant else { return nil }
+                    throw error
+                }
             }
         }
 

@@ -20,9 +20,11 @@
         let runtime: Runtime
         private let cluster = Mutex<ServerCluster?>(nil)
         private let isPrepared = Atomic(false)
+        /// Sends other machines a hint that something was changed, soon; nil for none.
+        let hint: (@Sendable () -> Void)?
 
-        init(conninfo: String, tables: ServerTables, runtime: Runtime) {
-            (self.conninfo, self.tables, self.runtime) = (conninfo, tables, runtime)
+        init(conninfo: String, tables: ServerTables, runtime: Runtime, hint: (@Sendable () -> Void)? = nil) {
+            (self.conninfo, self.tables, self.runtime, self.hint) = (conninfo, tables, runtime, hint)
         }
 
         /// The durability of a commit. Durable as long as no server has said otherwise.

@@ -54,6 +54,13 @@
                 "CREATE INDEX records_labels ON \(schema).records USING gin (labels)",
                 "CREATE INDEX records_stamp ON \(schema).records (context, stamp)",
                 "CREATE INDEX records_key ON \(schema).records (context, key)",
+                """
+                CREATE TABLE \(schema).deletions (
+                    context bytea NOT NULL, namespace bytea NOT NULL, slot bytea NOT NULL,
+                    stamp xid8 NOT NULL DEFAULT pg_current_xact_id(), at timestamptz NOT NULL DEFAULT now(),
+                    PRIMARY KEY (context, namespace, slot))
+                """,
+                "CREATE INDEX deletions_stamp ON \(schema).deletions (context, stamp)",
                 "CREATE TABLE \(schema).commits (key uuid PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())",
                 "INSERT INTO \(schema).schema_version (version, compatible) VALUES (\(Self.version), \(Self.version))",
             ]
@@ -94,13 +101,15 @@
             ServerStatement("INSERT INTO \(schema).commits (key) VALUES ($1) ON CONFLICT DO NOTHING", [.uuid(key)])
         }
 
-        /// Deletes keys of transactions that are older than a day.
-        var purgeCommits: ServerStatement {
-            ServerStatement(
-                """
-                DELETE FROM \(schema).commits WHERE key IN (SELECT key FROM \(schema).commits \
-                WHERE at < now() - interval '1 day' LIMIT 10000 FOR UPDATE SKIP LOCKED)
-                """)
+        /// Deletes keys of transactions and notes of deletions that are older than a day.
+        var purge: [ServerStatement] {
+            ["commits", "deletions"].map { table in
+                ServerStatement(
+                    """
+                    DELETE FROM \(schema).\(table) WHERE ctid IN (SELECT ctid FROM \(schema).\(table) \
+                    WHERE at < now() - interval '1 day' LIMIT 10000 FOR UPDATE SKIP LOCKED)
+                    """)
+            }
         }
 
         // MARK: Rows
@@ -158,6 +167,26 @@
             ServerStatement(
                 "DELETE FROM \(schema).records WHERE context = $1 AND namespace = $2 AND slot = $3",
                 [.bytea(context), .bytea(place.namespace), .bytea(place.slot)])
+        }
+
+        /// Notes that a row was deleted, for the machines that follow changes.
+        func noteDeletion(_ context: [UInt8], _ place: RowPlace) -> ServerStatement {
+            ServerStatement(
+                """
+                INSERT INTO \(schema).deletions (context, namespace, slot) VALUES ($1, $2, $3) \
+                ON CONFLICT (context, namespace, slot) DO UPDATE SET stamp = excluded.stamp, at = excluded.at
+                """, [.bytea(context), .bytea(place.namespace), .bytea(place.slot)])
+        }
+
+        /// Returns the lowest transaction that may still be running, and whether rows were changed or deleted since an
+        /// earlier such transaction. A transaction that ends later has a higher stamp, so no change is missed.
+        func changes(_ context: [UInt8], since stamp: String) -> ServerStatement {
+            let condition = "WHERE context = $1 AND stamp >= $2::text::xid8"
+            return ServerStatement(
+                """
+                SELECT pg_snapshot_xmin(pg_current_snapshot())::text, \
+                EXISTS (SELECT 1 FROM \(schema).records \(condition)) OR EXISTS (SELECT 1 FROM \(schema).deletions \(condition))
+                """, [.bytea(context), .text(stamp)])
         }
 
         /// Deletes a row if it has the given content.

@@ -101,10 +101,11 @@
                     return .committed(responses)
                 }
                 let key = runtime.randomBytes(ServerRow.revisionLength)
-                let purge = runtime.randomBits() % 1_024 == 0 ? [tables.purgeCommits] : []
+                let purge = runtime.randomBits() % 1_024 == 0 ? tables.purge : []
                 let rest = writes + purge + [tables.record(key), ServerTables.commit]
                 do throws(ServerFault) {
                     _ = try endingFailed(connection, limit) { () throws(ServerFault) in try connection.run(rest, until: limit) }
+                    link.facts.hint?()
                     return .committed(responses)
                 } catch {
                     guard error.isConnectionLost else { throw error }
@@ -192,7 +193,7 @@
                 switch (before[place], after[place]) {
                 case (nil, let row?): return [tables.insert(context, place, row)]
                 case (let old?, let row?): return old.revision == row.revision ? [] : [tables.update(context, place, row)]
-                case (.some, nil): return [tables.delete(context, place)]
+                case (.some, nil): return [tables.delete(context, place), tables.noteDeletion(context, place)]
                 case (nil, nil):
                     let claim = StoredRow(revision: [UInt8](repeating: 0, count: ServerRow.revisionLength), key: nil, record: [])
                     return [tables.insert(context, place, claim), tables.delete(context, place)]
