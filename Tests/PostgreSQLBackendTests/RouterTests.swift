@@ -1,4 +1,5 @@
 #if PostgreSQL && os(Linux)
+    import BackendRuntime
     import Foundation
     import LocalData
     import LocalDataPostgreSQL
@@ -18,9 +19,10 @@
             server = PostgreSQLServer(try await PrivatePostgreSQL.shared().conninfo, schema: schema)
         }
 
-        private func machine(_ name: String) -> StorageRouter {
+        private func machine(_ name: String, clock: any RuntimeClock = SystemClock()) -> StorageRouter {
             var configuration = StorageConfiguration(root: URL(filePath: folder.file(name)), applicationID: "com.example.app")
             configuration.keySource = .keyFile(folder.file("shared-key"))
+            configuration.runtime.clock = clock
             configuration.usePostgreSQL(server)
             return StorageRouter(configuration: configuration)
         }
@@ -63,5 +65,70 @@
                 }
             }
         }
+
+        // MARK: Moves
+
+        private static let count = 60
+        private static let local = (0..<count).map { StorageKey<String>(name: "key \($0)", domain: .encryptedSQLite(database: "local")) }
+        private static let shared = local.map { older in
+            StorageKey<String>(name: older.name, domain: .postgreSQL(database: "main")).moved(from: older)
+        }
+
+        private struct Catalog: StorageKeyCatalog {
+            let all: [StorageKey<String>]
+            var allKeys: [AnyStorageKey] { all.map { .key($0) } }
+        }
+
+        @Test func `three processes move an encrypted database to the server and back at once`() async throws {
+            for (number, key) in Self.local.enumerated() { try await machine("one").set("\(number)", for: key) }
+            try await sweep(Self.shared)
+            let reader = machine("other machine")
+            for (number, key) in Self.shared.enumerated() {
+                #expect(try await reader.get(key) == "\(number)")
+                #expect(try await machine("one").value(for: Self.local[number]) == nil)
+            }
+            let back = zip(Self.local, Self.shared).map { local, shared in
+                local.moved(from: StorageKey<String>(name: shared.name, domain: shared.domain))
+            }
+            try await sweep(back)
+            for (number, key) in Self.local.enumerated() { #expect(try await machine("one").get(key) == "\(number)") }
+        }
+
+        /// Sweeps a catalog with three routers over the same folder, as three processes do.
+        private func sweep(_ keys: [StorageKey<String>]) async throws {
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<3 {
+                    group.addTask {
+                        let storage = machine("one")
+                        _ = try await storage.registerCatalog(Catalog(all: keys), migrateImmediately: true)
+                        try await storage.shutdown()
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+
+        // MARK: Time
+
+        @Test func `the time of the server decides what has expired, on a machine whose clock is a year ahead`() async throws {
+            let writer = machine("one")
+            try await writer.set("secret", for: key, lifetime: .seconds(86_400))
+            let wrong = machine("two", clock: ClockAhead())
+            #expect(try await wrong.value(for: key) == "secret")
+            try await wrong.set("renewed", for: key, lifetime: .seconds(86_400))
+            #expect(try await writer.value(for: key) == "renewed")
+        }
+    }
+
+    /// The clock of a machine that is a year ahead.
+    private struct ClockAhead: RuntimeClock {
+        private let base = SystemClock()
+        var now: MonotonicInstant { base.now }
+        var wallSeconds: Double { base.wallSeconds + 365 * 86_400 }
+        var sinceBoot: Duration { base.sinceBoot }
+        func schedule(at instant: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
+            base.schedule(at: instant, action)
+        }
+        func pause(_ duration: Duration) { base.pause(duration) }
     }
 #endif
