@@ -144,6 +144,9 @@ let package = Package(
         .target(
             name: "FolderStore", dependencies: ["BackendContract"], path: "Examples/FolderStore/Sources/FolderStore", swiftSettings: house),
         .executableTarget(name: "weather-old", dependencies: [arguments], path: "Examples/WeatherOld", swiftSettings: house),
+        .executableTarget(
+            name: "counter", dependencies: ["LocalData", "LocalDataPostgreSQL"], path: "Examples/Counter", swiftSettings: house,
+            linkerSettings: bindingNow),
         .executableTarget(name: "weather-new", dependencies: ["LocalData", arguments], path: "Examples/WeatherNew", swiftSettings: house),
 
         // MARK: Tests

@@ -74,7 +74,7 @@
                     return isNews || notice != nil
                 }
             } catch {
-                // What happened while there was no connection is unknown.
+                // Changes may have been made while there was no connection. The next connection reports news.
                 stamp = nil
                 clock.pause(.milliseconds(500))
                 return false
