@@ -67,15 +67,16 @@ struct PostgreSQLProvider: BackendProvider {
         static func ownStore(_ name: String, _ server: PostgreSQLServer, _ configuration: StorageConfiguration) throws -> any StorageBackend
         {
             let source = try configuration.restoreHost.keySource(.configured)
-            let runtime = configuration.runtime
+            let (runtime, context) = (configuration.runtime, configuration.storeContext("postgreSQL-own", name))
             return PostgreSQLStore(
-                conninfo: server.connection, schema: server.schema, context: configuration.storeContext("postgreSQL-own", name),
+                conninfo: server.connection, schema: server.schema, context: context,
                 keys: SealingKeys(pins: .none, randomBytes: runtime.randomBytes), source: source,
                 otherSealedIDs: { () async throws(BackendError) in
                     let found = try await PostgreSQLSchema.recipients(
                         ofSource: source.pin, conninfo: server.connection, schema: server.schema, deadline: server.deadline,
                         runtime: runtime)
-                    return Set(found.map(\.id))
+                    // Other applications in the same schema may have a key source of the same name.
+                    return Set(found.filter { $0.context.application == context.application }.map(\.id))
                 }, connections: 2, keepsNativeValues: true, deadline: server.deadline, runtime: runtime)
         }
     #endif

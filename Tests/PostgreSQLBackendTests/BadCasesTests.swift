@@ -61,6 +61,17 @@
             #expect(failure(try await nobody.read(address))?.code == .accessDenied)
         }
 
+        @Test func `a wrong password is refused at once, and no error contains it`() async throws {
+            let place = try await TestDatabase(on: PrivatePostgreSQL())
+            try await place.server.sql("CREATE ROLE secured LOGIN PASSWORD 'right'")
+            try await place.server.addAccessRule("local all secured scram-sha-256")
+            let conninfo = place.server.conninfo(user: "secured")
+            for wrong in ["\(conninfo) password=wrong-password", conninfo] {
+                let error = try #require(failure(try await place.store(wrong).read(address)))
+                #expect(error.code == .accessDenied && !error.reason.contains("wrong-password"), "\(error)")
+            }
+        }
+
         @Test func `a server without free connections is unavailable within the deadline`() async throws {
             let server = try await PrivatePostgreSQL(["max_connections=4", "superuser_reserved_connections=3"])
             try await server.sql(

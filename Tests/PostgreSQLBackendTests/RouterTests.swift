@@ -66,6 +66,18 @@
             }
         }
 
+        @Test func `two applications with key files of one name share a schema and no data`() async throws {
+            func application(_ id: String) -> StorageRouter {
+                var configuration = StorageConfiguration(root: URL(filePath: folder.file(id)), applicationID: id)
+                configuration.usePostgreSQL(server)
+                return StorageRouter(configuration: configuration)
+            }
+            try await application("com.example.one").set("first", for: key)
+            try await application("com.example.two").set("second", for: key)
+            #expect(try await application("com.example.one").get(key) == "first")
+            #expect(try await application("com.example.two").get(key) == "second")
+        }
+
         // MARK: Moves
 
         private static let count = 60

@@ -64,6 +64,8 @@
             let fault = ServerFault("08L03", "The connection string, or the service it names, is not valid.")
             guard PQstatus(handle) != CONNECTION_BAD else { throw connection.option("host") == nil ? fault : connection.failure }
             PQsetNoticeReceiver(handle, { _, _ in }, nil)
+            // Only this verbosity puts the SQLSTATE into the message of a failed connection.
+            PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
             return connection
         }
 
@@ -102,18 +104,17 @@
             return nil
         }
 
-        /// The error of the connection. Before the server answers, it has no SQLSTATE, so the message decides.
+        /// The error of the connection. Its message contains the SQLSTATE of the server. The messages of libpq have none.
         private var failure: ServerFault {
             let message = firstLine(PQerrorMessage(handle))
+            if let found = message.firstMatch(of: #/: {2}([0-9A-Z]{5}): /#) {
+                return ServerFault(String(found.1), message.replacing(found.0, with: ": "), isConnectionLost: true)
+            }
             let states = [
-                ("password authentication failed", "28P01"), ("no password supplied", "28P01"), ("no pg_hba.conf entry", "28000"),
-                ("does not exist", message.contains("role") ? "28000" : "3D000"), ("too many clients", "53300"),
-                ("remaining connection slots", "53300"), ("starting up", "57P03"), ("shutting down", "57P03"),
-                ("in recovery mode", "57P03"),
-                ("is read-only", "08L05"), ("in hot standby", "08L05"), ("certificate", "08L02"), ("SSL", "08L02"),
+                ("no password supplied", "28P01"), ("is read-only", "08L05"), ("in hot standby", "08L05"), ("certificate", "08L02"),
+                ("SSL", "08L02"),
             ]
-            let state = states.first { message.contains($0.0) }?.1 ?? "08006"
-            return ServerFault(state, message, isConnectionLost: true)
+            return ServerFault(states.first { message.contains($0.0) }?.1 ?? "08006", message, isConnectionLost: true)
         }
 
         // MARK: Statements

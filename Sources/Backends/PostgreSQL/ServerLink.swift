@@ -11,6 +11,8 @@
         let timeline: Int64
         /// Whether the server flushes its files.
         let isDurable: Bool
+        /// Whether a commit waits for a standby.
+        let waitsForStandby: Bool
     }
 
     /// The facts that all connections of a store share.
@@ -30,6 +32,9 @@
         /// The durability of a commit. Durable as long as no server has said otherwise.
         var durability: StorageDurability { cluster.withLock { $0?.isDurable } == false ? .untilPowerLoss : .durable }
 
+        /// Whether a commit waits for a standby.
+        var waitsForStandby: Bool { cluster.withLock { $0?.waitsForStandby } ?? false }
+
         /// Checks the server of a new connection: the cluster must be the one of the other connections, and the tables must
         /// exist in a version that this release can use. Creates them if they do not exist and the role may create them.
         func check(_ connection: ServerConnection, until deadline: MonotonicInstant) throws(ServerFault) {
@@ -38,12 +43,14 @@
                     ServerStatement(
                         """
                         SELECT s.system_identifier, c.timeline_id::int8, current_setting('fsync') = 'on', \
-                        extract(epoch FROM clock_timestamp())::float8 \
+                        extract(epoch FROM clock_timestamp())::float8, current_setting('synchronous_standby_names') <> '' \
                         FROM pg_control_system() s, pg_control_checkpoint() c
                         """)
                 ], until: deadline)
             guard let row = found.first?.rows.first else { throw .lost("The server did not name its cluster.") }
-            try pin(ServerCluster(systemIdentifier: row.integer(0), timeline: row.integer(1), isDurable: row.isTrue(2)))
+            try pin(
+                ServerCluster(
+                    systemIdentifier: row.integer(0), timeline: row.integer(1), isDurable: row.isTrue(2), waitsForStandby: row.isTrue(4)))
             if let clock = runtime.clock as? ServerClock, row.bytes(3).count == 8 {
                 clock.note(Double(bitPattern: UInt64(bitPattern: row.integer(3))))
             }

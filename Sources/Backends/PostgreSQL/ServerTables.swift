@@ -86,6 +86,7 @@
             ]
         }
 
+        static let withoutTimeout = ServerStatement("SELECT set_config('statement_timeout', '0', true)")
         static let commit = ServerStatement("COMMIT")
         static let rollback = ServerStatement("ROLLBACK")
 

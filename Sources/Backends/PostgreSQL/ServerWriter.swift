@@ -102,7 +102,9 @@
                 }
                 let key = runtime.randomBytes(ServerRow.revisionLength)
                 let purge = runtime.randomBits() % 1_024 == 0 ? tables.purge : []
-                let rest = writes + purge + [tables.record(key), ServerTables.commit]
+                // A timeout during the wait for a standby would acknowledge a commit that the standby does not have.
+                let patience = link.facts.waitsForStandby ? [ServerTables.withoutTimeout] : []
+                let rest = writes + purge + [tables.record(key)] + patience + [ServerTables.commit]
                 do throws(ServerFault) {
                     _ = try endingFailed(connection, limit) { () throws(ServerFault) in try connection.run(rest, until: limit) }
                     link.facts.hint?()

@@ -98,6 +98,14 @@
             "host=\(home.path) user=\(user) dbname=\(database)\(port.map { " port=\($0)" } ?? "")"
         }
 
+        /// Adds a rule for clients before the others, in the format of `pg_hba.conf`.
+        package func addAccessRule(_ rule: String) async throws {
+            let file = home.file("data/pg_hba.conf")
+            let text = try String(contentsOfFile: file, encoding: .utf8)
+            try "\(rule)\n\(text)".write(toFile: file, atomically: false, encoding: .utf8)
+            try await sql("SELECT pg_reload_conf()")
+        }
+
         /// The folder of the socket.
         package var folder: String { home.path }
 
