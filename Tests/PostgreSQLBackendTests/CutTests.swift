@@ -1,0 +1,62 @@
+#if PostgreSQL && os(Linux)
+    import BackendContract
+    import TestSupport
+    import Testing
+
+    @testable import PostgreSQLBackend
+
+    /// Tests that cut the connection at every message of each operation. The store connects again and finds out whether
+    /// the change was committed.
+    @Suite(.slow("cuts hundreds of connections")) struct CutTests {
+        enum Operation: String, CaseIterable, Sendable {
+            case read, list, insert, replace, batch, delete, tombstone
+        }
+
+        @Test(arguments: Operation.allCases)
+        func `an operation has its effect once, at whichever message the connection is cut`(_ operation: Operation) async throws {
+            let place = try await TestDatabase()
+            let proxy = try CuttingProxy(place.server)
+            let (store, direct) = (place.store(proxy.conninfo), place.store())
+            var cuts = 0
+            for message in 0..<1_000 {
+                let space = StorageNamespace("\(message)")
+                let (one, two) = (StorageAddress("one", in: space), StorageAddress("two", in: space))
+                // The connections exist before the cut, so that the cut hits the operation.
+                let before = try await store.apply(.put(.bytes([1]), at: one))
+                guard case .applied(let revision?, _) = before else { throw ProgramFailure("\(before)") }
+                _ = try await store.read(one)
+                _ = try await store.page(StorageQuery(space), after: nil, limit: 1)
+                proxy.cut(after: message)
+                switch operation {
+                case .read:
+                    #expect(try await store.read(one).record?.payload == .bytes([1]))
+                    #expect(try await store.read(two) == .absent)
+                case .list:
+                    #expect(try await store.addresses(in: space) == [one])
+                case .insert: #expect(try await store.apply(.put(.bytes([2]), at: two, if: .absent)).isApplied)
+                case .replace: #expect(try await store.apply(.put(.bytes([2]), at: one, if: .revision(revision))).isApplied)
+                case .batch:
+                    let results = try await store.apply([
+                        .put(.bytes([2]), at: one, if: .revision(revision)), .check(two, if: .absent),
+                    ])
+                    let areApplied = results.allSatisfy(\.isApplied)
+                    #expect(areApplied, "\(results)")
+                case .delete: #expect(try await store.apply(.delete(one, if: .revision(revision))).isApplied)
+                case .tombstone: #expect(try await store.apply(.tombstone(at: one, if: .revision(revision))).isApplied)
+                }
+                let hasCut = proxy.stop()
+                let probes = try await direct.read([one, two], .fresh)
+                switch operation {
+                case .read, .list: #expect(probes[0].revision == revision && probes[1] == .absent)
+                case .insert: #expect(probes[0].revision == revision && probes[1].record?.payload == .bytes([2]))
+                case .replace, .batch: #expect(probes[0].record?.payload == .bytes([2]) && probes[1] == .absent)
+                case .delete: #expect(probes[0] == .absent)
+                case .tombstone: if case .tombstone = probes[0] {} else { Issue.record("\(probes[0])") }
+                }
+                if !hasCut { break }
+                cuts += 1
+            }
+            #expect(cuts >= 8, "\(operation): \(cuts) messages")
+        }
+    }
+#endif

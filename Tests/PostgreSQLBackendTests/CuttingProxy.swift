@@ -1,0 +1,114 @@
+#if PostgreSQL && os(Linux)
+    import Foundation
+    import Synchronization
+    import TestSupport
+
+    /// A proxy in front of a server, which cuts a connection in place of one message of the protocol.
+    ///
+    /// Messages are framed as in the PostgreSQL documentation, "Message Formats": a type (1 byte, absent in the first
+    /// message of a client) and a length (4 bytes, big-endian, which counts itself).
+    final class CuttingProxy: Sendable {
+        private struct State {
+            /// The number of messages that pass before the cut; nil for no cut.
+            var left: Int?
+            var hasCut = false
+        }
+
+        private let home: TemporaryDirectory
+        private let upstream: String
+        private let listener: Int32
+        private let state = Mutex(State())
+
+        init(_ server: PrivatePostgreSQL) throws {
+            home = try TemporaryDirectory()
+            upstream = "\(server.folder)/.s.PGSQL.5432"
+            let (listener, upstream) = (Self.socket(), upstream)
+            self.listener = listener
+            guard Self.withAddress("\(home.path)/.s.PGSQL.5432", { bind(listener, $0, $1) }) == 0, listen(listener, 64) == 0 else {
+                throw ProgramFailure("The proxy cannot listen.")
+            }
+            Thread.detachNewThread { [weak self] in
+                while true {
+                    let client = accept(listener, nil, nil)
+                    guard client >= 0, let self else { return }
+                    let server = Self.socket()
+                    guard Self.withAddress(upstream, { connect(server, $0, $1) }) == 0 else {
+                        close(client)
+                        continue
+                    }
+                    Thread.detachNewThread { self.relay(from: client, to: server, isFirstUntyped: true) }
+                    Thread.detachNewThread { self.relay(from: server, to: client, isFirstUntyped: false) }
+                }
+            }
+        }
+
+        deinit { shutdown(listener, Int32(SHUT_RDWR)) }
+
+        var conninfo: String { "host=\(home.path) user=owner dbname=postgres" }
+
+        /// Cuts the connection after a number of further messages, in both directions together.
+        func cut(after count: Int) { state.withLock { $0 = State(left: count) } }
+
+        /// Returns whether a connection was cut, and cuts no further one.
+        func stop() -> Bool {
+            state.withLock { state in
+                state.left = nil
+                return state.hasCut
+            }
+        }
+
+        private func passes() -> Bool {
+            state.withLock { state in
+                guard let left = state.left else { return true }
+                state.left = left > 0 ? left - 1 : nil
+                state.hasCut = left == 0
+                return left > 0
+            }
+        }
+
+        private func relay(from source: Int32, to target: Int32, isFirstUntyped: Bool) {
+            var isUntyped = isFirstUntyped
+            defer {
+                shutdown(source, Int32(SHUT_RDWR))
+                shutdown(target, Int32(SHUT_RDWR))
+            }
+            while let head = Self.read(isUntyped ? 4 : 5, source) {
+                let length = head.suffix(4).reduce(0) { $0 << 8 | Int($1) }
+                isUntyped = false
+                guard let body = Self.read(length - 4, source), passes(), Self.write(head + body, target) else { return }
+            }
+        }
+
+        private static func read(_ count: Int, _ socket: Int32) -> [UInt8]? {
+            var bytes = [UInt8](repeating: 0, count: count)
+            var filled = 0
+            while filled < count {
+                let part = bytes.withUnsafeMutableBytes { recv(socket, $0.baseAddress.map { $0 + filled }, count - filled, 0) }
+                guard part > 0 else { return nil }
+                filled += part
+            }
+            return bytes
+        }
+
+        private static func write(_ bytes: [UInt8], _ socket: Int32) -> Bool {
+            var sent = 0
+            while sent < bytes.count {
+                let part = bytes.withUnsafeBytes { send(socket, $0.baseAddress.map { $0 + sent }, bytes.count - sent, Int32(MSG_NOSIGNAL)) }
+                guard part > 0 else { return false }
+                sent += part
+            }
+            return true
+        }
+
+        private static func socket() -> Int32 { Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0) }
+
+        private static func withAddress(_ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
+            var address = sockaddr_un()
+            address.sun_family = sa_family_t(AF_UNIX)
+            withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+            return withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
+            }
+        }
+    }
+#endif
