@@ -1,5 +1,6 @@
 #if PostgreSQL && os(Linux)
     import BackendContract
+    import BackendRuntime
     import TestSupport
     import Testing
 
@@ -10,6 +11,22 @@
     @Suite(.slow("cuts hundreds of connections")) struct CutTests {
         enum Operation: String, CaseIterable, Sendable {
             case read, list, insert, replace, batch, delete, tombstone
+        }
+
+        @Test func `an abandoned transaction stays abandoned when the answer is lost and requested again`() async throws {
+            let place = try await TestDatabase()
+            #expect(try await place.store().apply(.put(.bytes([1]), at: StorageAddress("token"))).isApplied)
+            let tables = ServerTables(schema: "tests")
+            let (clock, random) = (SystemClock(), Runtime.live.randomBytes)
+            let end = clock.now.advanced(by: .seconds(20))
+            let connection = try ServerConnection.connect(place.server.conninfo, deadline: end, clock: clock)
+            let (abandoned, committed) = (random(16), random(16))
+            _ = try connection.run([tables.record(committed)], until: end)
+            for _ in 0..<2 {
+                #expect(try connection.run(tables.settle(abandoned), until: end)[1].rows.first?.isTrue(0) == false)
+                #expect(try connection.run(tables.settle(committed), until: end)[1].rows.first?.isTrue(0) == true)
+            }
+            #expect(throws: ServerFault.self) { try connection.run([tables.record(abandoned)], until: end) }
         }
 
         @Test(arguments: Operation.allCases)

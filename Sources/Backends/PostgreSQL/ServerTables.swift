@@ -61,7 +61,10 @@
                     PRIMARY KEY (context, namespace, slot))
                 """,
                 "CREATE INDEX deletions_stamp ON \(schema).deletions (context, stamp)",
-                "CREATE TABLE \(schema).commits (key uuid PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())",
+                """
+                CREATE TABLE \(schema).commits (
+                    key uuid PRIMARY KEY, abandoned boolean NOT NULL DEFAULT false, at timestamptz NOT NULL DEFAULT now())
+                """,
                 "INSERT INTO \(schema).schema_version (version, compatible) VALUES (\(Self.version), \(Self.version))",
             ]
         }
@@ -96,10 +99,14 @@
             ServerStatement("INSERT INTO \(schema).commits (key) VALUES ($1)", [.uuid(key)])
         }
 
-        /// Records the key of a transaction unless it is recorded. Changes one row if that transaction was not committed;
-        /// then it never will be.
-        func settle(_ key: [UInt8]) -> ServerStatement {
-            ServerStatement("INSERT INTO \(schema).commits (key) VALUES ($1) ON CONFLICT DO NOTHING", [.uuid(key)])
+        /// Finds out whether a transaction was committed. If it was not, it is abandoned: its key is taken, so that it
+        /// never will be. The answer can be requested again, because the row says who inserted it.
+        func settle(_ key: [UInt8]) -> [ServerStatement] {
+            [
+                ServerStatement(
+                    "INSERT INTO \(schema).commits (key, abandoned) VALUES ($1, true) ON CONFLICT DO NOTHING", [.uuid(key)]),
+                ServerStatement("SELECT NOT abandoned FROM \(schema).commits WHERE key = $1", [.uuid(key)]),
+            ]
         }
 
         /// Deletes keys of transactions and notes of deletions that are older than a day.

@@ -133,10 +133,9 @@
             var pause = Duration.milliseconds(10)
             while true {
                 do throws(ServerFault) {
-                    let changed = try link.use(until: deadline) { (connection) throws(ServerFault) in
-                        try connection.run([tables.settle(unanswered.key)], until: deadline).first?.changed
+                    return try link.use(until: deadline) { (connection) throws(ServerFault) in
+                        try connection.run(tables.settle(unanswered.key), until: deadline)[1].rows.first?.isTrue(0)
                     }
-                    return changed == 0
                 } catch {
                     guard error.isConnectionLost, runtime.clock.now.advanced(by: pause) < deadline else { return nil }
                     runtime.clock.pause(link.jittered(pause))
