@@ -153,7 +153,7 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "BackendContract", "BackendRuntime", "MemoryBackend", "Sealing",
+                "BackendContract", "BackendRuntime", "MemoryBackend", "PostgreSQLBackend", "Sealing",
                 .target(name: "CLibSecret", condition: .when(platforms: [.linux], traits: ["Keyring"])), sqlite,
             ],
             path: "Tests/Support", swiftSettings: house),
@@ -250,8 +250,13 @@ if Context.environment["LOCALDATA_PROOF"] != nil {
             dependencies: ["LocalData", "LocalDataTesting", "LocalDataBackup", "LocalDataPlans", "LocalDataVocabulary"],
             path: "Proof/FaultWorker",
             swiftSettings: house, linkerSettings: bindingNow),
+        .target(
+            name: "ServerFaults",
+            dependencies: ["LocalData", "LocalDataPostgreSQL", "BackendContract", "PostgreSQLBackend", "TestSupport"],
+            path: "Proof/Server", exclude: ["judge.py"], swiftSettings: house),
         .executableTarget(
-            name: "Prove", dependencies: ["Simulation", "RealFaults", "TestSupport", arguments], path: "Proof/Prove", swiftSettings: house),
+            name: "Prove", dependencies: ["Simulation", "RealFaults", "ServerFaults", "TestSupport", arguments], path: "Proof/Prove",
+            swiftSettings: house),
         .testTarget(
             name: "SimulationSearches",
             dependencies: ["Simulation", "RealFaults", "BackendConformance", "BackendContract", "BackendRuntime", "TestSupport"],
@@ -267,6 +272,9 @@ if Context.environment["LOCALDATA_PROOF"] != nil {
             name: "DatabaseSearches",
             dependencies: ["BackendContract", "BackendRuntime", "Sealing", "SQLiteBackend", "TestSupport", crypto, sqlite],
             path: "Proof/Searches/Database", swiftSettings: house),
+        .testTarget(
+            name: "ServerSearches", dependencies: ["BackendContract", "BackendRuntime", "PostgreSQLBackend", "TestSupport"],
+            path: "Proof/Searches/Server", swiftSettings: house),
         .testTarget(
             name: "KeyringSearches", dependencies: ["BackendContract", "BackendRuntime", "KeyringBackend", "TestSupport"],
             path: "Proof/Searches/Keyring", swiftSettings: house),

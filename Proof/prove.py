@@ -25,6 +25,7 @@ steps: campaigns   simulated programs over the real router, by the thousand (Pro
        faults      real operations on real files, killed, torn or failing at each of their calls (Proof/RealFaults)
        cuts        every disk that a power cut during a real operation can leave (Proof/RealFaults)
        processes   several real processes on the same stores, killed and stopped at random
+       server      a PostgreSQL server that is killed under load, and processes that are killed while they move a database to it
        attacks     every bit of every format flipped, every table exchanged (Proof/Searches)
        limits      a full disk, no memory, no open file left (needs root)
        laws        the laws of backends and of pure parts over more values than in the tests
@@ -99,8 +100,21 @@ def steps(length):
             Run("processes, changes acknowledged but not made", f"{prove} processes --seconds 6 --rounds 1 --planted forgetful", True),
             Run("processes, increments made twice", f"{prove} processes --seconds 6 --rounds 1 --planted twice", True),
         ],
+        "server": [
+            Run("server", f"{prove} server " + pick("--kills 3", "--kills 200", "--kills 200 --seed {part}"),
+                parts=[f"{today}{part:02}" for part in range(5)] if long else [""]),
+            Run("server, moves", f"{prove} server-moves " + pick("--keys 600 --kills 4", "", "--seed {part}"),
+                parts=[f"{today}{part:02}" for part in range(5)] if long else [""]),
+        ]
+        + [
+            Run(f"server, {what}", f"{prove} server --kills 1 --planted {name}", True)
+            for name, what in [
+                ("lost", "writes acknowledged but not made"), ("twice", "writes made twice"), ("stale", "reads of earlier values"),
+                ("returned", "removed values put back"),
+            ]
+        ],
         "limits": [Run("limits", f"{prove} limits")],
-        "attacks": [Run("attacks", "swift test --skip-build --filter '^(Simulation|Storage|Database|Fuzz)Searches[.]'")],
+        "attacks": [Run("attacks", "swift test --skip-build --filter '^(Simulation|Storage|Database|Server|Fuzz)Searches[.]'")],
         "laws": [
             Run("laws", f"LOCALDATA_LAWS={pick(1, 3, 100)} swift test --skip-build --filter 'LawTests|ConformanceTests'")
         ],
@@ -112,13 +126,13 @@ def steps(length):
 
 #: The steps of each length, if none is named.
 ORDINARY = {
-    "quick": ["campaigns", "mutants", "faults", "cuts", "processes"],
-    "default": ["campaigns", "mutants", "faults", "cuts", "processes", "attacks", "limits", "laws", "model", "fuzz"],
+    "quick": ["campaigns", "mutants", "faults", "cuts", "processes", "server"],
+    "default": ["campaigns", "mutants", "faults", "cuts", "processes", "server", "attacks", "limits", "laws", "model", "fuzz"],
 }
 ORDINARY["long"] = ORDINARY["default"]
 
 #: The product that must be built for a step.
-PRODUCTS = {"campaigns": "Prove", "mutants": "Prove", "faults": "Prove", "cuts": "Prove", "processes": "Prove", "limits": "Prove"}
+PRODUCTS = {"campaigns": "Prove", "mutants": "Prove", "faults": "Prove", "cuts": "Prove", "processes": "Prove", "limits": "Prove", "server": "Prove"}
 
 
 def listed(command):

@@ -15,7 +15,16 @@ struct Prove: AsyncParsableCommand {
             Campaigns<MovingValues>.self, Campaigns<StoredRecords>.self, Campaigns<ReleaseWindows>.self,
             Faults.self, Cuts.self, Processes.self, Limits.self,
             Mutants.self, Replay<MovingValues>.self, Replay<StoredRecords>.self, Replay<ReleaseWindows>.self,
-        ])
+        ] + server)
+
+    /// The commands that need the trait `PostgreSQL`.
+    private static var server: [any ParsableCommand.Type] {
+        #if PostgreSQL && os(Linux)
+            [ServerKills.self, ServerMoves.self, ServerMoveProcess.self]
+        #else
+            []
+        #endif
+    }
 }
 
 /// A simulation, with what the commands of this program need to know about it.

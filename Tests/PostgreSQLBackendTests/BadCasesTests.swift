@@ -2,6 +2,7 @@
     import BackendContract
     import BackendRuntime
     import Sealing
+    import Synchronization
     import TestSupport
     import Testing
 
@@ -85,13 +86,74 @@
             await first.close()
         }
 
-        @Test func `a standby proves no absence and accepts no write`() async throws {
+        @Test func `a standby answers nothing, and with several hosts the primary is used`() async throws {
+            let place = try await TestDatabase(on: PrivatePostgreSQL())
+            #expect(try await place.store().apply(.put(.bytes([1]), at: address)).isApplied)
+            let standby = try await PrivatePostgreSQL(standbyOf: place.server)
+            let store = place.store(standby.conninfo, deadline: .milliseconds(500))
+            for name in ["token", "other"] {
+                let error = failure(try await store.read(StorageAddress(name)))
+                #expect(error?.code == .unavailable && error?.reason.contains("standby") == true, "\(String(describing: error))")
+            }
+            #expect(failure(try await store.apply(.put(.bytes([2]), at: address)))?.code == .unavailable)
+            let both = place.store("host=\(standby.folder),\(place.server.folder) user=owner dbname=postgres")
+            #expect(try await both.apply(.put(.bytes([3]), at: address)).isApplied)
+            #expect(try await both.read(StorageAddress("other")) == .absent)
+        }
+
+        @Test func `a primary that becomes read-only is unavailable`() async throws {
             let place = try await TestDatabase(on: PrivatePostgreSQL())
             #expect(try await place.store().apply(.put(.bytes([1]), at: address)).isApplied)
             try await place.server.sql("ALTER SYSTEM SET default_transaction_read_only = on; SELECT pg_reload_conf()")
-            let store = place.store(deadline: .milliseconds(500))
-            let error = failure(try await store.read(StorageAddress("other")))
+            let error = failure(try await place.store(deadline: .milliseconds(500)).read(StorageAddress("other")))
             #expect(error?.code == .unavailable, "\(String(describing: error))")
+        }
+
+        @Test func `a full disk of the server refuses a write and keeps the value`() async throws {
+            let place = try await TestDatabase(on: PrivatePostgreSQL())
+            let store = place.store()
+            #expect(try await store.apply(.put(.bytes([1]), at: address)).isApplied)
+            // The server reports 53100 as it does for a full disk. Proof/Searches/Server fills a real one.
+            try await place.server.sql(
+                """
+                CREATE FUNCTION tests.full() RETURNS trigger LANGUAGE plpgsql AS
+                $$BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END$$;
+                CREATE TRIGGER full_disk BEFORE INSERT OR UPDATE ON tests.records EXECUTE FUNCTION tests.full()
+                """)
+            let error = failure(try await store.apply(.put(.bytes([2]), at: address)))
+            #expect(error?.code == .noSpace && error?.outcome == .notApplied, "\(String(describing: error))")
+            #expect(try await store.read(address).record?.payload == .bytes([1]))
+            try await place.server.sql("DROP TRIGGER full_disk ON tests.records")
+            #expect(try await store.apply(.put(.bytes([2]), at: address)).isApplied)
+        }
+
+        @Test func `a release with the earlier tables works while another one upgrades them`() async throws {
+            let place = try await TestDatabase(on: PrivatePostgreSQL())
+            let store = place.store()
+            let isOver = Shared(false)
+            #expect(try await store.apply(.put(.bytes([0]), at: address)).isApplied)
+            let writes = Task {
+                var count = 0
+                while !isOver.value.withLock(\.self) {
+                    let result = try await store.apply(.put(.bytes([UInt8(truncatingIfNeeded: count)]), at: address))
+                    #expect(result.isApplied, "\(result)")
+                    count += 1
+                }
+                return count
+            }
+            try await place.server.sql(
+                """
+                BEGIN;
+                SELECT * FROM tests.schema_version FOR UPDATE;
+                ALTER TABLE tests.records ADD COLUMN later bigint NOT NULL DEFAULT 7;
+                CREATE TABLE tests.later (context bytea PRIMARY KEY);
+                UPDATE tests.schema_version SET version = 2;
+                COMMIT;
+                """)
+            #expect(try await place.store().apply(.put(.bytes([9]), at: StorageAddress("afterwards"))).isApplied)
+            isOver.value.withLock { $0 = true }
+            let last = UInt8(truncatingIfNeeded: try await writes.value - 1)
+            #expect(try await place.store().read(address).record?.payload == .bytes([last]))
         }
 
         @Test func `tables of another version are refused`() async throws {

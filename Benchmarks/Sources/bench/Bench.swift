@@ -10,10 +10,10 @@ struct Bench {
     private static let parts = ["sweep": ["moves", "idle", "registration", "programs"]]
 
     private static let usage = """
-        usage: bench [--quick] [--json FILE] [get | set | database | sweep | records | bystanders | keyring] ... [number ...]
+        usage: bench [--quick] [--json FILE] [get | set | database | sweep | records | bystanders | keyring | server] ... [number ...]
                bench sessions [number] | bench figures
 
-        Without a subject, all of the first line but the keyring, which needs a session of its own (Scripts/bench starts one).
+        Without a subject, all of the first line but the keyring and the server, which Scripts/bench starts.
         moves, idle, registration and programs are parts of sweep.
         --quick    fewer rows and rounds: less than five minutes
         --json     also writes what was measured to a file
@@ -36,7 +36,8 @@ struct Bench {
         }
         let (numbers, subjects) = (words.compactMap { Int($0) }.sorted(), Set(words.filter { Int($0) == nil }))
         let known: Set<String> = Set(
-            ["get", "set", "database", "sweep", "records", "bystanders", "keyring", "sessions", "figures"] + parts["sweep", default: []])
+            ["get", "set", "database", "sweep", "records", "bystanders", "keyring", "server", "sessions", "figures"]
+                + parts["sweep", default: []])
         guard subjects.isSubset(of: known) else {
             print(usage)
             exit(64)
@@ -66,6 +67,9 @@ struct Bench {
         if subjects.contains("keyring") {
             try await Keyrings(root: folder("keyring"), results: results).run(sizes: isQuick ? [10] : [10, 100, 1_000])
         }
+        #if BENCH_SERVER
+            if subjects.contains("server") { try await Servers(root: folder("server"), results: results, isQuick: isQuick).run() }
+        #endif
         if subjects.contains("sessions") {
             try await Sessions(root: folder("sessions"), results: results, count: numbers.last ?? 100_000).run()
         }

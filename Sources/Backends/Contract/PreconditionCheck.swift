@@ -37,6 +37,32 @@ extension [StorageMutation] {
         indices.map { $0 == index ? result : .notAttempted }
     }
 
+    /// Returns the results of a call that a database refuses before it reads anything: because of an invalid name, a
+    /// value that is too large, or a native value; nil if the database must be used.
+    /// - Parameter store: The store in an error, such as "an encrypted database".
+    package func refused(by capabilities: BackendCapabilities, in store: String) -> [MutationResult]? {
+        refused { mutation in
+            do throws(BackendError) {
+                try mutation.address.validate()
+                try capabilities.requireFit(mutation.byteCount, in: store)
+                if case .put(.native, let metadata) = mutation.operation,
+                    !capabilities.storesNativeValues || metadata.serializer != nil
+                {
+                    throw BackendError(.unsupported, "The database keeps bytes only. Nothing was changed.")
+                }
+                return nil
+            } catch {
+                return .failed(error)
+            }
+        }
+    }
+
+    /// Returns the results of a call on a database that does not exist; nil if it must be created for the call.
+    package func resultsWithoutDatabase(_ durability: StorageDurability) -> [MutationResult]? {
+        if let refused = refused(StorageProbe.absent.refusal) { return refused }
+        return allSatisfy { $0.operation == .delete || $0.operation == .check } ? map { _ in .applied(nil, durability) } : nil
+    }
+
     /// Returns the results of an atomic batch that contains a refused mutation; nil if no mutation is refused.
     /// - Parameter refusal: Returns the result that refuses a mutation, or nil. It is called for one mutation after the other, up to the
     ///   first refusal.

@@ -195,14 +195,14 @@
             guard !mutations.isEmpty else { return [] }
             if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed.") }
             try mutations.requireDistinctAddresses()
-            if let refusal = refusal(of: mutations) { return refusal }
+            if let refusal = mutations.refused(by: capabilities, in: "a PostgreSQL database") { return refusal }
             do throws(BackendError) {
                 let deadline = nextDeadline
                 var known = try await opened(deadline)
                 while true {
                     guard let session = known else {
                         // Do not create a database that would stay empty.
-                        if let results = resultsOnNothing(mutations) { return results }
+                        if let results = mutations.resultsWithoutDatabase(facts.durability) { return results }
                         known = try await created(deadline)
                         continue
                     }
@@ -239,29 +239,6 @@
                 changes.append(WriteRequest.Change(mutation: mutation, place: session.form.place(mutation.address), row: row))
             }
             return changes
-        }
-
-        private func refusal(of mutations: [StorageMutation]) -> [MutationResult]? {
-            mutations.refused { mutation in
-                do throws(BackendError) {
-                    try mutation.address.validate()
-                    try capabilities.requireFit(mutation.byteCount, in: "a PostgreSQL database")
-                    if case .put(.native, let metadata) = mutation.operation,
-                        !capabilities.storesNativeValues || metadata.serializer != nil
-                    {
-                        throw BackendError(.unsupported, "The database keeps bytes only. Nothing was changed.")
-                    }
-                    return nil
-                } catch {
-                    return .failed(error)
-                }
-            }
-        }
-
-        private func resultsOnNothing(_ mutations: [StorageMutation]) -> [MutationResult]? {
-            if let refused = mutations.refused(StorageProbe.absent.refusal) { return refused }
-            return mutations.allSatisfy { $0.operation == .delete || $0.operation == .check }
-                ? mutations.map { _ in .applied(nil, facts.durability) } : nil
         }
 
         /// Asks the server whether it can be reached. Every committed change is flushed already.

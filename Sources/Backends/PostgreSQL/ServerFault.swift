@@ -49,7 +49,8 @@
         private var cause: (BackendError.Code, String) {
             switch state {
             case "08L01", "57014", "25P03": (.timedOut, "Try again, or allow more time with PostgreSQLServer.deadline.")
-            case "08L02": (.untrusted, "Encrypt the connection: set sslrootcert to the certificate of the server's issuer.")
+            case "08L02":
+                (.untrusted, "Set sslrootcert to the certificate of the issuer, and renew the server's certificate if it has expired.")
             case "08L03": (.unsupported, "Correct the connection string.")
             case "08L04": (.incompatibleServer, "Connect to the cluster that this program used before, or start the program again.")
             case "25006", "08L05":

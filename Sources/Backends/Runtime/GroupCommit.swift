@@ -11,24 +11,25 @@ import Synchronization
 /// change. The two halves of the group are then performed separately, and are split again, until only that request
 /// fails.
 package final class GroupCommit<Request: Sendable, Response: Sendable>: Sendable {
-    private struct Waiting {
+    private final class Waiting: WaitingRequest {
         let request: Request
         let call: LaneCall<Response>
+        let weight: Int
+
+        init(_ request: Request, _ call: LaneCall<Response>, weight: Int) {
+            (self.request, self.call, self.weight) = (request, call, weight)
+        }
+
+        var deadline: MonotonicInstant { call.deadline }
+        var isOver: Bool { call.isOver }
+        func begin() -> Bool { call.begin() }
+        func progressed() { call.progressed() }
+        func fail(_ error: BackendError) { call.finish(.failure(error)) }
     }
 
-    private struct State {
-        var waiting: [Waiting] = []
-        var isScheduled = false
-    }
-
-    private let state = Mutex(State())
-    private let lane: any Lane
+    private let queue: GroupQueue
     private let clock: any RuntimeClock
-    private let maximumGroup: Int
-    private let maximumWeight: Int
     private let weight: @Sendable (Request) -> Int
-    private let hold: Hold
-    private let perform: Perform
 
     /// Runs work while it holds the resources of a group, for example a lock between processes. Throws without
     /// running the work if the resources are not available before the deadline.
@@ -60,13 +61,13 @@ package final class GroupCommit<Request: Sendable, Response: Sendable>: Sendable
         weight: @escaping @Sendable (Request) -> Int = { _ in 1 },
         hold: @escaping Hold = { _, work throws(BackendError) in work() }, perform: @escaping Perform
     ) {
-        self.lane = lane
         self.clock = clock
-        self.maximumGroup = maximumGroup
-        self.maximumWeight = maximumWeight
         self.weight = weight
-        self.hold = hold
-        self.perform = perform
+        queue = GroupQueue(lane: lane, maximumGroup: maximumGroup, maximumWeight: maximumWeight, hold: hold) { group, progressed in
+            let calls = group.map { unsafeDowncast($0, to: Waiting.self) }
+            let results = Performer(perform: perform).results(of: calls[...], progressed)
+            return { for index in calls.indices { calls[index].call.finish(results[index]) } }
+        }
     }
 
     /// Submits a request and waits until its group was performed.
@@ -74,72 +75,133 @@ package final class GroupCommit<Request: Sendable, Response: Sendable>: Sendable
     ///   waiting first.
     package func submit(_ request: Request, deadline: MonotonicInstant, isMutation: Bool) async throws(BackendError) -> Response {
         let call = LaneCall<Response>(clock: clock, deadline: deadline, isMutation: isMutation)
+        queue.add(Waiting(request, call, weight: weight(request)))
+        return try await call.wait()
+    }
+
+    private struct Performer {
+        let perform: Perform
+
+        func results(of group: ArraySlice<Waiting>, _ progressed: () -> Void) -> [Result<Response, BackendError>] {
+            guard var earliest = group.first?.deadline else { return [] }
+            var requests: [Request] = []
+            requests.reserveCapacity(group.count)
+            for waiting in group {
+                earliest = min(earliest, waiting.deadline)
+                requests.append(waiting.request)
+            }
+            let results = perform(requests, earliest, progressed)
+            // Reason: "A failed group is carried out in halves" in Docs/Decisions/LocksAndCommits.md.
+            guard group.count > 1, results.allSatisfy(mayBeAnothersFault) else { return results }
+            let middle = group.startIndex + group.count / 2
+            return self.results(of: group[..<middle], progressed) + self.results(of: group[middle...], progressed)
+        }
+
+        /// Whether a request failed, changed nothing, and might succeed without the other requests of its group. Errors
+        /// of the whole store are excluded, because each request alone would fail with the same error.
+        private func mayBeAnothersFault(_ result: Result<Response, BackendError>) -> Bool {
+            guard case .failure(let error) = result, error.outcome == .notApplied else { return false }
+            return [.noSpace, .tooLarge, .corrupted, .failed].contains(error.code)
+        }
+    }
+}
+
+/// A request of a ``GroupCommit``, without its types.
+private protocol WaitingRequest: AnyObject, Sendable {
+    var deadline: MonotonicInstant { get }
+    var weight: Int { get }
+    /// Whether the caller has stopped waiting.
+    var isOver: Bool { get }
+    /// Notes that the work begins. Returns false if the caller has stopped waiting.
+    func begin() -> Bool
+    func progressed()
+    func fail(_ error: BackendError)
+}
+
+/// The queue of a ``GroupCommit``. It does not know the types of requests, so the compiler can specialise it.
+private final class GroupQueue: Sendable {
+    private struct State {
+        var waiting: [any WaitingRequest] = []
+        var isScheduled = false
+    }
+
+    private let state = Mutex(State())
+    private let lane: any Lane
+    private let maximumGroup: Int
+    private let maximumWeight: Int
+    private let hold: @Sendable (_ deadline: MonotonicInstant, _ work: () -> Void) throws(BackendError) -> Void
+    private let perform: Perform
+
+    /// Performs a group. Returns work that gives each caller its result, to be run when the resources are released.
+    typealias Perform = @Sendable (_ group: [any WaitingRequest], _ progressed: () -> Void) -> () -> Void
+
+    init(
+        lane: any Lane, maximumGroup: Int, maximumWeight: Int,
+        hold: @escaping @Sendable (_ deadline: MonotonicInstant, _ work: () -> Void) throws(BackendError) -> Void,
+        perform: @escaping Perform
+    ) {
+        (self.lane, self.maximumGroup, self.maximumWeight) = (lane, maximumGroup, maximumWeight)
+        (self.hold, self.perform) = (hold, perform)
+    }
+
+    func add(_ request: any WaitingRequest) {
         let mustSchedule = state.withLock { state in
-            state.waiting.append(Waiting(request: request, call: call))
+            state.waiting.append(request)
             defer { state.isScheduled = true }
             return !state.isScheduled
         }
         if mustSchedule { lane.enqueue { self.runGroup() } }
-        return try await call.wait()
     }
 
     private func runGroup() {
-        let (number, deadline) = state.withLock { state in
-            (state.waiting.count, state.waiting.lazy.filter { !$0.call.isOver }.map(\.call.deadline).min())
+        var deadline: MonotonicInstant?
+        let number = state.withLock { state in
+            for waiting in state.waiting where !waiting.isOver { deadline = min(deadline ?? waiting.deadline, waiting.deadline) }
+            return state.waiting.count
         }
         // All callers have stopped waiting, so drop their requests.
-        guard let deadline else { return _ = take { $0.prefix(number) } }
-        var group: ArraySlice<Waiting> = []
-        var results: [Result<Response, BackendError>] = []
+        guard let deadline else { return _ = take { _ in number } }
+        var finish: (() -> Void)?
         do throws(BackendError) {
             // Reason: "A group is formed once its lock is held" in Docs/Decisions/LocksAndCommits.md.
             try hold(deadline) {
-                group = take(first(of:)).filter { $0.call.begin() }[...]
-                results = carryOut(group) { for waiting in group { waiting.call.progressed() } }
+                var group = take(first(of:))
+                group.removeAll { !$0.begin() }
+                if !group.isEmpty { finish = perform(group) { for waiting in group { waiting.progressed() } } }
             }
         } catch {
-            group = take { $0.prefix(number) }
-            results = group.map { _ in .failure(error) }
+            for waiting in take({ _ in number }) { waiting.fail(error) }
         }
-        for (waiting, result) in zip(group, results) { waiting.call.finish(result) }
+        finish?()
     }
 
     /// Removes requests from the start of the queue. Schedules another group if requests remain.
-    private func take(_ choice: ([Waiting]) -> ArraySlice<Waiting>) -> ArraySlice<Waiting> {
+    /// - Parameter count: Returns the number of requests to remove.
+    private func take(_ count: ([any WaitingRequest]) -> Int) -> [any WaitingRequest] {
         state.withLock { state in
-            let group = choice(state.waiting)
-            state.waiting.removeFirst(group.count)
-            state.isScheduled = !state.waiting.isEmpty
-            if state.isScheduled { lane.enqueue { self.runGroup() } }
+            let count = count(state.waiting)
+            var group = state.waiting
+            if count < group.count {
+                group = Array(state.waiting[..<count])
+                state.waiting.removeFirst(count)
+                lane.enqueue { self.runGroup() }
+            } else {
+                state.waiting = []
+                state.isScheduled = false
+            }
             return group
         }
     }
 
-    /// Returns the requests of the next group: as many as the limits allow.
-    private func first(of waiting: [Waiting]) -> ArraySlice<Waiting> {
+    /// Returns the number of requests of the next group: as many as the limits allow.
+    private func first(of waiting: [any WaitingRequest]) -> Int {
         var (count, sum) = (0, 0)
         for next in waiting.prefix(maximumGroup) {
-            let (total, isTooMuch) = sum.addingReportingOverflow(weight(next.request))
+            let (total, isTooMuch) = sum.addingReportingOverflow(next.weight)
             guard count == 0 || (!isTooMuch && total <= maximumWeight) else { break }
             sum = isTooMuch ? .max : total
             count += 1
         }
-        return waiting.prefix(count)
-    }
-
-    private func carryOut(_ group: ArraySlice<Waiting>, _ progressed: () -> Void) -> [Result<Response, BackendError>] {
-        guard let earliest = group.map(\.call.deadline).min() else { return [] }
-        let results = perform(group.map(\.request), earliest, progressed)
-        // Reason: "A failed group is carried out in halves" in Docs/Decisions/LocksAndCommits.md.
-        guard group.count > 1, results.allSatisfy(Self.mayBeAnothersFault) else { return results }
-        let middle = group.startIndex + group.count / 2
-        return carryOut(group[..<middle], progressed) + carryOut(group[middle...], progressed)
-    }
-
-    /// Whether a request failed, changed nothing, and might succeed without the other requests of its group. Errors
-    /// of the whole store are excluded, because each request alone would fail with the same error.
-    private static func mayBeAnothersFault(_ result: Result<Response, BackendError>) -> Bool {
-        guard case .failure(let error) = result, error.outcome == .notApplied else { return false }
-        return [.noSpace, .tooLarge, .corrupted, .failed].contains(error.code)
+        return count
     }
 }

@@ -272,14 +272,14 @@
             guard !mutations.isEmpty else { return [] }
             if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed.") }
             try mutations.requireDistinctAddresses()
-            if let refusal = refusal(of: mutations) { return refusal }
+            if let refusal = mutations.refused(by: capabilities, in: "an encrypted database") { return refusal }
             do throws(BackendError) {
                 var deadline = nextDeadline
                 var known = try await opened(&deadline)
                 while true {
                     guard let session = known else {
                         // Do not create a database that would stay empty.
-                        if let results = Self.resultsOnNothing(mutations) { return results }
+                        if let results = mutations.resultsWithoutDatabase(.durable) { return results }
                         known = try await openedOrCreated(&deadline)
                         continue
                     }
@@ -296,30 +296,6 @@
                 default: return mutations.map { _ in .failed(error) }
                 }
             }
-        }
-
-        /// Returns the errors of a call that do not depend on the content of the store. They are found before anything
-        /// is locked.
-        private func refusal(of mutations: [StorageMutation]) -> [MutationResult]? {
-            mutations.refused { mutation in
-                do throws(BackendError) {
-                    try mutation.address.validate()
-                    try capabilities.requireFit(mutation.byteCount, in: "an encrypted database")
-                    if case .put(.native, _) = mutation.operation {
-                        throw BackendError(.unsupported, "The database keeps bytes only. Nothing was changed.")
-                    }
-                    return nil
-                } catch {
-                    return .failed(error)
-                }
-            }
-        }
-
-        /// Returns the results of a call if there is no database; nil if a database must be created for it.
-        private static func resultsOnNothing(_ mutations: [StorageMutation]) -> [MutationResult]? {
-            if let refused = mutations.refused(StorageProbe.absent.refusal) { return refused }
-            return mutations.allSatisfy { $0.operation == .delete || $0.operation == .check }
-                ? mutations.map { _ in .applied(nil, .durable) } : nil
         }
 
         /// Flushes the log to the disk, because other programs may have committed without a flush. Calls that wait at

@@ -8,6 +8,8 @@
         private let home: TemporaryDirectory
         private let process = Mutex<RunningProgram?>(nil)
         private let settings: [String]
+        /// The folder of the cluster.
+        private let data: String
         /// The port on the loopback interface; nil if the server listens on its socket only.
         package let port: Int?
 
@@ -22,20 +24,33 @@
         /// - Parameters:
         ///   - settings: Settings of the server, such as `max_connections=5`.
         ///   - listens: Whether the server also listens on the loopback interface.
+        ///   - data: An empty folder for the cluster, which belongs to user 65534; nil for a temporary folder.
+        ///   - primary: The server whose changes the new server repeats, as its standby; nil for a new primary.
         /// - Throws: ``MissingProgram`` with the command that installs the server.
-        package init(_ settings: [String] = [], listens: Bool = false) async throws {
+        package init(
+            _ settings: [String] = [], listens: Bool = false, data: String? = nil, standbyOf primary: PrivatePostgreSQL? = nil
+        ) async throws {
             port = listens ? Int.random(in: 20_000..<30_000) : nil
-            self.settings = settings + (port.map { ["listen_addresses=127.0.0.1", "port=\($0)"] } ?? ["listen_addresses="])
+            self.settings = settings + (port.map { ["listen_addresses=*", "port=\($0)"] } ?? ["listen_addresses="])
             home = try TemporaryDirectory()
+            self.data = data ?? home.file("data")
             guard FileManager.default.isExecutableFile(atPath: "\(Self.programs)/initdb") else {
                 throw MissingProgram(name: "initdb", package: "postgresql")
             }
             if geteuid() == 0 { chown(home.path, 65_534, 65_534) }
-            let words =
-                try Program.asNobody("\(Self.programs)/initdb") + ["-D", home.file("data"), "-A", "trust", "-U", "owner", "--no-sync"]
-            let made = try await run(words[0], Array(words.dropFirst()))
-            guard made.status == 0 else { throw ProgramFailure("initdb: \(made.stderr)") }
+            if let primary {
+                let source = ["-h", primary.folder, "-U", "owner", "-D", self.data, "-R", "-X", "stream", "-c", "fast", "--no-sync"]
+                try await Self.make("pg_basebackup", source)
+            } else {
+                try await Self.make("initdb", ["-D", self.data, "-A", "trust", "-U", "owner", "--no-sync"])
+            }
             try await start()
+        }
+
+        private static func make(_ program: String, _ arguments: [String]) async throws {
+            let words = try Program.asNobody("\(programs)/\(program)") + arguments
+            let made = try await run(words[0], Array(words.dropFirst()))
+            guard made.status == 0 else { throw ProgramFailure("\(program): \(made.stderr)") }
         }
 
         /// The server that the tests of this process share.
@@ -57,7 +72,7 @@
         /// Starts the server and waits until it accepts connections.
         package func start() async throws {
             let words = try Program.asNobody("\(Self.programs)/postgres")
-            let options = ["-D", home.file("data"), "-k", home.path] + (["log_min_messages=fatal"] + settings).flatMap { ["-c", $0] }
+            let options = ["-D", data, "-k", home.path] + (["log_min_messages=fatal"] + settings).flatMap { ["-c", $0] }
             let program = try RunningProgram(words[0], Array(words.dropFirst()) + options)
             process.withLock { $0 = program }
             for _ in 0..<600 {
@@ -100,7 +115,7 @@
 
         /// Adds a rule for clients before the others, in the format of `pg_hba.conf`.
         package func addAccessRule(_ rule: String) async throws {
-            let file = home.file("data/pg_hba.conf")
+            let file = "\(data)/pg_hba.conf"
             let text = try String(contentsOfFile: file, encoding: .utf8)
             try "\(rule)\n\(text)".write(toFile: file, atomically: false, encoding: .utf8)
             try await sql("SELECT pg_reload_conf()")

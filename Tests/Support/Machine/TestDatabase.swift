@@ -1,33 +1,32 @@
 #if PostgreSQL && os(Linux)
     import BackendContract
-    import BackendRuntime
-    import PostgreSQLBackend
+    package import BackendRuntime
+    package import PostgreSQLBackend
     import Sealing
-    import TestSupport
 
     /// A database of a test on a real server, and a key file.
-    struct TestDatabase {
-        let server: PrivatePostgreSQL
-        let name = "test-\(UInt64.random(in: .min ... .max))"
-        let folder: TemporaryDirectory
+    package struct TestDatabase: Sendable {
+        package let server: PrivatePostgreSQL
+        private let name = "test-\(UInt64.random(in: .min ... .max))"
+        package let folder: TemporaryDirectory
 
         /// Creates a database on the server that all tests share, or on another one.
-        init(on server: PrivatePostgreSQL? = nil) async throws {
+        package init(on server: PrivatePostgreSQL? = nil) async throws {
             self.server = if let server { server } else { try await .shared() }
             folder = try TemporaryDirectory()
         }
 
         /// Returns a new store, as another process would make it.
-        func store(
-            _ conninfo: String? = nil, isSealed: Bool = true, key: String = "key", deadline: Duration = .seconds(20),
-            runtime: Runtime = .live, schema: String = "tests"
+        package func store(
+            _ conninfo: String? = nil, isSealed: Bool = true, key: String = "key", connections: Int = 4,
+            deadline: Duration = .seconds(20), runtime: Runtime = .live, schema: String = "tests"
         ) -> PostgreSQLStore {
             let source = isSealed ? KeyFileSource(path: folder.file(key), deadline: .seconds(20), runtime: .live) : nil
             return PostgreSQLStore(
                 conninfo: conninfo ?? server.conninfo, schema: schema,
                 context: StoreContext(application: "test", kind: "postgreSQL", scope: name),
-                keys: SealingKeys(pins: .none, randomBytes: Runtime.live.randomBytes), source: source, connections: 4, deadline: deadline,
-                runtime: runtime)
+                keys: SealingKeys(pins: .none, randomBytes: Runtime.live.randomBytes), source: source, connections: connections,
+                deadline: deadline, runtime: runtime)
         }
     }
 #endif

@@ -3,7 +3,8 @@
     import Synchronization
     import TestSupport
 
-    /// A proxy in front of a server, which cuts a connection in place of one message of the protocol.
+    /// A proxy in front of a server, which counts the messages of the protocol, and cuts a connection in place of one of
+    /// them.
     ///
     /// Messages are framed as in the PostgreSQL documentation, "Message Formats": a type (1 byte, absent in the first
     /// message of a client) and a length (4 bytes, big-endian, which counts itself).
@@ -12,6 +13,17 @@
             /// The number of messages that pass before the cut; nil for no cut.
             var left: Int?
             var hasCut = false
+            var traffic = Traffic()
+        }
+
+        /// The messages and bytes since the last call of ``takeTraffic()``.
+        struct Traffic {
+            /// The number of round trips: each ends with a `Sync` of the client.
+            var roundTrips = 0
+            /// The number of statements: each begins with a `Parse` of the client.
+            var statements = 0
+            var bytesSent = 0
+            var bytesReceived = 0
         }
 
         private let home: TemporaryDirectory
@@ -57,6 +69,23 @@
             }
         }
 
+        /// Returns the traffic since the last call, and begins to count again.
+        func takeTraffic() -> Traffic {
+            state.withLock { state in
+                defer { state.traffic = Traffic() }
+                return state.traffic
+            }
+        }
+
+        private func count(_ head: [UInt8], _ length: Int, fromClient: Bool) {
+            state.withLock { state in
+                guard fromClient else { return state.traffic.bytesReceived += length + head.count - 4 }
+                state.traffic.bytesSent += length + head.count - 4
+                if head.count == 5, head[0] == UInt8(ascii: "S") { state.traffic.roundTrips += 1 }
+                if head.count == 5, head[0] == UInt8(ascii: "P") { state.traffic.statements += 1 }
+            }
+        }
+
         private func passes() -> Bool {
             state.withLock { state in
                 guard let left = state.left else { return true }
@@ -75,6 +104,7 @@
             while let head = Self.read(isUntyped ? 4 : 5, source) {
                 let length = head.suffix(4).reduce(0) { $0 << 8 | Int($1) }
                 isUntyped = false
+                count(head, length, fromClient: isFirstUntyped)
                 guard let body = Self.read(length - 4, source), passes(), Self.write(head + body, target) else { return }
             }
         }
