@@ -61,7 +61,7 @@
                 case .delete: #expect(try await store.apply(.delete(one, if: .revision(revision))).isApplied)
                 case .tombstone: #expect(try await store.apply(.tombstone(at: one, if: .revision(revision))).isApplied)
                 }
-                let hasCut = proxy.stop()
+                let hasCut = proxy.stop() > 0
                 let probes = try await direct.read([one, two], .fresh)
                 switch operation {
                 case .read, .list: #expect(probes[0].revision == revision && probes[1] == .absent)
@@ -74,6 +74,39 @@
                 cuts += 1
             }
             #expect(cuts >= 8, "\(operation): \(cuts) messages")
+        }
+
+        @Test func `a commit has its effect once, although the question for its outcome is cut too`() async throws {
+            let place = try await TestDatabase()
+            let proxy = try CuttingProxy(place.server)
+            let (store, direct) = (place.store(proxy.conninfo, connections: 2), place.store())
+            let address = StorageAddress("one")
+            guard case .applied(var revision?, _) = try await store.apply(.put(.bytes([1]), at: address)) else {
+                throw ProgramFailure("The value is not stored.")
+            }
+            var (number, secondCuts): (UInt8, Int) = (1, 0)
+            for first in 0..<1_000 {
+                var hasCut = false
+                // The next connection sends some twenty messages before it asks.
+                for second in stride(from: 0, to: 40, by: 2) {
+                    number &+= 1
+                    proxy.cut(after: first, second)
+                    let result = try await store.apply(.put(.bytes([number]), at: address, if: .revision(revision)))
+                    let cuts = proxy.stop()
+                    guard case .applied(let next?, _) = result else {
+                        Issue.record("\(first), \(second): \(result)")
+                        return
+                    }
+                    let probe = try await direct.read(address, .fresh)
+                    #expect(probe.revision == next && probe.record?.payload == .bytes([number]))
+                    revision = next
+                    hasCut = hasCut || cuts > 0
+                    secondCuts += cuts > 1 ? 1 : 0
+                    if cuts < 2 { break }
+                }
+                if !hasCut { break }
+            }
+            #expect(secondCuts > 100)
         }
     }
 #endif

@@ -10,9 +10,9 @@
     /// message of a client) and a length (4 bytes, big-endian, which counts itself).
     final class CuttingProxy: Sendable {
         private struct State {
-            /// The number of messages that pass before the cut; nil for no cut.
-            var left: Int?
-            var hasCut = false
+            /// The numbers of messages that pass before the next cut, before the one after it, and so on.
+            var left: [Int] = []
+            var cuts = 0
             var traffic = Traffic()
         }
 
@@ -58,14 +58,15 @@
 
         var conninfo: String { "host=\(home.path) user=owner dbname=postgres" }
 
-        /// Cuts the connection after a number of further messages, in both directions together.
-        func cut(after count: Int) { state.withLock { $0 = State(left: count) } }
+        /// Cuts a connection after a number of further messages, in both directions together; then another one after the
+        /// next number.
+        func cut(after counts: Int...) { state.withLock { $0 = State(left: counts) } }
 
-        /// Returns whether a connection was cut, and cuts no further one.
-        func stop() -> Bool {
+        /// Returns how many connections were cut, and cuts no further one.
+        func stop() -> Int {
             state.withLock { state in
-                state.left = nil
-                return state.hasCut
+                state.left = []
+                return state.cuts
             }
         }
 
@@ -88,10 +89,14 @@
 
         private func passes() -> Bool {
             state.withLock { state in
-                guard let left = state.left else { return true }
-                state.left = left > 0 ? left - 1 : nil
-                state.hasCut = left == 0
-                return left > 0
+                guard let left = state.left.first else { return true }
+                guard left == 0 else {
+                    state.left[0] = left - 1
+                    return true
+                }
+                state.left.removeFirst()
+                state.cuts += 1
+                return false
             }
         }
 
