@@ -110,7 +110,7 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
     /// Returns the first half of the SHA-256 of the payload's canonical bytes, in hexadecimal.
     /// Reason: "Fingerprints have no key" in Docs/Decisions/Sealing.md.
     package static func fingerprint(of record: StorageRecord) -> String {
-        hexadecimalText(of: SHA256.hash(data: record.payload.canonicalBytes).prefix(16))
+        hexadecimalText(of: SHA256.hash(data: record.payload.canonicalBytes).withUnsafeBytes { Array($0[..<16]) })
     }
 
     // MARK: Older records

@@ -93,10 +93,11 @@ struct Backups: Sendable {
     /// Purges what is kept of a value that was removed.
     /// - Throws: ``StorageError`` with `residueRemains` and the outcome `applied` when some of it stays.
     func purgeAfterRemoval(_ slot: UntypedSlot) async throws {
-        do { try await purge(slot) } catch let error as StorageError {
+        do { try await purge(slot) } catch {
+            let reason = (error as? StorageError)?.message ?? "The caller was cancelled."
             throw StorageError(
                 StorageError.residueRemains, key: slot.name,
-                "The value is removed and will not come back, but the backups of its earlier versions remain. Remove it again when \(slot.route.domain) can be reached. \(error.message)",
+                "The value is removed and will not come back, but the backups of its earlier versions remain. Remove it again when \(slot.route.domain) can be reached. \(reason)",
                 outcome: .applied, underlying: error)
         }
     }

@@ -33,7 +33,7 @@ struct DurableWriter: Sendable {
         try await ReferenceWriter(env).store(prepared.references, for: holder)
         let change = Committer.Change(
             try await env.coder.complete(prepared, origin: origin).operation, slot.route, if: precondition)
-        let receipt = try await env.committer.commit([change] + [backup, epoch].compactMap(\.self), readsBack: true) { found in
+        let receipt = try await env.committer.commit([change] + [backup, epoch].compactMap(\.self), readsBack: true) { _, found in
             _ = try await env.coder.decode(found, slot)
         }
         if case .corrupt(let corruption)? = receipt.conflict { throw slot.route.corrupted(corruption) }

@@ -49,7 +49,7 @@ struct Mover: Sendable {
     func attempt<Value>(
         _ step: MigrationStep<Value>, _ slot: Slot<Value>, _ run: MigrationRun, _ occupant: Occupant
     ) async throws -> Attempt {
-        guard try await env.wrappingUserErrors(slot.name, { try await step.condition(run) }) else { return .waits }
+        guard try await env.wrappingUserErrors(slot.name, { try await step.mayRun(run) }) else { return .waits }
         try checkProtection(of: step.sources, step.options, slot.untyped)
         // Read before the sources: what they hold now counts only in this epoch.
         let epoch = try await RemovalEpochs(env).current(for: slot.untyped)

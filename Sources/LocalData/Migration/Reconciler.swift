@@ -60,7 +60,7 @@ struct Reconciler: Sendable {
                 }
             case .step:
                 guard let step = migration.step(for: Value.self), !step.keepsSources,
-                    try await env.wrappingUserErrors(slot.name, { try await step.condition(run) })
+                    try await env.wrappingUserErrors(slot.name, { try await step.mayRun(run) })
                 else { continue }
                 let comparison: Comparison
                 do { comparison = try await reconcile(step, slot, run, settled, origin, except: known) } catch {

@@ -69,7 +69,7 @@ struct ReferenceWriter: Sendable {
         } else {
             let coded = try await env.coder.complete(env.coder.prepare(referred, slot), origin: nil)
             let change = Committer.Change(coded.operation, slot.route, if: .absent)
-            let receipt = try await env.committer.commit([change], readsBack: true) { _ = try await env.coder.decode($0, slot) }
+            let receipt = try await env.committer.commit([change], readsBack: true) { _ = try await env.coder.decode($1, slot) }
             switch receipt.conflict {
             case nil:
                 try requireDurable(receipt.durability, slot.route, for: holder)

@@ -64,17 +64,20 @@ struct ResiduePurger: Sendable {
         achieved >= min(copy.capabilities.durability, destination.capabilities.durability)
     }
 
-    /// Deletes copies of records that are in their places, in one commit where the store can.
-    /// - Returns: What remains, in words.
-    func purgeTogether(_ copies: [SourceRecord], for routes: [Route], achieved: StorageDurability) async -> [String] {
+    /// Deletes copies of values that are in their places, in one commit where the store can.
+    /// - Returns: For each copy, what remains, in words.
+    func purgeTogether(_ copies: [SourceRecord], for routes: [Route], achieved: StorageDurability) async -> [[String]] {
         guard let first = copies.first, let place = routes.first else { return [] }
         let isShared = !namers(of: first.route.slot, except: place.slot).isEmpty
         if isCertain(achieved, first.route, place), !isShared, first.route.capabilities.atomicBatch {
             let changes = copies.map { Committer.Change(.delete, $0.route, if: .revision($0.record.revision)) }
-            if let receipt = try? await env.committer.commit(changes), receipt.isCommitted { return [] }
+            if let receipt = try? await env.committer.commit(changes), receipt.isCommitted {
+                for (copy, route) in zip(copies, routes) { env.ledger.isGone(copy.route, of: route) }
+                return copies.map { _ in [] }
+            }
         }
-        var residue: [String] = []
-        for (copy, route) in zip(copies, routes) { residue += await purge([copy], for: route, achieved: achieved) }
+        var residue: [[String]] = []
+        for (copy, route) in zip(copies, routes) { residue.append(await purge([copy], for: route, achieved: achieved)) }
         return residue
     }
 

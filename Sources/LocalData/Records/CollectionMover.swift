@@ -152,7 +152,7 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
         work.moved += free.count
         work.bytes += changes.reduce(0) { $0 + $1.mutation.payloadSize }
         let (copies, routes) = (free.map(\.copy), free.map(\.slot.route))
-        work.residue += await ResiduePurger(env).purgeTogether(copies, for: routes, achieved: receipt.durability)
+        work.residue += await ResiduePurger(env).purgeTogether(copies, for: routes, achieved: receipt.durability).flatMap(\.self)
         return rest
     }
 }

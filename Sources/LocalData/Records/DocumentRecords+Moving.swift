@@ -89,7 +89,7 @@ extension DocumentRecords {
             // Some were there already: written by a run that may not have learnt whether they last.
             achieved = min(achieved, try await ResiduePurger(env).settledDurability(of: route, nil))
         }
-        let residue = await ResiduePurger(env).purgeTogether(plan.copies, for: plan.routes, achieved: achieved)
+        let residue = await ResiduePurger(env).purgeTogether(plan.copies, for: plan.routes, achieved: achieved).flatMap(\.self)
         if !residue.isEmpty {
             throw StorageError(
                 StorageError.residueRemains, key: destination.entity,

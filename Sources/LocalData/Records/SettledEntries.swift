@@ -17,44 +17,59 @@ struct SettledEntries: Sendable {
     /// Reason: "A sweep skips settled keys without visiting them" in Docs/Decisions/Migration.md.
     private static let leastConcurrency = 16
 
-    private struct Candidate {
+    /// An entry whose places tell all that a visit would find.
+    struct Candidate: Sendable {
+        /// The position of the entry in the sweep.
         let index: Int
         let entry: KeyRegistry.Entry
-        let sources: [Route]
+        /// The older places.
+        let sources: [(key: AnyStorageKey, route: Route)]
     }
 
-    /// The rows of entries that have nothing to do; nil for each that needs a visit.
-    func rows(of entries: [KeyRegistry.Entry]) async -> [MigrationReport.Row?] {
+    /// The entries of a sweep, as far as they were judged without a visit.
+    struct Result: Sendable {
+        /// The rows of entries that have nothing to do; nil for the others.
+        var rows: [MigrationReport.Row?] = []
+        /// The entries whose places were empty.
+        var empty: [Candidate] = []
+    }
+
+    /// Reads the places of entries.
+    func result(of entries: [KeyRegistry.Entry]) async -> Result {
         let pages = stride(from: 0, to: entries.count, by: Self.page).map { $0..<min(entries.count, $0 + Self.page) }
-        return await pages.concurrently(atMost: 2) { await page(entries[$0]) }.flatMap(\.self)
+        return await pages.concurrently(atMost: 2) { await page(entries[$0]) }.reduce(into: Result()) {
+            $0.rows += $1.rows
+            $0.empty += $1.empty
+        }
     }
 
-    private func page(_ entries: ArraySlice<KeyRegistry.Entry>) async -> [MigrationReport.Row?] {
+    private func page(_ entries: ArraySlice<KeyRegistry.Entry>) async -> Result {
         let start = env.runtime.clock.now
         var rows = [MigrationReport.Row?](repeating: nil, count: entries.count)
-        let candidates = entries.enumerated().compactMap { candidate($1, at: $0) }
+        let candidates = entries.indices.compactMap { candidate(entries[$0], at: $0) }
         // The places come first: only a place that holds a value makes what is in the older ones a leftover.
-        var settled: [Candidate] = []
+        var (settled, empty): ([Candidate], [Candidate]) = ([], [])
         for (candidate, probe) in zip(candidates, await probes(candidates.map(\.entry.route))) {
-            if case .value(let record) = probe, await isAsItsKeySays(record, candidate.entry.key.base, candidate.entry.route) {
+            switch probe {
+            case .value(let record) where await isAsItsKeySays(record, candidate.entry.key.base, candidate.entry.route):
                 settled.append(candidate)
+            case .absent: empty.append(candidate)
+            default: continue
             }
         }
-        let older = await probes(settled.flatMap(\.sources))
+        let older = await probes(settled.flatMap { $0.sources.map(\.route) })
         var place = 0
         for candidate in settled {
             let found = older[place..<place + candidate.sources.count]
             place += candidate.sources.count
             guard found.allSatisfy(Self.isEmpty) else { continue }
-            for source in candidate.sources { env.ledger.isGone(source, of: candidate.entry.route) }
-            rows[candidate.index] = MigrationReport.Row(
-                key: candidate.entry.key.name, owner: candidate.entry.key.owner ?? "", to: candidate.entry.route.domain,
-                protection: candidate.entry.route.protection, bytes: 0, state: .unchanged, residue: [], duration: .zero)
+            for source in candidate.sources { env.ledger.isGone(source.route, of: candidate.entry.route) }
+            rows[candidate.index - entries.startIndex] = MigrationReport.Row(candidate.entry)
         }
         let count = rows.count { $0 != nil }
         let each = start.duration(to: env.runtime.clock.now) / max(1, count)
         for index in rows.indices { rows[index]?.duration = each }
-        return rows
+        return Result(rows: rows, empty: empty)
     }
 
     /// An entry whose value and older places tell all that a visit would find; nil for any other.
@@ -67,7 +82,7 @@ struct SettledEntries: Sendable {
         guard older.allSatisfy({ $0.key.collection == nil && Self.hasReadyMadeMigrations($0.key) && Self.isFast($0.route) }) else {
             return nil
         }
-        return Candidate(index: index, entry: entry, sources: older.map(\.route))
+        return Candidate(index: index, entry: entry, sources: older)
     }
 
     private static func isFast(_ route: Route) -> Bool { route.capabilities.usefulConcurrency >= leastConcurrency }

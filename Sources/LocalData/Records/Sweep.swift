@@ -26,8 +26,15 @@ struct Sweep: Sendable {
                 progress(counter)
             }
         }
-        var rows = await SettledEntries(env).rows(of: entries)
+        let known = await SettledEntries(env).result(of: entries)
+        var rows = known.rows
         for case let row? in rows { finish(row) }
+        for page in PageMover(env).pages(of: known.empty) {
+            for (index, row) in await PageMover(env).rows(of: page) {
+                rows[index] = row
+                finish(row)
+            }
+        }
         let open = rows.indices.filter { rows[$0] == nil }
         let visited = await visit(open.map { entries[$0] }) { entry in
             guard let progress else { return await SweepRows(env).sweep(entry, host) }

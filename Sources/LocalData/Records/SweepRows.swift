@@ -87,9 +87,7 @@ struct SweepRows: Sendable {
     private func row(
         _ entry: KeyRegistry.Entry, _ fill: (inout MigrationReport.Row) async throws -> Void
     ) async -> MigrationReport.Row {
-        var row = MigrationReport.Row(
-            key: entry.key.name, owner: entry.key.owner ?? "", to: entry.route.domain, protection: entry.route.protection, bytes: 0,
-            state: .unchanged, residue: [], duration: .zero)
+        var row = MigrationReport.Row(entry)
         do { try await fill(&row) } catch let error as StorageError {
             row.state = error.code == StorageError.cannotTell ? .cannotTell : error.isTransient ? .blocked : .failed
             row.message = error.message
@@ -100,5 +98,14 @@ struct SweepRows: Sendable {
             row.errorCode = StorageError.cancelled
         }
         return row
+    }
+}
+
+extension MigrationReport.Row {
+    /// The row of an entry for which nothing was done yet.
+    init(_ entry: KeyRegistry.Entry) {
+        self.init(
+            key: entry.key.name, owner: entry.key.owner ?? "", to: entry.route.domain, protection: entry.route.protection, bytes: 0,
+            state: .unchanged, residue: [], duration: .zero)
     }
 }

@@ -67,11 +67,12 @@ struct Committer: Sendable {
     /// - Parameters:
     ///   - changes: The changes; not two of one slot.
     ///   - readsBack: Whether to read what was written as a new process would, and to compare it.
-    ///   - check: What else a record that was read back from a key's own slot has to fulfil; it throws for one that does not.
+    ///   - check: Checks a record that was read back from a key's own slot, with the index of its change. Throws if the record is not as
+    ///     expected.
     /// - Returns: The results; a precondition that did not hold is a result, not an error.
     /// - Throws: ``StorageError``: when a store is locked or fails, or what was written could not be read back. Observers of slots whose outcome is unknown look again.
     func commit(
-        _ changes: [Change], readsBack: Bool = false, check: (StorageRecord) async throws -> Void = { _ in }
+        _ changes: [Change], readsBack: Bool = false, check: (Int, StorageRecord) async throws -> Void = { _, _ in }
     ) async throws -> Receipt {
         guard let first = changes.first else { return Receipt(results: []) }
         var receipt = Receipt(results: changes.map { _ in .notAttempted })
@@ -151,7 +152,7 @@ struct Committer: Sendable {
     // MARK: Reading back
 
     private func readBack(
-        _ part: [Int], _ changes: [Change], _ receipt: Receipt, _ check: (StorageRecord) async throws -> Void
+        _ part: [Int], _ changes: [Change], _ receipt: Receipt, _ check: (Int, StorageRecord) async throws -> Void
     ) async throws {
         let written = part.filter { !changes[$0].isCompanion }
         for (index, probe) in zip(written, try await Route.probes(written.map { changes[$0].route })) {
@@ -159,7 +160,7 @@ struct Committer: Sendable {
             switch (probe, receipt.record(of: change, at: index)) {
             case (.value(let found), let record?) where found.revision == record.revision:
                 guard found.payload == record.payload else { throw Self.differs(change.route, "it differs") }
-                try await check(found)
+                try await check(index, found)
             case (.value(let found), nil):
                 if case .applied(let revision, _) = receipt.results[index], found.revision == revision {
                     throw Self.differs(change.route, "it is still there")

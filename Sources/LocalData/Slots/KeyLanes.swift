@@ -73,7 +73,7 @@ final class KeyLanes: Sendable {
         let chain = outer + [nextID()]
         var taken: [PhysicalSlot] = []
         defer { for slot in taken.reversed() { leave(slot) } }
-        for slot in wanted.count == 1 ? wanted : Set(wanted).sorted(by: { $0.description < $1.description }) {
+        for slot in wanted.count == 1 ? wanted : Set(wanted).sorted(by: { $0.precedes($1) }) {
             try await enter(slot, chain, holdsSomething: !outer.isEmpty || !taken.isEmpty, keyName: keyName)
             taken.append(slot)
         }
@@ -160,5 +160,12 @@ final class KeyLanes: Sendable {
             for wait in state.waits.values where wait.chain.contains(holder) && seen.insert(wait.slot).inserted { open.append(wait.slot) }
         }
         return false
+    }
+}
+
+extension PhysicalSlot {
+    /// Whether the slot is taken before another one: any order that is the same for all calls.
+    fileprivate func precedes(_ other: PhysicalSlot) -> Bool {
+        address.name == other.address.name ? description < other.description : address.precedes(other.address)
     }
 }

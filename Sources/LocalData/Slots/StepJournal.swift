@@ -13,13 +13,11 @@ final class StepJournal: Sendable {
     var steps: [MigrationReport.Step] { noted.withLock(\.self) }
 
     /// Notes a step of the running visit, if there is one.
-    static func note(_ action: MigrationReport.Step.Action, _ route: Route) {
-        let namespace = route.slot.address.namespace
-        let place = namespace.collectionName.map { "\(route.domain)/\($0)" } ?? route.displayName
-        current?.add(action, place)
-    }
+    static func note(_ action: MigrationReport.Step.Action, _ route: Route) { current?.add(action, route) }
 
-    private func add(_ action: MigrationReport.Step.Action, _ place: String) {
+    /// Notes a step.
+    func add(_ action: MigrationReport.Step.Action, _ route: Route) {
+        let place = route.slot.address.namespace.collectionName.map { "\(route.domain)/\($0)" } ?? route.displayName
         noted.withLock { steps in
             if let index = steps.firstIndex(where: { $0.action == action && $0.place == place }) {
                 steps[index].count += 1

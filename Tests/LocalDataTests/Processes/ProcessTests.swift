@@ -48,7 +48,7 @@ import Testing
 
     @Test func `kill -9 during a sweep loses and duplicates no value`() async throws {
         let rounds = 2
-        let count = 1_300
+        let count = 3_100
         var landed = 0
         var histogram: [Int: Int] = [:]
         for round in 0..<rounds {
@@ -56,10 +56,9 @@ import Testing
             try seed(stage, count)
             let worker = try stage.worker()
             #expect(try await worker.run("register", "\(count)") == "done")
-            // The kill follows a number of progress lines that differs from round to round. The worker may be up to 500
-            // lines ahead of the lines that were read, and it writes property lists in groups of a thousand keys. So
-            // when it is killed, it has not started with the last group.
-            try await worker.kill(during: "sweep", after: 1 + (round * 97) % (count - 1_100))
+            // A sweep moves pages of 1,024 keys, and reports each page when it is moved. So when the worker is killed after
+            // its first lines of progress, the last page is not moved.
+            try await worker.kill(during: "sweep", after: 1 + (round * 97) % 500)
             let (old, new) = try inventory(stage)
             #expect(old.union(new) == Set(0..<count), "round \(round): lost \(Set(0..<count).subtracting(old).subtracting(new).count)")
             if !new.isEmpty && !old.isEmpty { landed += 1 }

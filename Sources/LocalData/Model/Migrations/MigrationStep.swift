@@ -11,12 +11,15 @@ struct MigrationStep<Value: Codable & Sendable>: Sendable {
     let options: MigrationOptions
     /// Creates the new value from the values of the sources, in their order; nil to wait for more values.
     let combine: @Sendable ([(any Sendable)?]) throws -> Value?
-    /// Returns whether the condition of the step holds, so that the step may run.
-    var condition: @Sendable (MigrationRun) async throws -> Bool = { _ in true }
+    /// Returns whether the step may run; nil if it always may.
+    var condition: (@Sendable (MigrationRun) async throws -> Bool)?
     /// Whether the sources keep their values, because they belong to other keys and are not legacy locations.
     var keepsSources = false
     /// How the source is kept up to date for programs of an earlier release; nil if the source is emptied at once.
     var kept: MirroredSource<Value>?
+
+    /// Whether the condition of the step holds.
+    func mayRun(_ run: MigrationRun) async throws -> Bool { try await condition?(run) ?? true }
 
     /// This step, which copies the value and leaves the sources unchanged.
     var keepingSources: Self {

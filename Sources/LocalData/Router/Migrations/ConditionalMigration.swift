@@ -51,10 +51,10 @@ public struct ConditionalMigration<Base: StorageMigration>: StorageMigration {
 extension ConditionalMigration: WrappingMigration {
     var wrappedStep: MigrationStep<Base.Value>? {
         guard var step = MigrationStep<Base.Value>.of(base) else { return nil }
-        step.condition = { [condition, inner = step.condition] run in
+        step.condition = { [condition, step] run in
             let router = try run.router
             guard try await condition(router, MigrationContext(run, router)) else { return false }
-            return try await inner(run)
+            return try await step.mayRun(run)
         }
         return step
     }

@@ -57,7 +57,7 @@ extension StorageRouter {
     /// Returns whether a step may have work: its condition holds, and one of its sources contains a value or cannot be
     /// read.
     nonisolated func isDue<Value>(_ step: MigrationStep<Value>, _ context: MigrationContext) async throws -> Bool {
-        guard try await step.condition(context.run) else { return false }
+        guard try await step.mayRun(context.run) else { return false }
         return try await LegacyLocations(env).holdAnything(step.sources)
     }
 
