@@ -14,7 +14,7 @@ struct BackupRun {
     let progress: (@Sendable (BackupProgress) -> Void)?
 
     private var references: Set<KeySourceReference> { router.references }
-    private var configuration: StorageConfiguration { router.host.configuration }
+    private var configuration: StorageConfiguration { router.wiring.configuration }
     private var runtime: Runtime { configuration.runtime }
 
     /// The copied state of a store.
@@ -40,7 +40,7 @@ struct BackupRun {
     /// Writes the backup. The file is durable when this returns.
     func run(to path: String, for recipients: [BackupKey]) async throws -> BackupReport {
         let found = try await fetchKeys()
-        let program = try await router.host.backedStores(router.domains.union(domains), found.map(\.reference))
+        let program = try await router.wiring.backedStores(router.domains.union(domains), found.map(\.reference))
         let taken = try await take(program.stores, found)
         let notFound = program.expected.subtracting(taken.map(\.store.name)).sorted()
         let date = runtime.clock.wallSeconds
@@ -64,7 +64,7 @@ struct BackupRun {
         var found: [String: BackupSourceKeys] = [:]
         let all = references.union(configuration.otherKeySources).map { $0 == .configured ? configuration.keySource : $0 }
         for reference in Set(all + [configuration.keySource]).sorted(by: { $0.description < $1.description }) {
-            let source = try router.host.keySource(reference)
+            let source = try router.wiring.keySource(reference)
             do throws(BackendError) {
                 found[source.identifier] = BackupSourceKeys(reference, try await router.keys.existing(from: source))
             } catch {

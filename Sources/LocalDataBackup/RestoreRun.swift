@@ -15,12 +15,12 @@ import Sealing
 struct RestoreRun {
     let path: String
     let opener: StreamOpener
-    let host: any BackupHost
+    let wiring: Wiring
     /// The names of the stores that may be replaced.
     let replacing: Set<String>
     let progress: (@Sendable (BackupProgress) -> Void)?
 
-    private var configuration: StorageConfiguration { host.configuration }
+    private var configuration: StorageConfiguration { wiring.configuration }
     private var runtime: Runtime { configuration.runtime }
 
     /// - Parameter header: The header from an earlier reading of the same file; nil for the first reading.
@@ -32,7 +32,7 @@ struct RestoreRun {
         let directories = try configuration.requiredDirectories()
         let drafts = try await onLane { [runtime] () throws(BackendError) in try RestoreDrafts(directories, runtime) }
         defer { drafts.release() }
-        var survey = RestoreSurvey(host: host)
+        var survey = RestoreSurvey(wiring: wiring)
         let content = try await verifier().run { name, part in try survey.take(name, part) }
         try survey.finish(content)
         let context = configuration.storeContext("", "").application
@@ -50,7 +50,7 @@ struct RestoreRun {
                     "A restore of the backup \(unfinished.backup) was interrupted here. Finish that one first; nothing was changed.")
             }
             journal = unfinished
-            let keys = try await RestoredKeys(content, host).settle(survey)
+            let keys = try await RestoredKeys(content, wiring).settle(survey)
             try await finish(journal, survey, directories, keys)
         } else {
             do { journal = try await begin(content, &survey, directories, drafts) } catch {
@@ -72,7 +72,7 @@ struct RestoreRun {
     ) async throws -> RestoreJournal {
         try await onLane { () throws(BackendError) in try drafts.removeLeft() }
         try await survey.compare(replacing)
-        let keys = try await RestoredKeys(content, host).settle(survey)
+        let keys = try await RestoredKeys(content, wiring).settle(survey)
         let attempt = hexadecimalText(of: runtime.randomBytes(8))
         var journal = survey.journal(content.report.id, attempt, replacing)
         journal.givenToOtherKey = survey.databases.filter { name, reference in
@@ -186,8 +186,8 @@ struct RestoreRun {
         }
         // Release the locks first, because the ledger takes a lock itself.
         locks.release()
-        try await host.notePins(keys.map { (key: $0.key, source: $0.identifier) })
-        let presence = try host.presenceRecordsPath
+        try await wiring.notePins(keys.map { (key: $0.key, source: $0.identifier) })
+        let presence = try wiring.presenceRecordsPath
         try await onLane { () throws(BackendError) in
             do throws(FileError) {
                 // Remove the presence records, the notes that values exist: values that are not in the backup are

@@ -7,7 +7,7 @@ import Sealing
 
 /// Compares a backup with the existing stores, and plans the restore.
 struct RestoreSurvey {
-    let host: any BackupHost
+    let wiring: Wiring
     /// The stores of the backup.
     private(set) var stores: [BackupManifest.Name: BackedStore] = [:]
     /// The ids of the keys that sealed (encrypted) single values, in databases and in other stores. They come from the
@@ -30,7 +30,7 @@ struct RestoreSurvey {
     private var unchanged: Set<BackupManifest.Name> = []
     private var states: [BackupManifest.Name: String?] = [:]
 
-    init(host: any BackupHost) { self.host = host }
+    init(wiring: Wiring) { self.wiring = wiring }
 
     // MARK: The backup
 
@@ -83,7 +83,7 @@ struct RestoreSurvey {
 
     private mutating func store(_ name: BackupManifest.Name) throws -> BackedStore {
         if let known = stores[name] { return known }
-        let store = try host.backedStore(name.kind, name.scope)
+        let store = try wiring.backedStore(name.kind, name.scope)
         stores[name] = store
         return store
     }
@@ -97,7 +97,7 @@ struct RestoreSurvey {
     /// Whether an item of a keyring is a sealing key of this configuration or of the backup.
     func isKey(_ item: BackupItem, _ service: String) -> Bool {
         BackupRun.isKey(
-            item, service, references + host.configuration.otherKeySources + [host.configuration.keySource], host.configuration)
+            item, service, references + wiring.configuration.otherKeySources + [wiring.configuration.keySource], wiring.configuration)
     }
 
     // MARK: Existing stores
@@ -139,7 +139,7 @@ struct RestoreSurvey {
     }
 
     private var deadline: MonotonicInstant {
-        host.configuration.runtime.clock.now.advanced(by: host.configuration.deadlines.keychain)
+        wiring.configuration.runtime.clock.now.advanced(by: wiring.configuration.deadlines.keychain)
     }
 
     /// The digest of the existing content; nil if there is none. Items of a keyring that are also in the backup are excluded, because
@@ -199,7 +199,7 @@ struct RestoreSurvey {
     /// The path of a store that is a file or a database; nil for a keyring service.
     func target(_ store: BackedStore) -> String? {
         switch store.form {
-        case .file(let path), .database(let path, _, _): host.configuration.runtime.files.resolve(path)
+        case .file(let path), .database(let path, _, _): wiring.configuration.runtime.files.resolve(path)
         case .items: nil
         }
     }

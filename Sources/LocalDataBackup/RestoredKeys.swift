@@ -20,9 +20,9 @@ struct ResolvedKey: Sendable {
 /// the restored databases are encrypted with it (rewrapped).
 struct RestoredKeys {
     private let content: BackupVerifier.Content
-    private let host: any BackupHost
+    private let wiring: Wiring
 
-    init(_ content: BackupVerifier.Content, _ host: any BackupHost) { (self.content, self.host) = (content, host) }
+    init(_ content: BackupVerifier.Content, _ wiring: Wiring) { (self.content, self.wiring) = (content, wiring) }
 
     /// Resolves the keys of the configured sources, and of the sources whose keys sealed single values in the backup.
     /// Other sources are not needed, because the data keys of the databases are encrypted for the configured sources
@@ -31,14 +31,14 @@ struct RestoredKeys {
     ///   backup's key.
     func settle(_ survey: RestoreSurvey) async throws -> [ResolvedKey] {
         var resolved: [ResolvedKey] = []
-        let named = Set(host.configuration.otherKeySources + [host.configuration.keySource] + survey.databases.values)
+        let named = Set(wiring.configuration.otherKeySources + [wiring.configuration.keySource] + survey.databases.values)
         let needed = content.keys.filter { kept in
             named.contains(kept.reference) || kept.keys.all.contains { survey.sealings.contains(SealingKey.name(of: $0.id)) }
         }
         let own = needed.map(\.reference) + survey.databases.values
         for reference in Set(own).sorted(by: { $0.description < $1.description }) {
             let kept = content.keys.first { $0.reference == reference }
-            let source = try host.keySource(reference)
+            let source = try wiring.keySource(reference)
             let keys = try await translatingErrors(key: "\(reference)") { () throws(BackendError) in
                 try await self.keys(source, reference, kept)
             }
@@ -66,7 +66,7 @@ struct RestoredKeys {
             return kept.keys
         }
         if let keys = try await source.load() { return keys }
-        let new = kept?.keys ?? SourceKeys(only: .random(host.configuration.runtime.randomBytes))
+        let new = kept?.keys ?? SourceKeys(only: .random(wiring.configuration.runtime.randomBytes))
         let keys = try await source.create(new)
         try await source.synchronize()
         return keys
@@ -79,8 +79,8 @@ struct RestoredKeys {
             return true
         }
         let store: BackedStore
-        do { store = try host.backedStore(BackedStore.passphrase, name) } catch { return true }
-        let deadline = host.configuration.runtime.clock.now.advanced(by: host.configuration.deadlines.files)
+        do { store = try wiring.backedStore(BackedStore.passphrase, name) } catch { return true }
+        let deadline = wiring.configuration.runtime.clock.now.advanced(by: wiring.configuration.deadlines.files)
         guard let copy = try await store.store.copyForBackup(deadline: deadline) else { return false }
         var digest = BackupDigest()
         while let part = try await copy.nextPart() { digest.take(part) }

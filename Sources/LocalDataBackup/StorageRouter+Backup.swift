@@ -100,14 +100,14 @@ extension StorageRouter {
                     StorageError.unsupported, key: "restore", "This configuration stores nothing on a disk. Nothing was restored.")
             }
             let opener = try await translatingErrors(key: "restore") { () throws(BackendError) in try key.opener() }
-            let host = configuration.restoreHost
-            let run = RestoreRun(path: file.path, opener: opener, host: host, replacing: replacing, progress: progress)
+            let wiring = configuration.restoreWiring
+            let run = RestoreRun(path: file.path, opener: opener, wiring: wiring, replacing: replacing, progress: progress)
             do {
                 let report = try await run.run()
-                await host.close()
+                await wiring.close()
                 return report
             } catch {
-                await host.close()
+                await wiring.close()
                 throw error
             }
         }

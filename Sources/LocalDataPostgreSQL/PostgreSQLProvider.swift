@@ -66,7 +66,7 @@ struct PostgreSQLProvider: BackendProvider {
         /// The store does not use the router's records of keys, because the ledger contains them.
         static func ownStore(_ name: String, _ server: PostgreSQLServer, _ configuration: StorageConfiguration) throws -> any StorageBackend
         {
-            let source = try configuration.restoreHost.keySource(.configured)
+            let source = try configuration.restoreWiring.keySource(.configured)
             let (runtime, context) = (configuration.runtime, configuration.storeContext("postgreSQL-own", name))
             return PostgreSQLStore(
                 conninfo: server.connection, schema: server.schema, context: context,

@@ -41,7 +41,9 @@ struct SlotMetadata {
 
     /// Returns the digest of a value, which is stored in its metadata. Once another program has changed the value,
     /// the stored digest no longer matches.
-    static func digest(_ value: NativeValue) -> String { hexadecimalText(of: SHA256.hash(data: value.canonicalBytes).prefix(16)) }
+    static func digest(_ value: NativeValue) -> String {
+        hexadecimalText(of: SHA256.hash(data: value.canonicalBytes).withUnsafeBytes { Array($0[..<16]) })
+    }
 
     // MARK: Writing
 

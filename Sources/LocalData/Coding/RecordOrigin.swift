@@ -75,9 +75,7 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
         }
     }
     init(copies: [String: String] = [:], migration: String? = nil, boot: String? = nil) {
-        self.copies = copies
-        self.migration = migration
-        self.boot = boot
+        (self.copies, self.migration, self.boot) = (copies, migration, boot)
     }
 
     /// Whether an older record is a copy that a value replaced.

@@ -16,10 +16,7 @@ public struct AttributeDescription: Hashable, Sendable, Codable {
         _ name: String, _ type: AttributeType, isOptional: Bool = false, default defaultValue: DocumentValue? = nil,
         originalName: String? = nil
     ) {
-        self.name = name
-        self.type = type
-        self.isOptional = isOptional
-        self.defaultValue = defaultValue
+        (self.name, self.type, self.isOptional, self.defaultValue) = (name, type, isOptional, defaultValue)
         self.originalName = originalName
     }
 
@@ -38,9 +35,7 @@ public struct EntityDescription: Hashable, Sendable, Codable {
 
     /// Creates the description of a shape.
     public init(_ name: String, version: Int = 1, _ attributes: [AttributeDescription] = []) {
-        self.name = name
-        self.version = version
-        self.attributes = attributes
+        (self.name, self.version, self.attributes) = (name, version, attributes)
     }
 
     /// Returns the property with a name; nil if there is none.

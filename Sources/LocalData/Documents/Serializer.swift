@@ -8,9 +8,7 @@ public struct Serializer<Value: Codable & Sendable>: Sendable {
     let decode: @Sendable (Data) throws -> Value
 
     init(name: String, encode: @escaping @Sendable (Value) throws -> Data, decode: @escaping @Sendable (Data) throws -> Value) {
-        self.name = name
-        self.encode = encode
-        self.decode = decode
+        (self.name, self.encode, self.decode) = (name, encode, decode)
     }
 
     /// A serializer for JSON with sorted keys.

@@ -124,9 +124,10 @@ struct CatalogLint: Sendable {
     /// A source that is itself a key of the program: a sweep would take its value away.
     private func liveSources(_ entries: [KeyRegistry.Entry], _ others: [KeyRegistry.Entry]) -> [CatalogProblem] {
         let all = Dictionary((others + entries).map { ($0.route.slot, $0) }, uniquingKeysWith: { first, _ in first })
-        return (entries.map { ($0, all) } + others.map { other in (other, all.filter { $0.value.catalog == catalog }) }).flatMap {
-            entry, live in
-            moved(to: entry).compactMap { live[$0] }.sorted { $0.route.displayName < $1.route.displayName }.map { source in
+        let own = all.filter { $0.value.catalog == catalog }
+        return (entries.map { ($0, all) } + others.map { ($0, own) }).flatMap { entry, live -> [CatalogProblem] in
+            guard entry.reach.contains(where: { live[$0] != nil }) else { return [] }
+            return moved(to: entry).compactMap { live[$0] }.sorted { $0.route.displayName < $1.route.displayName }.map { source in
                 CatalogProblem(
                     .liveSource, entry.key, at: source.route.displayName, StorageError.unsupported,
                     "Its source \(source.key.name) is a key that \(source.key.owner ?? "another part of the program") still uses: a sweep would empty it.",

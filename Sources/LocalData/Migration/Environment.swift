@@ -30,18 +30,10 @@ final class Environment: Sendable {
         registry: KeyRegistry, runtime: Runtime, applicationVersion: String?, pageSize: Int, logger: Logger,
         rehearsal: RehearsalNotes? = nil
     ) {
-        self.routes = routes
-        self.coder = coder
-        self.ledger = ledger
+        (self.routes, self.coder, self.ledger, self.quarantine, self.witnesses) = (routes, coder, ledger, quarantine, witnesses)
+        (self.registry, self.runtime, self.applicationVersion) = (registry, runtime, applicationVersion)
+        (self.pageSize, self.logger, self.rehearsal) = (pageSize, logger, rehearsal)
         expiries = ExpiryWatch(ledger, runtime: runtime)
-        self.quarantine = quarantine
-        self.witnesses = witnesses
-        self.registry = registry
-        self.runtime = runtime
-        self.applicationVersion = applicationVersion
-        self.pageSize = pageSize
-        self.logger = logger
-        self.rehearsal = rehearsal
         lanes = KeyLanes(gate: routes.gate)
         flights = Flights(tasks: runtime.tasks)
         hub = ChangeHub(tasks: runtime.tasks, clock: runtime.clock)

@@ -11,7 +11,6 @@ import Synchronization
 /// written as well as can be.
 final class MigrationLedger: Sendable {
     let store: OwnStore
-    private let runtime: Runtime
 
     private struct State {
         /// What is to be written, by slot: only the latest of each counts.
@@ -35,16 +34,12 @@ final class MigrationLedger: Sendable {
     private let state = Mutex(State())
     private let counts: LedgerHistory
 
-    init(_ store: OwnStore, runtime: Runtime, counts: LedgerHistory) {
-        self.store = store
-        self.runtime = runtime
-        self.counts = counts
-    }
+    init(_ store: OwnStore, counts: LedgerHistory) { (self.store, self.counts) = (store, counts) }
 
     /// A ledger for a rehearsal: it knows what this one knows, and what it notes stays in memory.
     func rehearsed(_ rehearse: @escaping @Sendable (any StorageBackend) -> any StorageBackend) -> MigrationLedger {
         let copy = MigrationLedger(
-            OwnStore { [store] in rehearse(try store.backend()) }, runtime: runtime, counts: LedgerHistory(copying: counts))
+            OwnStore { [store] in rehearse(try store.backend()) }, counts: LedgerHistory(copying: counts))
         let known = state.withLock(\.self)
         copy.state.withLock { $0 = known }
         return copy
@@ -106,10 +101,7 @@ final class MigrationLedger: Sendable {
 
     /// Records that a migration did something now.
     /// - Parameter values: To how many values.
-    func worked(_ migration: String, values: Int = 1) {
-        counts.worked(migration, values: values)
-        note(.put(.native(.string(String(runtime.clock.wallSeconds))), at: StorageAddress(Self.shortened("migration:\(migration)"))))
-    }
+    func worked(_ migration: String, values: Int = 1) { counts.worked(migration, values: values) }
 
     /// Records that a migration failed now.
     func failed(_ migration: String, _ error: any Error) { counts.failed(migration, error) }
@@ -157,12 +149,6 @@ final class MigrationLedger: Sendable {
         } catch {
             return [:]
         }
-    }
-
-    /// When a migration last did something, in seconds since 1970; nil if it never did.
-    func lastWork(_ migration: String) async -> Double? {
-        await flush()
-        do throws(BackendError) { return try await text("migration:\(migration)").flatMap(Double.init) } catch { return nil }
     }
 
     /// What the key that a source gave before is known by.

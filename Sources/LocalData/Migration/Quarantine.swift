@@ -16,10 +16,7 @@ final class Quarantine: Sendable {
     init(
         _ own: OwnStore, damagedFiles: DamagedFiles, _ seals: RecordSeals, otherSources: [KeySourceReference], runtime: Runtime
     ) {
-        self.own = own
-        self.damagedFiles = damagedFiles
-        self.seals = seals
-        self.otherSources = otherSources
+        (self.own, self.damagedFiles, self.seals, self.otherSources) = (own, damagedFiles, seals, otherSources)
         self.runtime = runtime
     }
 

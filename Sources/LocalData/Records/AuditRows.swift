@@ -1,11 +1,13 @@
 import BackendContract
 import Foundation
 
-/// What is known of each registered key and collection.
+/// The rows of an audit: one for each registered key and collection.
 struct AuditRows: Sendable {
     let env: Environment
-    /// Where the next sweep is rehearsed.
+    /// The router that rehearses the next sweep.
     let rehearsal: any EnvironmentHost
+    /// The history of the migrations; nil if the ledger cannot be read.
+    let history: MigrationHistory?
 
     func row(_ entry: KeyRegistry.Entry) async -> StorageAudit.Row {
         var row = StorageAudit.Row(entry)
@@ -14,7 +16,7 @@ struct AuditRows: Sendable {
         return row
     }
 
-    /// What is left of a retired key; nil when its place is proven to be empty.
+    /// Returns the row of a retired key; nil if its slot is proven to be empty.
     func row(retired entry: KeyRegistry.Entry) async -> StorageAudit.Row? {
         guard let found = await RetiredRows(env).row(entry) else { return nil }
         var row = StorageAudit.Row(entry)
@@ -44,9 +46,7 @@ struct AuditRows: Sendable {
         row.bytes = found.record?.payload.byteCount ?? 0
         row.modifiedAt = metadata?.modifiedAt.map(Date.init(timeIntervalSince1970:))
         row.migration = found.origin?.migration
-        if let migration = row.migration {
-            row.migrationLastWorked = await env.ledger.lastWork(migration).map(Date.init(timeIntervalSince1970:))
-        }
+        row.migrationLastWorked = history?.migrations.first { $0.id == row.migration }?.lastWorked
         row.provenance = found.origin?.copies.keys.sorted().compactMap { Place(text: $0)?.reported } ?? []
         let kept = await MirroredLocations(env).copy(of: UntypedSlot(key: key, route: entry.route))
         row.keeps = kept
@@ -55,7 +55,7 @@ struct AuditRows: Sendable {
         row.message = row.message ?? found.error?.message
     }
 
-    /// What the next sweep would do with an entry.
+    /// Adds the result of rehearsing a sweep of the entry.
     private func rehearse(_ entry: KeyRegistry.Entry, _ row: inout StorageAudit.Row, isRemoved: Bool) async {
         guard let rehearsed = entry.leading(rehearsal.env.routes) else { return }
         let next = await SweepRows(rehearsal.env).sweep(rehearsed, rehearsal)

@@ -19,10 +19,7 @@ package struct DocumentPlace: Sendable {
 
     /// The place of an entity that the program does not have any more.
     package init(_ entity: String, isCollection: Bool, domain: StorageDomain, security: SecurityPolicy) {
-        self.entity = entity
-        self.isCollection = isCollection
-        self.domain = domain
-        self.security = security
+        (self.entity, self.isCollection, self.domain, self.security) = (entity, isCollection, domain, security)
         declared = nil
     }
 

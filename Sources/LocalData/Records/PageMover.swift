@@ -3,10 +3,10 @@ import BackendRuntime
 
 /// Moves the values of many keys from one store to another, with one call to a store for each step of the protocol.
 ///
-/// In a first sweep, most keys have an empty destination and a value in one older place. They are moved in pages. The
-/// steps and their order are those of ``Mover``: read the sources, write where the destinations are empty, read the
-/// values back, delete the sources. A key leaves its page if anything about it is not that simple, or if a step of the
-/// page fails. The sweep then visits it, and decides by what the places contain then.
+/// In a first sweep, most keys have an empty destination and a value in one legacy location. They are moved in pages.
+/// The steps and their order are those of ``Mover``: read the sources, write where the destinations are empty, read the
+/// values back, delete the sources. A key leaves its page if it needs another step, or if a step of the page fails. The
+/// sweep then visits it, and decides by the content that its slots have at that time.
 struct PageMover: Sendable {
     let env: Environment
 
@@ -48,8 +48,7 @@ struct PageMover: Sendable {
     /// - Returns: The rows of the entries that were moved, by the positions of the entries.
     func rows(of page: [SettledEntries.Candidate]) async -> [(Int, MigrationReport.Row)] { (try? await move(page)) ?? [] }
 
-    /// Whether nothing but its two places matters for a key: it has one migration without a condition and one older
-    /// place, and no other key uses the two slots.
+    /// Whether a key has one migration and one legacy location, and no other key uses its two slots.
     private func isMovable(_ candidate: SettledEntries.Candidate) -> Bool {
         let (key, route) = (candidate.entry.key, candidate.entry.route)
         guard key.migrations.count == 1, candidate.sources.count == 1, let source = candidate.sources.first, !source.key.base.hasMigration

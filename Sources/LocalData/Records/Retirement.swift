@@ -13,11 +13,9 @@ struct Retirement: Sendable {
         history = try? await env.ledger.history()
     }
 
-    func status(_ id: String, _ key: String, _ evidence: OlderCopies) async -> MigrationStatus {
-        let lastWorked = await env.ledger.lastWork(id)
-        return MigrationStatus(
-            id: id, key: key, lastWorked: lastWorked.map(Date.init(timeIntervalSince1970:)),
-            history: history?.migrations.first { $0.id == id }, evidence: evidence)
+    func status(_ id: String, _ key: String, _ evidence: OlderCopies) -> MigrationStatus {
+        let known = history?.migrations.first { $0.id == id }
+        return MigrationStatus(id: id, key: key, lastWorked: known?.lastWorked, history: known, evidence: evidence)
     }
 
     /// The migrations of an entry; each earlier version of a chain counts as one.
@@ -32,11 +30,11 @@ struct Retirement: Sendable {
         for location in collection.legacyLocations {
             guard let source = location.source as? any RecordMoving<Collection.Record> else { continue }
             let evidence = await OlderPlaces(env).look(at: [location.key], of: own.slot)
-            found.append(await status(source.id(for: collection), collection.name, evidence))
+            found.append(status(source.id(for: collection), collection.name, evidence))
         }
         for version in collection.template.evolution?.older ?? [] {
             let evidence = await counting(own) { try await RecordQueries(env).countAll(collection, .version(version)) }
-            found.append(await status(Converter.ledgerID(collection.name, from: version), collection.name, evidence))
+            found.append(status(Converter.ledgerID(collection.name, from: version), collection.name, evidence))
         }
         return found
     }
@@ -44,7 +42,7 @@ struct Retirement: Sendable {
     private func migrations<Key: TypedKey>(of key: Key, _ own: Route) async -> [MigrationStatus] {
         var found: [MigrationStatus] = []
         for migration in key.migrations {
-            found.append(await status(migration.id, key.name, await evidence(of: migration, Slot(key: key.typed, route: own))))
+            found.append(status(migration.id, key.name, await evidence(of: migration, Slot(key: key.typed, route: own))))
         }
         for version in key.evolution?.older ?? [] {
             let evidence = await counting(own) {
@@ -54,7 +52,7 @@ struct Retirement: Sendable {
                 default: 0
                 }
             }
-            found.append(await status(Converter.ledgerID(key.name, from: version), key.name, evidence))
+            found.append(status(Converter.ledgerID(key.name, from: version), key.name, evidence))
         }
         return found
     }

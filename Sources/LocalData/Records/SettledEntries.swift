@@ -1,11 +1,14 @@
 import BackendContract
 import BackendRuntime
 
-/// Finds the entries of a sweep that have nothing to do: the value is in its place, as the key says, and its older places are empty.
+/// Finds the entries of a sweep that have nothing to do: the destination has the value in the key's form, and the legacy
+/// locations are empty.
 ///
-/// In most sweeps this is so for most entries, and to visit each of them takes a lane and several calls. This type reads the places of many entries with
-/// one call to each store, and then their older places. It writes nothing, so it takes no lane. An entry is passed over only if its place held a value and its
-/// older places were empty afterwards: a visit would have changed nothing. Every other entry is visited, also one whose store cannot be read.
+/// In most sweeps, this is the case for most entries, and a visit of each takes a lane and several calls. This type reads
+/// the destinations of many entries with one call to each store, and then their legacy locations. It writes nothing, so
+/// it takes no lane. An entry is skipped only if its destination had a value and its legacy locations were empty
+/// afterwards: a visit would have changed nothing. Every other entry is moved in a page or visited, also one whose store
+/// cannot be read.
 struct SettledEntries: Sendable {
     let env: Environment
 
@@ -17,24 +20,24 @@ struct SettledEntries: Sendable {
     /// Reason: "A sweep skips settled keys without visiting them" in Docs/Decisions/Migration.md.
     private static let leastConcurrency = 16
 
-    /// An entry whose places tell all that a visit would find.
+    /// An entry for which only the content of its slots matters.
     struct Candidate: Sendable {
         /// The position of the entry in the sweep.
         let index: Int
         let entry: KeyRegistry.Entry
-        /// The older places.
+        /// The legacy locations.
         let sources: [(key: AnyStorageKey, route: Route)]
     }
 
-    /// The entries of a sweep, as far as they were judged without a visit.
+    /// The entries of a sweep, divided by the content of their slots.
     struct Result: Sendable {
         /// The rows of entries that have nothing to do; nil for the others.
         var rows: [MigrationReport.Row?] = []
-        /// The entries whose places were empty.
+        /// The entries whose destinations were empty.
         var empty: [Candidate] = []
     }
 
-    /// Reads the places of entries.
+    /// Reads the destinations of entries, and the legacy locations of those that have a value.
     func result(of entries: [KeyRegistry.Entry]) async -> Result {
         let pages = stride(from: 0, to: entries.count, by: Self.page).map { $0..<min(entries.count, $0 + Self.page) }
         return await pages.concurrently(atMost: 2) { await page(entries[$0]) }.reduce(into: Result()) {
@@ -72,7 +75,7 @@ struct SettledEntries: Sendable {
         return Result(rows: rows, empty: empty)
     }
 
-    /// An entry whose value and older places tell all that a visit would find; nil for any other.
+    /// Returns the candidate for an entry; nil if more than the content of its slots matters.
     private func candidate(_ entry: KeyRegistry.Entry, at index: Int) -> Candidate? {
         let (key, route) = (entry.key.base, entry.route)
         guard entry.key.collection == nil, key.membership == nil, key.evolution == nil, key.releaseWindow == nil,
@@ -92,9 +95,9 @@ struct SettledEntries: Sendable {
         key.migrations.allSatisfy { if case .step = $0.form { true } else { false } }
     }
 
-    /// Whether a record is one that a visit leaves as it is.
+    /// Whether a visit would leave a record unchanged.
     private func isAsItsKeySays<Key: TypedKey>(_ record: StorageRecord, _ key: Key, _ route: Route) async -> Bool {
-        // What a window of an earlier release left is cleared by a visit.
+        // A visit clears the marks of a release window that an earlier release had.
         if let origin = record.metadata.origin, RecordOrigin.mayHaveWindows(origin) { return false }
         guard record.metadata.expiresAt == nil, let decoded = try? await env.coder.read(record, Slot(key: key.typed, route: route)) else {
             return false
@@ -109,11 +112,11 @@ struct SettledEntries: Sendable {
         }
     }
 
-    /// What places hold, with one call to each store.
+    /// Reads slots, with one call to each store.
     private func probes(_ routes: [Route]) async -> [StorageProbe] {
         var found = [StorageProbe](repeating: .locked, count: routes.count)
         for part in Route.partsByStore(routes) {
-            // An entry of a store that does not answer gets a visit, which tells why.
+            // An entry of a store that does not answer is visited, and its row has the error.
             guard let probes = try? await Route.read(part.map { routes[$0] }, .validated) else { continue }
             for (index, probe) in zip(part, probes) { found[index] = probe }
         }

@@ -9,7 +9,7 @@ extension StorageRouter {
     public nonisolated func audit() async throws -> StorageAudit {
         try await Self.cancellable("storage") {
             var rows: [StorageAudit.Row] = []
-            let audit = AuditRows(env: env, rehearsal: rehearsing())
+            let audit = AuditRows(env: env, rehearsal: rehearsing(), history: try? await env.ledger.history())
             for entry in env.registry.entries() { rows.append(await audit.row(entry)) }
             for entry in env.registry.catalogs.flatMap({ env.registry.retired(of: $0) }) {
                 if let row = await audit.row(retired: entry) { rows.append(row) }

@@ -2,11 +2,11 @@ package import BackendContract
 import BackendRuntime
 package import Sealing
 
-/// The interface of a router for the product `LocalDataBackup`, in addition to ``BackupHost``.
+/// The interface of a router for the product `LocalDataBackup`.
 extension StorageRouter {
     /// The stores, keys and locks of a router during a backup.
     package struct BackedRouter: Sendable {
-        package let host: any BackupHost
+        package let wiring: Wiring
         /// The domains whose keys the program has used, in this run or in earlier runs.
         package let domains: Set<StorageDomain>
         /// The key sources that this router has used.
@@ -28,7 +28,7 @@ extension StorageRouter {
     /// - Throws: ``StorageError``: `unsupported` if the configuration stores nothing on a disk; `unavailable` while a
     ///   restore is unfinished; `locked`.
     package nonisolated func backing<R>(_ body: (BackedRouter) async throws -> R) async throws -> R {
-        guard let host = stores as? any BackupHost, try configuration.directories != nil else {
+        guard let wiring = stores as? Wiring, try configuration.directories != nil else {
             throw StorageError(
                 StorageError.unsupported, key: "backup", "This configuration stores nothing on a disk, so a backup would be empty.")
         }
@@ -39,7 +39,7 @@ extension StorageRouter {
         let recorded = try await translatingErrors(key: "backup") { () throws(BackendError) in try await env.ledger.domains() }
         return try await body(
             BackedRouter(
-                host: host, domains: env.routes.usedDomains.union(recorded), references: env.routes.usedKeySources,
+                wiring: wiring, domains: env.routes.usedDomains.union(recorded), references: env.routes.usedKeySources,
                 keys: env.coder.seals.keys, gate: env.gate))
     }
 

@@ -94,10 +94,16 @@ extension StorageRouter {
     @concurrent
     @discardableResult
     public nonisolated func forceMigration<Value>(for key: StorageKey<Value>) async throws -> MigrationResult {
+        try await migrateNow(key, endsWindow: false)
+    }
+
+    private nonisolated func migrateNow<Value>(_ key: StorageKey<Value>, endsWindow: Bool) async throws -> MigrationResult {
         try await Self.cancellable(key.name, isStepwise: true) {
             let start = env.runtime.clock.now
             let slot = try entry(key)
-            let visit = try await Settler(env).visit(slot, await env.run(.forced, slot.id, self))
+            var run = await env.run(.forced, slot.id, self)
+            run.endsWindow = endsWindow
+            let visit = try await Settler(env).visit(slot, run)
             await env.ledger.flush()
             return MigrationResult(visit, key.name, start.duration(to: env.runtime.clock.now))
         }
@@ -112,15 +118,7 @@ extension StorageRouter {
     @concurrent
     @discardableResult
     public nonisolated func endReleaseWindow<Value>(for key: StorageKey<Value>) async throws -> MigrationResult {
-        try await Self.cancellable(key.name, isStepwise: true) {
-            let start = env.runtime.clock.now
-            let slot = try entry(key)
-            var run = await env.run(.forced, slot.id, self)
-            run.endsWindow = true
-            let visit = try await Settler(env).visit(slot, run)
-            await env.ledger.flush()
-            return MigrationResult(visit, key.name, start.duration(to: env.runtime.clock.now))
-        }
+        try await migrateNow(key, endsWindow: true)
     }
 
     /// Ends the release window of all records of a collection: see `endReleaseWindow(for:)` of a key.

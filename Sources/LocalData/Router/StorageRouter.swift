@@ -29,7 +29,7 @@ public actor StorageRouter {
         let runtime = configuration.runtime
         let registry = KeyRegistry()
         let ledger = MigrationLedger(
-            Wiring.ledgerStore(configuration), runtime: runtime, counts: LedgerHistory(runtime, version: configuration.applicationVersion))
+            Wiring.ledgerStore(configuration), counts: LedgerHistory(runtime, version: configuration.applicationVersion))
         let keys = SealingKeys(
             pins: ledger.keyPins, uses: Wiring.keyUses(configuration), clock: runtime.clock, randomBytes: runtime.randomBytes)
         let quarantine = Wiring.quarantineStore(configuration)

@@ -27,9 +27,7 @@ struct Committer: Sendable {
         fileprivate var isWatched: Bool { !isCompanion }
 
         init(_ route: Route, _ mutation: StorageMutation, isCompanion: Bool = false) {
-            self.route = route
-            self.mutation = mutation
-            self.isCompanion = isCompanion
+            (self.route, self.mutation, self.isCompanion) = (route, mutation, isCompanion)
         }
     }
 

@@ -20,9 +20,7 @@ final class PresenceRecords: Sendable {
     private let seen = Mutex<Set<PhysicalSlot>>([])
 
     init(_ own: OwnStore, runtime: Runtime, isReadOnly: Bool = false) {
-        self.own = own
-        self.runtime = runtime
-        self.isReadOnly = isReadOnly
+        (self.own, self.runtime, self.isReadOnly) = (own, runtime, isReadOnly)
     }
 
     /// The same entries for a rehearsal, which writes none.

@@ -15,9 +15,7 @@ final class RehearsedStores: StoreProvider {
     ///   - stores: What they are made of.
     ///   - keys: The sealing keys that were fetched already.
     init(over routes: RouteTable, _ stores: any StoreProvider, _ keys: SealingKeys) {
-        self.routes = routes
-        self.stores = stores
-        self.keys = keys
+        (self.routes, self.stores, self.keys) = (routes, stores, keys)
     }
 
     func defaultScope(of kind: StorageDomain.Kind) -> String { stores.defaultScope(of: kind) }

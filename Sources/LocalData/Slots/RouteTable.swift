@@ -26,9 +26,7 @@ final class RouteTable: Sendable {
     ///   - judge: Verifies the metadata of sealed values.
     ///   - witnesses: Remember the values of keys that ask for it.
     init(stores: any StoreProvider, judge: any SealVerifier, witnesses: PresenceRecords? = nil) {
-        self.stores = stores
-        self.judge = judge
-        self.witnesses = witnesses
+        (self.stores, self.judge, self.witnesses) = (stores, judge, witnesses)
         gate = LockGate()
         policyChains = Mutex([:])
         hasPolicies = Atomic(false)

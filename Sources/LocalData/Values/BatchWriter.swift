@@ -20,9 +20,7 @@ struct BatchWriter: Sendable {
             _ slot: UntypedSlot, _ prepared: EncodedValue?, if precondition: StorageMutation.Precondition? = nil, isInsertion: Bool = false
         ) {
             self.slot = UntypedSlot(key: slot.key, route: slot.route.overridingWitness)
-            self.prepared = prepared
-            self.precondition = precondition
-            self.isInsertion = isInsertion
+            (self.prepared, self.precondition, self.isInsertion) = (prepared, precondition, isInsertion)
         }
     }
 

@@ -34,12 +34,16 @@ package struct BackedStore: Sendable {
 }
 
 /// The domains and key sources of a program, from which its stores are found.
-struct BackedProgram: Sendable {
+package struct BackedProgram: Sendable {
     /// The domains whose keys the program has used, in this run or in earlier runs. Each domain states its scope.
     let domains: Set<StorageDomain>
     /// The program's key sources.
     let references: [KeySourceReference]
     let configuration: StorageConfiguration
+
+    package init(domains: Set<StorageDomain>, references: [KeySourceReference], configuration: StorageConfiguration) {
+        (self.domains, self.references, self.configuration) = (domains, references, configuration)
+    }
 
     /// Returns the scopes of the domains of a given kind.
     func scopes(of kind: StorageDomain.Kind) -> Set<String> { Set(domains.filter { $0.kind == kind }.compactMap(\.scope)) }
@@ -60,7 +64,7 @@ struct BackedProgram: Sendable {
 }
 
 /// A provider whose stores can be copied to a backup and restored.
-protocol BackedProvider: Sendable {
+package protocol BackedProvider: Sendable {
     /// The kinds of stores of this provider, by their names in a backup. A name never changes its meaning.
     var backedKinds: [String] { get }
 

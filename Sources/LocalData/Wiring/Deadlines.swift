@@ -14,8 +14,6 @@ public struct Deadlines: Hashable, Sendable {
     /// Creates deadlines. The defaults are 10 seconds for files, 10 seconds for the keyring and 120 seconds for a
     /// prompt.
     public init(files: Duration = .seconds(10), keychain: Duration = .seconds(10), prompt: Duration = .seconds(120)) {
-        self.files = files
-        self.keychain = keychain
-        self.prompt = prompt
+        (self.files, self.keychain, self.prompt) = (files, keychain, prompt)
     }
 }

@@ -101,9 +101,7 @@ public struct StorageConfiguration: Sendable {
         self.applicationID = applicationID
         applicationVersion = version
         userDefaultsName = runtime.host.executableName
-        self.place = place
-        self.keySource = keySource
-        self.runtime = runtime
+        (self.place, self.keySource, self.runtime) = (place, keySource, runtime)
     }
 
     /// The configuration of a program that sets none. It uses the executable's name as the application id, and the XDG
@@ -196,7 +194,7 @@ public struct StorageConfiguration: Sendable {
     package func plugsIn(_ kind: StorageDomain.Kind) -> Bool { makers[kind] != nil }
 
     /// Returns the provider of a kind of domain; nil for a kind that only a custom backend can serve.
-    func provider(of kind: StorageDomain.Kind) -> (any BackendProvider)? { providers.first { $0.kind == kind } }
+    package func provider(of kind: StorageDomain.Kind) -> (any BackendProvider)? { providers.first { $0.kind == kind } }
 
     /// Returns the domain that stores the key of a database, if the key is in a keyring; nil for other key sources.
     package func keyDomain(ofDatabase name: String) -> StorageDomain? {

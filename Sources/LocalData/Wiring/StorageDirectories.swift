@@ -22,10 +22,7 @@ public struct StorageDirectories: Hashable, Sendable {
 
     /// Creates a list of folders from absolute paths.
     public init(preferences: String, data: String, state: String, locks: String, ownsPreferences: Bool = false) {
-        self.preferences = preferences
-        self.ownsPreferences = ownsPreferences
-        self.data = data
-        self.state = state
+        (self.preferences, self.ownsPreferences, self.data, self.state) = (preferences, ownsPreferences, data, state)
         self.locks = locks
     }
 

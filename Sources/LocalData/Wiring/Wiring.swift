@@ -29,10 +29,7 @@ package final class Wiring: StoreProvider {
     private let isRestoring: Bool
 
     init(configuration: StorageConfiguration, keys: SealingKeys, sealed: SealedContent, isRestoring: Bool = false) {
-        self.isRestoring = isRestoring
-        self.configuration = configuration
-        self.keys = keys
-        self.sealed = sealed
+        (self.isRestoring, self.configuration, self.keys, self.sealed) = (isRestoring, configuration, keys, sealed)
     }
 
     func defaultScope(of kind: StorageDomain.Kind) -> String { configuration.defaultScope(of: kind) }

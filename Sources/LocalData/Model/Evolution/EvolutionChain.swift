@@ -62,10 +62,7 @@ public struct EvolutionStep: Sendable {
     }
 
     package init(from: ClosedRange<Int>, to: Int, role: Role, apply: @escaping Change) {
-        self.from = from
-        self.to = to
-        self.role = role
-        self.apply = apply
+        (self.from, self.to, self.role, self.apply) = (from, to, role, apply)
     }
 
     /// Converts a function on documents to a change.

@@ -58,13 +58,8 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
         owner: String? = nil, description: String? = nil, defaultValue: Value? = nil,
         migration: (@Sendable (StorageKey<Value>) -> AnyStorageMigration)? = nil
     ) {
-        self.name = name
-        self.domain = domain
-        self.security = security
-        self.serializer = serializer
-        self.owner = owner
-        self.description = description
-        self.defaultValue = defaultValue
+        (self.name, self.domain, self.security, self.serializer) = (name, domain, security, serializer)
+        (self.owner, self.description, self.defaultValue) = (owner, description, defaultValue)
         if let migration { migrationMakers = [migration] }
     }
 

@@ -14,9 +14,7 @@ public struct StorageKeyGroup: Sendable {
 
     /// Creates a group.
     public init(owner: String, domain: StorageDomain, security: SecurityPolicy = .automatic) {
-        self.owner = owner
-        self.domain = domain
-        self.security = security
+        (self.owner, self.domain, self.security) = (owner, domain, security)
     }
 
     /// Returns a key of the group.

@@ -30,10 +30,8 @@ public struct MigrationOptions: Hashable, Sendable {
         whenSourceUnavailable: UnavailableSource = .fail, allowsWeakerProtection: Bool = false, keepsReplacedBytes: Bool = false,
         keepsWeakerCopy: Bool = false, comparesByContent: Bool = false
     ) {
-        self.whenSourceUnavailable = whenSourceUnavailable
-        self.allowsWeakerProtection = allowsWeakerProtection
-        self.keepsReplacedBytes = keepsReplacedBytes
-        self.keepsWeakerCopy = keepsWeakerCopy
+        (self.whenSourceUnavailable, self.allowsWeakerProtection) = (whenSourceUnavailable, allowsWeakerProtection)
+        (self.keepsReplacedBytes, self.keepsWeakerCopy) = (keepsReplacedBytes, keepsWeakerCopy)
         self.comparesByContent = comparesByContent
     }
 }

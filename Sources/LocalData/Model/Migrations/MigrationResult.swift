@@ -28,13 +28,7 @@ public struct MigrationResult: Sendable {
         metadata: [String: String] = [:]
     ) {
         isSuccess = success
-        self.key = key
-        self.sources = sources
-        self.state = state
-        self.records = records
-        self.bytes = bytes
-        self.duration = duration
-        self.errors = errors
-        self.metadata = metadata
+        (self.key, self.sources, self.state, self.records, self.bytes) = (key, sources, state, records, bytes)
+        (self.duration, self.errors, self.metadata) = (duration, errors, metadata)
     }
 }

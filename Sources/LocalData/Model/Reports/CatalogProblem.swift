@@ -63,9 +63,7 @@ public struct CatalogProblem: Sendable, Codable, Hashable, CustomStringConvertib
         self.kind = kind
         self.key = key.name
         owner = key.owner ?? ""
-        self.place = place
-        self.message = message
-        self.remedy = remedy
+        (self.place, self.message, self.remedy) = (place, message, remedy)
         errorCode = code
     }
 

@@ -9,9 +9,7 @@ public struct CatalogSchema: Hashable, Sendable, Codable {
 
     /// Creates a schema.
     public init(_ version: String, entities: [EntityDescription] = [], configurations: [String: [String]] = [:]) {
-        self.version = version
-        self.entities = entities
-        self.configurations = configurations
+        (self.version, self.entities, self.configurations) = (version, entities, configurations)
     }
 
     /// Returns the entity of a name; nil if there is none.

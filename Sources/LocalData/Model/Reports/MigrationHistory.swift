@@ -53,8 +53,6 @@ public struct MigrationHistory: Sendable, Codable, Hashable {
 
     /// Creates a history.
     public init(values: [Value] = [], migrations: [Migration] = [], versions: [String: String] = [:]) {
-        self.values = values
-        self.migrations = migrations
-        self.versions = versions
+        (self.values, self.migrations, self.versions) = (values, migrations, versions)
     }
 }

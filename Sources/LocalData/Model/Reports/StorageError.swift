@@ -50,9 +50,7 @@ public struct StorageError: LocalizedError, Sendable, CustomStringConvertible, C
     public init(_ code: Code, key: String, _ message: String, outcome: MutationOutcome = .notApplied, underlying: (any Error)? = nil) {
         self.code = code
         keyName = key
-        self.outcome = outcome
-        self.message = message
-        self.underlying = underlying
+        (self.outcome, self.message, self.underlying) = (outcome, message, underlying)
     }
 
     /// The message for users: the key's name, what happened and what to do next. It never contains a value.

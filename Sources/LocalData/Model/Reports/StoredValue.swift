@@ -24,9 +24,7 @@ public struct StoredValue<Value: Sendable>: Sendable {
     public let isExpired: Bool
 
     init(id: String, value: Value, _ metadata: StorageMetadata, isExpired: Bool) {
-        self.id = id
-        self.value = value
-        self.isExpired = isExpired
+        (self.id, self.value, self.isExpired) = (id, value, isExpired)
         typeTag = metadata.typeTag
         schemaVersion = metadata.schemaVersion
         attributes = metadata.attributes.filter { !$0.key.hasPrefix(StorageMetadata.reservedPrefix) }
