@@ -92,9 +92,11 @@ extension HostFacts {
         #else
             var entry: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = environ
         #endif
-        while let text = entry?.pointee {
-            let parts = String(cString: text).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            if parts.count == 2, !isSecurelyExecuted { environment[String(parts[0])] = String(parts[1]) }
+        while !isSecurelyExecuted, let bytes = entry?.pointee {
+            let text = String(cString: bytes)
+            if let sign = text.utf8.firstIndex(of: UInt8(ascii: "=")) {
+                environment[String(text[..<sign])] = String(text[text.utf8.index(after: sign)...])
+            }
             entry = entry?.advanced(by: 1)
         }
         let bootFile = try? PosixFileSystem().read("/proc/sys/kernel/random/boot_id")

@@ -119,14 +119,14 @@
                 if mayWait { return connection.find(address, keyset, isSettled) }
                 return PageWait.without { connection.find(address, keyset, isSettled) } ?? .success(.busy)
             }
-            // A caller that may wait uses the second connection, and opens it if needed. So the first one stays free
-            // for other callers.
+            // A caller that may wait uses the second connection, so that the first one stays free for other callers. The
+            // second one is opened when both are needed at once.
+            let usesFirst = !mayWait || second.withLockIfAvailable { if case .unopened = $0 { true } else { false } } ?? false
             let result: Result<SlotConnection.Finding, BackendError>? =
-                mayWait
-                ? nil
-                : first.withLockIfAvailable { reader in
+                usesFirst
+                ? first.withLockIfAvailable { reader in
                     if case .open(let connection) = reader { find(connection) } else { .success(.outdated) }
-                }
+                } : nil
             let found = result ?? useSecond(mayWait: mayWait, find)
             if case .failure(let error) = found, error.code == .timedOut { return .busy }
             return try found.get()

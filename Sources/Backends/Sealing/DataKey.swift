@@ -40,20 +40,19 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
 
     /// Derives the keys with HKDF-SHA256 (RFC 5869). The salt is the id of the database.
     package init(key: SymmetricKey, database: [UInt8]) throws(BackendError) {
-        func derived(_ purpose: String) -> SymmetricKey {
-            KeyDerivation.key(from: key, salt: database, for: "LocalData SQLite 1 \(purpose)".utf8)
-        }
+        let purposes = ["seal", "index", "integrity", "labels", "days", "counts", "members", "state", "rows"]
+        let keys = KeyDerivation.keys(from: key, salt: database, for: purposes.map { Array("LocalData SQLite 1 \($0)".utf8) })
         id = KeyIdentity.id(of: key)
         number = id.withUnsafeBytes { $0.count == SealingKey.idLength ? $0.loadUnaligned(as: UInt64.self) : 0 }
-        sealing = try XAES256GCM(key: derived("seal"))
-        indexing = HMAC(key: derived("index"))
-        integrity = derived("integrity")
-        labelling = HMAC(key: derived("labels"))
-        daily = derived("days")
-        counting = try XAES256GCM(key: derived("counts"))
-        membership = HMAC(key: derived("members"))
-        stating = try XAES256GCM(key: derived("state"))
-        presence = HMAC(key: derived("rows"))
+        sealing = try XAES256GCM(key: keys[0])
+        indexing = HMAC(key: keys[1])
+        integrity = keys[2]
+        labelling = HMAC(key: keys[3])
+        daily = keys[4]
+        counting = try XAES256GCM(key: keys[5])
+        membership = HMAC(key: keys[6])
+        stating = try XAES256GCM(key: keys[7])
+        presence = HMAC(key: keys[8])
         self.database = database
     }
 

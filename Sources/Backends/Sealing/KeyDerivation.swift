@@ -20,28 +20,38 @@ package enum KeyDerivation {
     package static func key(
         from key: SymmetricKey, salt: [UInt8] = [], for purpose: some Sequence<UInt8>, count: Int = 32
     ) -> SymmetricKey {
+        keys(from: key, salt: salt, for: [Array(purpose)], count: count)[0]
+    }
+
+    /// Derives several keys from another key. Each is the key that ``key(from:salt:for:count:)`` returns for its purpose.
+    package static func keys(
+        from key: SymmetricKey, salt: [UInt8] = [], for purposes: [[UInt8]], count: Int = 32
+    ) -> [SymmetricKey] {
         precondition((1...255 * hashLength).contains(count), "HKDF-SHA256 gives 1 to 8,160 bytes.")
         // HMAC replaces a key that is longer than a block with its hash. The salt is the key of the first HMAC.
         let salt = salt.count > blockLength ? Array(SHA256.hash(data: salt)) : salt
-        let purpose = Array(purpose)
         return withUnsafeTemporaryAllocation(byteCount: 2 * hashLength + count + hashLength, alignment: 8) { memory in
             defer { wipe(memory) }
             let extracted = UnsafeMutableRawBufferPointer(rebasing: memory[..<hashLength])
             let block = UnsafeMutableRawBufferPointer(rebasing: memory[hashLength..<2 * hashLength])
             let derived = UnsafeMutableRawBufferPointer(rebasing: memory[(2 * hashLength)...])
             salt.withUnsafeBytes { salt in key.withUnsafeBytes { authenticate([$0], with: salt, into: extracted) } }
-            purpose.withUnsafeBytes { purpose in
-                for (number, start) in stride(from: 0, to: count, by: hashLength).enumerated() {
-                    let before = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(block)[..<(number == 0 ? 0 : hashLength)])
-                    withUnsafeBytes(of: UInt8(number + 1)) {
-                        authenticate([before, purpose, $0], with: UnsafeRawBufferPointer(extracted), into: block)
-                    }
-                    UnsafeMutableRawBufferPointer(rebasing: derived[start..<start + hashLength]).copyMemory(
-                        from: UnsafeRawBufferPointer(block))
-                }
+            defer { wipeStack() }
+            return purposes.map { purpose in
+                purpose.withUnsafeBytes { expand(UnsafeRawBufferPointer(extracted), $0, count, block, into: derived) }
+                return SymmetricKey(data: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(derived)[..<count]))
             }
-            wipeStack()
-            return SymmetricKey(data: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(derived)[..<count]))
+        }
+    }
+
+    private static func expand(
+        _ extracted: UnsafeRawBufferPointer, _ purpose: UnsafeRawBufferPointer, _ count: Int, _ block: UnsafeMutableRawBufferPointer,
+        into derived: UnsafeMutableRawBufferPointer
+    ) {
+        for (number, start) in stride(from: 0, to: count, by: hashLength).enumerated() {
+            let before = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(block)[..<(number == 0 ? 0 : hashLength)])
+            withUnsafeBytes(of: UInt8(number + 1)) { authenticate([before, purpose, $0], with: extracted, into: block) }
+            UnsafeMutableRawBufferPointer(rebasing: derived[start..<start + hashLength]).copyMemory(from: UnsafeRawBufferPointer(block))
         }
     }
 
