@@ -194,6 +194,6 @@ extension InMemoryStore {
     /// The revision that a change gives to a slot, as the identifier of its state. It consists of the medium's
     /// identifier and the number of the change: 24 bytes in big-endian order.
     private func revision(_ change: UInt64) -> StorageRevision {
-        StorageRevision([identifier.0, identifier.1, change].flatMap { number in withUnsafeBytes(of: number.bigEndian) { Array($0) } })
+        withUnsafeBytes(of: (identifier.0.bigEndian, identifier.1.bigEndian, change.bigEndian)) { StorageRevision(Array($0)) }
     }
 }

@@ -9,8 +9,18 @@
     /// If many rows of a batch share a label, the label is hashed once and its count is sealed once.
     final class LabelWriter {
         private struct Known: Hashable {
-            let key: [UInt8]
+            /// The id of the data key, as a number.
+            let key: UInt64
             let label: Label
+        }
+
+        /// The hash of a label, as a key of a dictionary. An array would be hashed byte by byte.
+        private struct Name: Hashable {
+            let bytes: [UInt8]
+
+            init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+            func hash(into hasher: inout Hasher) { bytes.withUnsafeBytes { hasher.combine(bytes: $0) } }
         }
 
         /// The current count of a label. ``count`` is nil if the stored count does not open, or is missing although the
@@ -22,8 +32,8 @@
 
         private let statements: LabelStatements
         private var known: [Known: [UInt8]] = [:]
-        private var days: Set<[UInt8]> = []
-        private var tallies: [[UInt8]: Tally] = [:]
+        private var days: Set<Name> = []
+        private var tallies: [Name: Tally] = [:]
         /// The tallies that the current call has changed, each with its value before the call.
         private var journal: [(label: [UInt8], before: Tally?)] = []
 
@@ -75,7 +85,7 @@
         func purge(_ key: DataKey) throws(BackendError) {
             for (label, sealed) in try statements.counts() where key.openCount(sealed, of: label) != nil {
                 try statements.deleteLabel(label)
-                tallies[label] = nil
+                tallies[Name(label)] = nil
             }
         }
 
@@ -101,14 +111,14 @@
         func use(_ day: Int64, _ namespace: StorageNamespace, _ key: DataKey) throws(BackendError) {
             let label = bytes(.days(namespace), key)
             let hidden = key.hiddenDay(day, under: label)
-            guard days.insert(label + hidden).inserted else { return }
+            guard days.insert(Name(label + hidden)).inserted else { return }
             try load(label, key)
             // A program without the key cannot insert a valid day, so an existing entry is already counted.
             if try statements.insert(label, hidden) { change(label) { $0.add(key.term(of: hidden, under: label)) } }
         }
 
         private func bytes(_ label: Label, _ key: DataKey) -> [UInt8] {
-            let place = Known(key: key.id, label: label)
+            let place = Known(key: key.number, label: label)
             if let bytes = known[place] { return bytes }
             let bytes = key.label(of: label.fields)
             // Attributes may differ in every row, so the cache is bounded.
@@ -120,7 +130,7 @@
 
         /// Reads the count of a label before its entries are changed.
         private func load(_ label: [UInt8], _ key: DataKey) throws(BackendError) {
-            guard tallies[label] == nil else { return }
+            guard tallies[Name(label)] == nil else { return }
             let count: CountedSum?
             if let sealed = try statements.count(of: label) {
                 count = key.openCount(sealed, of: label)
@@ -128,12 +138,12 @@
                 count = try statements.slots(of: label).isEmpty ? CountedSum() : nil
             }
             journal.append((label, nil))
-            tallies[label] = Tally(key: key, count: count)
+            tallies[Name(label)] = Tally(key: key, count: count)
         }
 
         /// Returns the key of a label, which is the key that opens its count; nil if none does.
         func key(of label: [UInt8], _ keyset: Keyset) throws(BackendError) -> DataKey? {
-            if let tally = tallies[label] { return tally.key }
+            if let tally = tallies[Name(label)] { return tally.key }
             guard let sealed = try statements.count(of: label),
                 let key = ([keyset.active] + keyset.decryptOnly).first(where: { $0.openCount(sealed, of: label) != nil })
             else { return nil }
@@ -144,7 +154,7 @@
         /// Returns whether the count of a label includes an existing entry. It does, unless the count equals the sum of
         /// all other entries.
         private func isCounted(_ label: [UInt8], _ slot: [UInt8]) throws(BackendError) -> Bool {
-            guard let tally = tallies[label], let count = tally.count else { return false }
+            guard let tally = tallies[Name(label)], let count = tally.count else { return false }
             var others = CountedSum()
             for other in try statements.slots(of: label) where other != slot { others.add(tally.key.term(of: other, under: label)) }
             return count != others
@@ -158,14 +168,14 @@
             }
             var all = CountedSum()
             for slot in try statements.slots(of: label) { all.add(key.term(of: slot, under: label)) }
-            return tallies[label]?.count == all
+            return tallies[Name(label)]?.count == all
         }
 
         private func change(_ label: [UInt8], _ change: (inout CountedSum) -> Void) {
-            guard let tally = tallies[label], var count = tally.count else { return }
+            guard let tally = tallies[Name(label)], var count = tally.count else { return }
             journal.append((label, tally))
             change(&count)
-            tallies[label] = Tally(key: tally.key, count: count)
+            tallies[Name(label)] = Tally(key: tally.key, count: count)
         }
 
         /// Begins a call whose changes ``undoCall()`` can revert.
@@ -173,7 +183,7 @@
 
         /// Reverts the counts that the current call has changed.
         func undoCall() {
-            for (label, before) in journal.reversed() { tallies[label] = before }
+            for (label, before) in journal.reversed() { tallies[Name(label)] = before }
             journal = []
             days = []
         }
@@ -183,9 +193,9 @@
             for (label, tally) in tallies {
                 guard let count = tally.count else { continue }
                 if count.isNone {
-                    try statements.deleteCount(label)
+                    try statements.deleteCount(label.bytes)
                 } else {
-                    try statements.putCount(label, try tally.key.seal(count, of: label, randomBytes))
+                    try statements.putCount(label.bytes, try tally.key.seal(count, of: label.bytes, randomBytes))
                 }
             }
         }

@@ -19,7 +19,7 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
     /// HMAC with the key for names, already initialised. Each computation starts with a copy of it.
     private let indexing: HMAC<SHA256>
     /// The id as a number, which is faster to compare.
-    let number: UInt64
+    package let number: UInt64
     private let integrity: SymmetricKey
     /// HMAC with the key for labels, already initialised.
     private let labelling: HMAC<SHA256>

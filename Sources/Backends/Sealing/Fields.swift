@@ -12,6 +12,9 @@ package struct Fields: Hashable, Sendable {
         add(purpose)
     }
 
+    /// Hashes all bytes at once. An array would hash them one by one.
+    package func hash(into hasher: inout Hasher) { bytes.withUnsafeBytes { hasher.combine(bytes: $0) } }
+
     /// Appends a field.
     package mutating func add(_ field: UnsafeRawBufferPointer) {
         withUnsafeBytes(of: UInt32(field.count).bigEndian) { bytes.append(contentsOf: $0) }

@@ -59,7 +59,9 @@ extension Environment {
     func rehearsing<Answer>(
         _ name: String, after error: any Error, _ host: any MigrationHost, _ read: (any EnvironmentHost) async throws -> Answer
     ) async throws -> Answer {
-        guard !isRehearsal, (error as? StorageError)?.meansUnwritable == true, let host = host as? any EnvironmentHost else { throw error }
+        guard rehearsal == nil, let host = host as? any EnvironmentHost, (error as? StorageError)?.meansUnwritable == true else {
+            throw error
+        }
         let rehearsal = host.rehearsal()
         let answer: Answer
         do { answer = try await read(rehearsal) } catch StorageError.cannotTell { throw error }
@@ -80,7 +82,7 @@ extension Environment {
     /// - Parameter what: The code, in words.
     /// - Throws: ``StorageError`` with `cannotTell`.
     func requireReal(_ what: String, _ name: String) throws {
-        guard isRehearsal else { return }
+        guard rehearsal != nil else { return }
         throw StorageError(
             StorageError.cannotTell, key: name,
             "\(what) would run. It is the program's own code, whose effects cannot be taken back, so it was not tried; nothing was changed."

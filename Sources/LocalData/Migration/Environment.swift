@@ -43,9 +43,6 @@ final class Environment: Sendable {
         }
     }
 
-    /// Whether nothing that is done here reaches a store.
-    var isRehearsal: Bool { rehearsal != nil }
-
     /// The attempts at a step that starts over because another process or task changed the slot in between.
     var attempts: Attempts { Attempts(runtime) }
 

@@ -38,8 +38,7 @@ final class MigrationLedger: Sendable {
 
     /// A ledger for a rehearsal: it knows what this one knows, and what it notes stays in memory.
     func rehearsed(_ rehearse: @escaping @Sendable (any StorageBackend) -> any StorageBackend) -> MigrationLedger {
-        let copy = MigrationLedger(
-            OwnStore { [store] in rehearse(try store.backend()) }, counts: LedgerHistory(copying: counts))
+        let copy = MigrationLedger(OwnStore { [store] in rehearse(try store.backend()) }, counts: LedgerHistory(copying: counts))
         let known = state.withLock(\.self)
         copy.state.withLock { $0 = known }
         return copy

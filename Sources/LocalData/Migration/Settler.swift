@@ -1,159 +1,31 @@
 import BackendContract
 import BackendRuntime
 
-/// The state table: what happens to a key, by what its place and its legacy locations hold. `Docs/Design.md` has the table and the order of steps.
+/// The state table of the protocol: the contents of a key's destination and legacy locations decide the next step.
+/// `Docs/Design.md` has the table and the order of steps.
 ///
-/// The destination decides. Every function of the protocol may be interrupted by a crash at any point and run again by this or another process; correctness rests on
-/// preconditions and revisions, never on what was read before an `await`.
+/// The destination decides. A crash can interrupt every function of the protocol at any point, and this or another
+/// process can run it again. Correctness depends on preconditions and revisions, never on a value that was read before
+/// an `await`.
 struct Settler: Sendable {
     let env: Environment
 
     init(_ env: Environment) { self.env = env }
 
-    /// Brings a key's value to its place, and in a sweep or when forced also clears its legacy locations. Called while the key's lane is held.
+    /// Migrates the value of a key. In a sweep or when forced, also clears its legacy locations. The caller holds the
+    /// key's lane.
     func settle<Value>(_ slot: Slot<Value>, _ run: MigrationRun) async throws -> Visit {
-        var (isConverted, hasExpired) = (false, false)
-        var brought: Visit?
-        let visit = try await env.retrying(slot.name) { () -> Visit? in
-            /// What a release window makes of it; nil where none matters, or the destination has to be looked at again.
-            func kept(_ settled: Reconciler.Settled<Value>) async throws -> ReleaseWindowSettler.Outcome {
-                let outcome = try await ReleaseWindowSettler(env).settle(slot, run, settled)
-                if case .lookAgain(let visit?) = outcome { brought = visit.after(brought) }
-                return outcome
-            }
-            /// What is brought from elsewhere. The end of a window is another look: the value has to say that it is over.
-            func migratedFromSources(_ occupant: Mover.Occupant) async throws -> Visit? {
-                let visit = try await migrateFromSources(slot, run, occupant)
-                let isOver = run.reason != .read && slot.key.releaseWindow?.isOpen(for: env.applicationVersion) == false
-                guard run.endsWindow || isOver, let moved = visit, moved.state == .moved else { return visit }
-                brought = moved.after(brought)
-                return nil
-            }
-            switch try await slot.route.probe() {
-            case .tombstone(let tombstone):
-                switch try await kept(.removed(tombstone)) {
-                case .ordinary: break
-                case .lookAgain: return nil
-                case .settled(var visit):
-                    if hasExpired, visit.state == .removed { visit.state = .expired }
-                    return visit
-                }
-                if run.reason == .read { return Visit(state: .removed) }
-                guard var visit = try await Reconciler(env).reconcile(slot, run, .removed(tombstone)) else { return nil }
-                if hasExpired, visit.state == .removed { visit.state = .expired }
-                return visit
-            case .value(let record) where env.isExpired(record):
-                if let decoded = try? await env.coder.read(record, slot), !decoded.isOutdated {
-                    switch try await kept(.value(record, decoded.value)) {
-                    case .lookAgain: return nil
-                    case .ordinary, .settled: break
-                    }
-                }
-                if run.reason == .read { return Visit(state: .expired) }
-                switch try await Purger(env).purge(record, slot.untyped) {
-                case .kept: return Visit(state: .expired, message: Self.kept)
-                case .purged where !slot.key.hasMigration: return Visit(state: .expired)
-                case .purged: hasExpired = true
-                case .changed: break
-                }
-                return nil
-            case .value(let record):
-                let decoded: Decoded<Value>
-                do {
-                    decoded = try await env.coder.read(record, slot)
-                    if decoded.isOutdated {
-                        let conversion = try await Converter(env).conversion(of: record, to: decoded, slot, run.host)
-                        isConverted = try await Converter(env).convert(conversion, slot) || isConverted
-                        return nil
-                    }
-                } catch let error as StorageError where error.meansUndecodable {
-                    return try await migratedFromSources(.undecodable(record, error))
-                } catch {
-                    if let chain = slot.key.evolution, env.coder.isOutdated(record.metadata, slot.key) {
-                        env.ledger.failed(Converter.ledgerID(slot.key.entity, from: record.metadata.schemaVersion ?? chain.base), error)
-                    }
-                    throw error
-                }
-                var visit = Visit(state: .unchanged)
-                switch try await kept(.value(record, decoded.value)) {
-                case .ordinary: break
-                case .lookAgain: return nil
-                case .settled(let seen):
-                    visit = seen
-                    if isConverted, visit.state == .mirrored { visit.state = .converted }
-                    return visit
-                }
-                if run.reason != .read {
-                    guard let seen = try await Reconciler(env).reconcile(slot, run, .value(record, decoded.value)) else { return nil }
-                    visit = seen
-                }
-                if isConverted, visit.state == .unchanged { visit.state = .converted }
-                return visit
-            case .corrupt(let corruption): return try await migratedFromSources(.corrupt(corruption))
-            case .absent, .locked, .unavailable: return try await migratedFromSources(.none)
-            }
-        }
-        return visit.after(brought)
+        var settling = Settling(env: env, slot: slot, run: run)
+        let visit = try await env.retrying(slot.name) { try await settling.attempt() }
+        return visit.after(settling.brought)
     }
 
-    /// Settles a key in its lane, to the end even if the caller is cancelled meanwhile.
+    /// Settles a key in its lane. It runs to the end even if the caller is cancelled.
     func visit<Value>(_ slot: Slot<Value>, _ run: MigrationRun) async throws -> Visit {
         try await env.unbroken { [self] in try await env.withLane(slot.route) { try await settle(slot, run) } }
     }
 
-    private static let kept =
-        "Its lifetime is over. A sweep removes it a day after one first found it so; until then it comes back if the clock is set back."
-
-    // MARK: Looking elsewhere
-
-    /// Looks for the value in its legacy locations. Nil means: the destination changed meanwhile, look at it again.
-    private func migrateFromSources<Value>(_ slot: Slot<Value>, _ run: MigrationRun, _ occupant: Mover.Occupant) async throws -> Visit? {
-        var foundEmpty: [AnyStorageMigration] = []
-        for migration in try inOrder(slot, occupant) {
-            switch try await Mover(env).attempt(migration, slot, run, occupant) {
-            case .finished(let visit): return visit
-            case .lookAgain: return nil
-            case .foundNothing: foundEmpty.append(migration)
-            case .waits: continue
-            }
-        }
-        if try await isFilledMeanwhile(foundEmpty.reversed(), slot) { return nil }
-        return try await Mover.emptiness(occupant, slot.route)
-    }
-
-    /// Looks at the sources again after a miss everywhere. Values move from the last source to the first and on to the destination: a second look in this direction meets one
-    /// that moved during the first look.
-    private func isFilledMeanwhile<Value>(_ migrations: [AnyStorageMigration], _ slot: Slot<Value>) async throws -> Bool {
-        for migration in migrations {
-            let skips = migration.step(for: Value.self)?.options.whenSourceUnavailable == .skip
-            for source in migration.sources.reversed() {
-                let route = try env.routes.route(for: source)
-                guard route.slot != slot.id else { continue }
-                switch try await route.read() {
-                case .value, .corrupt: return true
-                case .absent, .tombstone: continue
-                case .locked: throw StorageError.locked(source.name, route.domain)
-                // The value may have come here between the two looks.
-                case .unavailable(let error): if !skips { throw StorageError.from(error, key: source.name) }
-                }
-            }
-        }
-        return false
-    }
-
-    /// The migrations in the order in which they are tried. An older shape in the slot itself is newer than any copy elsewhere.
-    private func inOrder<Value>(_ slot: Slot<Value>, _ occupant: Mover.Occupant) throws -> [AnyStorageMigration] {
-        let migrations = slot.key.migrations
-        guard case .undecodable = occupant else { return migrations }
-        let split = try migrations.map { migration in
-            (migration, try migration.sources.contains { try env.routes.route(for: $0).slot == slot.id })
-        }
-        return split.filter(\.1).map(\.0) + split.filter { !$0.1 }.map(\.0)
-    }
-
-    // MARK: One step
-
-    /// Runs one ready-made migration by itself: what its `migrate(using:context:)` does.
+    /// Runs one ready-made migration of a key, as its `migrate(using:context:)` does.
     func run<Value>(_ step: MigrationStep<Value>, for slot: Slot<Value>, _ run: MigrationRun) async throws -> MigrationResult {
         let start = env.runtime.clock.now
         let visit = try await env.withLane(slot.route) { () -> Visit in
@@ -180,8 +52,162 @@ struct Settler: Sendable {
     }
 }
 
+private let messageOfKept =
+    "Its lifetime is over. A sweep removes it a day after one first found it so; until then it comes back if the clock is set back."
+
+/// The attempts to settle one key. Each attempt reads the destination again.
+private struct Settling<Value: Codable & Sendable> {
+    let env: Environment
+    let slot: Slot<Value>
+    let run: MigrationRun
+    /// Whether an attempt converted the value to the key's schema version.
+    private var isConverted = false
+    /// Whether an attempt purged an expired value.
+    private var hasExpired = false
+    /// The visit of earlier attempts that moved a value.
+    private(set) var brought: Visit?
+
+    init(env: Environment, slot: Slot<Value>, run: MigrationRun) { (self.env, self.slot, self.run) = (env, slot, run) }
+
+    /// Makes one attempt.
+    /// - Returns: The visit; nil if the destination must be read again.
+    mutating func attempt() async throws -> Visit? {
+        switch try await slot.route.probe() {
+        case .tombstone(let tombstone): try await settle(tombstone)
+        case .value(let record) where env.isExpired(record): try await settle(expired: record)
+        case .value(let record): try await settle(record)
+        case .corrupt(let corruption): try await migrate(over: .corrupt(corruption))
+        case .absent, .locked, .unavailable: try await migrate(over: .none)
+        }
+    }
+
+    private mutating func settle(_ tombstone: StorageTombstone) async throws -> Visit? {
+        var visit: Visit
+        switch try await inWindow(.removed(tombstone)) {
+        case .lookAgain: return nil
+        case .settled(let settled): visit = settled
+        case .ordinary:
+            if run.reason == .read { return Visit(state: .removed) }
+            guard let settled = try await Reconciler(env).reconcile(slot, run, .removed(tombstone)) else { return nil }
+            visit = settled
+        }
+        if hasExpired, visit.state == .removed { visit.state = .expired }
+        return visit
+    }
+
+    private mutating func settle(expired record: StorageRecord) async throws -> Visit? {
+        if let decoded = try? await env.coder.read(record, slot), !decoded.isOutdated,
+            case .lookAgain = try await inWindow(.value(record, decoded.value))
+        {
+            return nil
+        }
+        if run.reason == .read { return Visit(state: .expired) }
+        switch try await Purger(env).purge(record, slot.untyped) {
+        case .kept: return Visit(state: .expired, message: messageOfKept)
+        case .purged where !slot.key.hasMigration: return Visit(state: .expired)
+        case .purged: hasExpired = true
+        case .changed: break
+        }
+        return nil
+    }
+
+    private mutating func settle(_ record: StorageRecord) async throws -> Visit? {
+        let decoded: Decoded<Value>
+        do {
+            decoded = try await env.coder.read(record, slot)
+            if decoded.isOutdated {
+                let conversion = try await Converter(env).conversion(of: record, to: decoded, slot, run.host)
+                isConverted = try await Converter(env).convert(conversion, slot) || isConverted
+                return nil
+            }
+        } catch let error as StorageError where error.meansUndecodable {
+            return try await migrate(over: .undecodable(record, error))
+        } catch {
+            if let chain = slot.key.evolution, env.coder.isOutdated(record.metadata, slot.key) {
+                env.ledger.failed(Converter.ledgerID(slot.key.entity, from: record.metadata.schemaVersion ?? chain.base), error)
+            }
+            throw error
+        }
+        var visit = Visit(state: .unchanged)
+        switch try await inWindow(.value(record, decoded.value)) {
+        case .lookAgain: return nil
+        case .settled(let settled): visit = settled
+        case .ordinary:
+            if run.reason == .read { break }
+            guard let settled = try await Reconciler(env).reconcile(slot, run, .value(record, decoded.value)) else { return nil }
+            visit = settled
+        }
+        if isConverted, visit.state == .mirrored || visit.state == .unchanged { visit.state = .converted }
+        return visit
+    }
+
+    /// Applies the rules of a release window to the content of the destination.
+    private mutating func inWindow(_ settled: Reconciler.Settled<Value>) async throws -> ReleaseWindowSettler.Outcome {
+        let outcome = try await ReleaseWindowSettler(env).settle(slot, run, settled)
+        if case .lookAgain(let visit?) = outcome { brought = visit.after(brought) }
+        return outcome
+    }
+
+    // MARK: Legacy locations
+
+    /// Moves the value from its legacy locations to a destination without a usable value. If a release window is over,
+    /// the destination is read again, because the moved value must also end the window.
+    private mutating func migrate(over occupant: Mover.Occupant) async throws -> Visit? {
+        let visit = try await migrateFromSources(occupant)
+        let isOver = run.reason != .read && slot.key.releaseWindow?.isOpen(for: env.applicationVersion) == false
+        guard run.endsWindow || isOver, let moved = visit, moved.state == .moved else { return visit }
+        brought = moved.after(brought)
+        return nil
+    }
+
+    private func migrateFromSources(_ occupant: Mover.Occupant) async throws -> Visit? {
+        var foundEmpty: [AnyStorageMigration] = []
+        for migration in try inOrder(occupant) {
+            switch try await Mover(env).attempt(migration, slot, run, occupant) {
+            case .finished(let visit): return visit
+            case .lookAgain: return nil
+            case .foundNothing: foundEmpty.append(migration)
+            case .waits: continue
+            }
+        }
+        if try await isFilled(foundEmpty.reversed()) { return nil }
+        return try await Mover.emptiness(occupant, slot.route)
+    }
+
+    /// Reads the sources again after none had a value. Values move from the last source to the first, and then to the
+    /// destination. A second read in this direction finds a value that moved during the first one.
+    private func isFilled(_ migrations: [AnyStorageMigration]) async throws -> Bool {
+        for migration in migrations {
+            let skips = migration.step(for: Value.self)?.options.whenSourceUnavailable == .skip
+            for source in migration.sources.reversed() {
+                let route = try env.routes.route(for: source)
+                guard route.slot != slot.id else { continue }
+                switch try await route.read() {
+                case .value, .corrupt: return true
+                case .absent, .tombstone: continue
+                case .locked: throw StorageError.locked(source.name, route.domain)
+                // The value may have moved here between the two reads.
+                case .unavailable(let error): if !skips { throw StorageError.from(error, key: source.name) }
+                }
+            }
+        }
+        return false
+    }
+
+    /// Returns the migrations in the order in which they are tried. An older shape in the slot itself is newer than any
+    /// copy in another slot.
+    private func inOrder(_ occupant: Mover.Occupant) throws -> [AnyStorageMigration] {
+        let migrations = slot.key.migrations
+        guard case .undecodable = occupant else { return migrations }
+        let split = try migrations.map { migration in
+            (migration, try migration.sources.contains { try env.routes.route(for: $0).slot == slot.id })
+        }
+        return split.filter(\.1).map(\.0) + split.filter { !$0.1 }.map(\.0)
+    }
+}
+
 extension MigrationResult {
-    /// What a visit of a key did.
+    /// Creates the result of a visit.
     init(_ visit: Visit, _ name: String, _ duration: Duration) {
         self.init(
             success: true, key: name, sources: visit.from, state: visit.state, bytes: visit.bytes, duration: duration)

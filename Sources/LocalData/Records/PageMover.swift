@@ -50,10 +50,9 @@ struct PageMover: Sendable {
 
     /// Whether a key has one migration and one legacy location, and no other key uses its two slots.
     private func isMovable(_ candidate: SettledEntries.Candidate) -> Bool {
-        let (key, route) = (candidate.entry.key, candidate.entry.route)
-        guard key.migrations.count == 1, candidate.sources.count == 1, let source = candidate.sources.first, !source.key.base.hasMigration
-        else { return false }
-        return route.capabilities.atomicBatch && !env.registry.contains(source.route.slot)
+        let (source, route) = (candidate.sources.first, candidate.entry.route)
+        guard let source, candidate.sources.count == 1, candidate.entry.key.migrations.count == 1 else { return false }
+        return !source.key.base.hasMigration && route.capabilities.atomicBatch && !env.registry.contains(source.route.slot)
             && env.registry.entries(naming: source.route.slot, except: route.slot).isEmpty
             && env.registry.entries(naming: route.slot, except: route.slot).isEmpty
     }

@@ -29,18 +29,13 @@ struct SettledEntries: Sendable {
         let sources: [(key: AnyStorageKey, route: Route)]
     }
 
-    /// The entries of a sweep, divided by the content of their slots.
-    struct Result: Sendable {
-        /// The rows of entries that have nothing to do; nil for the others.
-        var rows: [MigrationReport.Row?] = []
-        /// The entries whose destinations were empty.
-        var empty: [Candidate] = []
-    }
+    /// The rows of entries that have nothing to do, nil for the others; and the entries whose destinations were empty.
+    typealias Result = (rows: [MigrationReport.Row?], empty: [Candidate])
 
     /// Reads the destinations of entries, and the legacy locations of those that have a value.
     func result(of entries: [KeyRegistry.Entry]) async -> Result {
         let pages = stride(from: 0, to: entries.count, by: Self.page).map { $0..<min(entries.count, $0 + Self.page) }
-        return await pages.concurrently(atMost: 2) { await page(entries[$0]) }.reduce(into: Result()) {
+        return await pages.concurrently(atMost: 2) { await page(entries[$0]) }.reduce(into: Result([], [])) {
             $0.rows += $1.rows
             $0.empty += $1.empty
         }
@@ -69,10 +64,9 @@ struct SettledEntries: Sendable {
             for source in candidate.sources { env.ledger.isGone(source.route, of: candidate.entry.route) }
             rows[candidate.index - entries.startIndex] = MigrationReport.Row(candidate.entry)
         }
-        let count = rows.count { $0 != nil }
-        let each = start.duration(to: env.runtime.clock.now) / max(1, count)
+        let each = start.duration(to: env.runtime.clock.now) / max(1, rows.count { $0 != nil })
         for index in rows.indices { rows[index]?.duration = each }
-        return Result(rows: rows, empty: empty)
+        return (rows, empty)
     }
 
     /// Returns the candidate for an entry; nil if more than the content of its slots matters.

@@ -26,10 +26,9 @@ struct Sweep: Sendable {
                 progress(counter)
             }
         }
-        let known = await SettledEntries(env).result(of: entries)
-        var rows = known.rows
+        var (rows, empty) = await SettledEntries(env).result(of: entries)
         for case let row? in rows { finish(row) }
-        for page in PageMover(env).pages(of: known.empty) {
+        for page in PageMover(env).pages(of: empty) {
             for (index, row) in await PageMover(env).rows(of: page) {
                 rows[index] = row
                 finish(row)

@@ -28,8 +28,8 @@ public actor StorageRouter {
         self.configuration = configuration
         let runtime = configuration.runtime
         let registry = KeyRegistry()
-        let ledger = MigrationLedger(
-            Wiring.ledgerStore(configuration), counts: LedgerHistory(runtime, version: configuration.applicationVersion))
+        let counts = LedgerHistory(runtime, version: configuration.applicationVersion)
+        let ledger = MigrationLedger(Wiring.ledgerStore(configuration), counts: counts)
         let keys = SealingKeys(
             pins: ledger.keyPins, uses: Wiring.keyUses(configuration), clock: runtime.clock, randomBytes: runtime.randomBytes)
         let quarantine = Wiring.quarantineStore(configuration)

@@ -6,15 +6,15 @@ struct BatchWriter: Sendable {
 
     init(_ env: Environment) { self.env = env }
 
-    /// A change of one key.
-    struct Change: Sendable {
+    /// A change of one key. A class, because a batch copies its changes several times.
+    final class Change: Sendable {
         let slot: UntypedSlot
         /// The value that was encoded; nil for a removal.
         let prepared: EncodedValue?
-        /// What the slot must still hold, where the change was made of it.
-        var precondition: StorageMutation.Precondition?
+        /// The state that the slot must still have, if the change depends on it.
+        let precondition: StorageMutation.Precondition?
         /// Whether the value is only for an empty slot.
-        var isInsertion = false
+        let isInsertion: Bool
 
         init(
             _ slot: UntypedSlot, _ prepared: EncodedValue?, if precondition: StorageMutation.Precondition? = nil, isInsertion: Bool = false

@@ -19,8 +19,8 @@ extension Wiring {
     /// Writes to the migration ledger which key each key source has on this machine.
     package func notePins(_ keys: [(key: SealingKey, source: String)]) async throws {
         let store = Self.ledgerStore(configuration, isRestoring: true)
-        let runtime = configuration.runtime
-        let ledger = MigrationLedger(store, counts: LedgerHistory(runtime, version: configuration.applicationVersion))
+        let counts = LedgerHistory(configuration.runtime, version: configuration.applicationVersion)
+        let ledger = MigrationLedger(store, counts: counts)
         for key in keys {
             try await translatingErrors(key: "ledger") { () throws(BackendError) in
                 try await ledger.keyPins.record(key.key.identity, key.source)

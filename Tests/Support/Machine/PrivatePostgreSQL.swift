@@ -92,8 +92,10 @@
                 return program
             }
             guard let program else { return }
+            // A stopped server makes no new processes. One that survived would keep the output open, and the next server
+            // would not start.
+            program.signal(SIGSTOP)
             let children = try await run("pgrep", ["-P", "\(program.processID)"]).lines.compactMap { Int32($0) }
-            program.signal(SIGKILL)
             for child in children { Foundation.kill(child, SIGKILL) }
             await program.kill()
         }
