@@ -16,8 +16,10 @@ import TestSupport
         @Option(help: "The seed of the calls and kills.") var seed: UInt64 = 1
         @Option(help: "A mistake that the judge must notice: `lost`, `twice`, `stale` or `returned`.") var planted: ServerRound.Planted?
 
+        @Option(help: "The file to write the history to, which judge.py reads.") var history: String?
+
         func run() async throws {
-            let round = try await ServerRound(kills: kills, seed: seed, planted: planted)
+            let round = try await ServerRound(kills: kills, seed: seed, planted: planted, history: history)
             for finding in round.findings { print(finding) }
             print(
                 "tried: \(round.kills) kills, \(round.calls) calls, \(round.acknowledged) acknowledged writes, \(round.unknown) without an answer"

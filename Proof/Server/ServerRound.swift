@@ -27,8 +27,10 @@
         package let findings: [String]
 
         /// Runs the clients until the server was killed a number of times.
-        /// - Parameter seed: The seed of the calls and of the times of the kills.
-        package init(kills: Int, seed: UInt64, planted: Planted? = nil) async throws {
+        /// - Parameters:
+        ///   - seed: The seed of the calls and of the times of the kills.
+        ///   - path: The file to write the history to; nil for a temporary one.
+        package init(kills: Int, seed: UInt64, planted: Planted? = nil, history path: String? = nil) async throws {
             let place = try await TestDatabase(on: PrivatePostgreSQL())
             let load = ServerLoad(place, seed: seed, planted: planted)
             var dice = SeededGenerator(seed)
@@ -53,7 +55,7 @@
                 [.done, .conflict, .failed, .unknown].reduce(0) { $0 + history.count($1) }, history.count(.unknown)
             )
             acknowledged = history.acknowledgedWrites
-            let file = place.folder.file("history.jsonl")
+            let file = path ?? place.folder.file("history.jsonl")
             try history.write(to: file)
             let judge = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "judge.py").path
             let verdict = try await TestSupport.run("python3", ["-B", judge, file], limit: 600)

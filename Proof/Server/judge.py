@@ -73,16 +73,25 @@ def judge(calls):
             if not (is_replaced or is_not_yet_made):
                 broken.append(f"the write of {call['value']} met a conflict, and {call['before']} was not replaced")
 
-    # The times: no call may end before a call begins that is earlier in the chain. A call without an answer may end at any time.
-    points = [(place[call["after"]], call) for call in reads if call["after"] in place]
-    points += [(place[revision], call) for revision, call in made.items() if revision in place]
-    points.sort(key=lambda point: (point[0], not point[1]["isWrite"]))
+    # The times: no call may end before a call begins that is earlier in the chain. The reads of one revision have no order.
+    # A call without an answer may end at any time.
+    points = defaultdict(list)
+    for revision, call in made.items():
+        if revision in place:
+            points[place[revision]].append(call)
+    for call in reads:
+        if call["after"] in place:
+            points[place[call["after"]]].append(call)
     latest_begin = 0
-    for index, call in points:
-        if end_of(call) < latest_begin:
-            kind = "write" if call["isWrite"] else "read"
-            broken.append(f"a {kind} of {call['value']} (place {index}) ended before a call at an earlier place began: stale")
-        latest_begin = max(latest_begin, call["begin"])
+    for index in sorted(points):
+        limit = latest_begin
+        for call in sorted(points[index], key=lambda call: not call["isWrite"]):
+            if end_of(call) < limit:
+                kind = "write" if call["isWrite"] else "read"
+                broken.append(f"a {kind} of {call['value']} (place {index}) ended before a call at an earlier place began: stale")
+            if call["isWrite"]:
+                limit = max(limit, call["begin"])
+            latest_begin = max(latest_begin, call["begin"])
     return broken
 
 
@@ -100,7 +109,8 @@ def main():
                 call.setdefault(name, None)
             keys[call["key"]].append(call)
     broken = [f"key {key}: {text}" for key, calls in sorted(keys.items()) for text in judge(calls)]
-    print("\n".join(broken[:50]))
+    for text in broken[:50]:
+        print(text)
     return 1 if broken else 0
 
 

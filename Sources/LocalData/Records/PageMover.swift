@@ -8,18 +8,22 @@ import BackendRuntime
 /// values back, delete the sources. A key leaves its page if it needs another step, or if a step of the page fails. The
 /// sweep then visits it, and decides by the content that its slots have at that time.
 struct PageMover: Sendable {
+    typealias Candidate = SettledEntries.Candidate
+
     let env: Environment
 
     init(_ env: Environment) { self.env = env }
 
     /// The maximum number of keys of a page.
     private static let count = 1_024
-    /// The maximum size of the values of a page, in bytes.
+    /// How many sources are read at once, because the size of their values is not known before.
+    private static let chunk = 16
+    /// The size of values that ends a commit, in bytes. A key with a larger value is visited.
     private static let bytes = 4 << 20
 
     /// A key whose value can be moved in a page.
     private struct Move: Sendable {
-        let candidate: SettledEntries.Candidate
+        let candidate: Candidate
         let copy: SourceRecord
         let change: Committer.Change
         let migration: String
@@ -30,26 +34,26 @@ struct PageMover: Sendable {
     }
 
     /// Returns the pages of entries whose destinations were empty: those that can be moved together.
-    func pages(of candidates: [SettledEntries.Candidate]) -> [[SettledEntries.Candidate]] {
-        let movable = candidates.filter(isMovable)
-        let pairs = Self.parts(movable) { $0.sources[0].route }.flatMap { Self.parts($0, by: \.entry.route) }
-        return pairs.flatMap { part in
+    func pages(of candidates: [Candidate]) -> [[Candidate]] {
+        let pairs = Dictionary(grouping: candidates.filter(isMovable)) { [$0.sources[0].route.slot.store, $0.entry.route.slot.store] }
+        return pairs.values.sorted { $0[0].index < $1[0].index }.flatMap { part in
             stride(from: 0, to: part.count, by: Self.count).map { Array(part[$0..<min(part.count, $0 + Self.count)]) }
         }
     }
 
-    private static func parts(
-        _ candidates: [SettledEntries.Candidate], by route: (SettledEntries.Candidate) -> Route
-    ) -> [[SettledEntries.Candidate]] {
-        Route.partsByStore(candidates.map(route)).map { part in part.map { candidates[$0] } }
-    }
-
     /// Moves the values of a page.
     /// - Returns: The rows of the entries that were moved, by the positions of the entries.
-    func rows(of page: [SettledEntries.Candidate]) async -> [(Int, MigrationReport.Row)] { (try? await move(page)) ?? [] }
+    func rows(of page: [Candidate]) async -> [(Int, MigrationReport.Row)] {
+        (try? await env.unbroken { [self] in
+            try await env.lanes.withLanes(page.map(\.entry.route.slot), keyName: page[0].entry.key.name) {
+                // The steps of a page are noted for each key.
+                await StepJournal.$current.withValue(nil) { await moveInLanes(page) }
+            }
+        }) ?? []
+    }
 
     /// Whether a key has one migration and one legacy location, and no other key uses its two slots.
-    private func isMovable(_ candidate: SettledEntries.Candidate) -> Bool {
+    private func isMovable(_ candidate: Candidate) -> Bool {
         let (source, route) = (candidate.sources.first, candidate.entry.route)
         guard let source, candidate.sources.count == 1, candidate.entry.key.migrations.count == 1 else { return false }
         return !source.key.base.hasMigration && route.capabilities.atomicBatch && !env.registry.contains(source.route.slot)
@@ -57,26 +61,27 @@ struct PageMover: Sendable {
             && env.registry.entries(naming: route.slot, except: route.slot).isEmpty
     }
 
-    private func move(_ page: [SettledEntries.Candidate]) async throws -> [(Int, MigrationReport.Row)] {
-        try await env.unbroken { [self] in
-            try await env.lanes.withLanes(page.map(\.entry.route.slot), keyName: page[0].entry.key.name) {
-                // The steps of a page are noted for each key.
-                try await StepJournal.$current.withValue(nil) { try await moveInLanes(page) }
+    private func moveInLanes(_ page: [Candidate]) async -> [(Int, MigrationReport.Row)] {
+        var (rows, moves, size): ([(Int, MigrationReport.Row)], [Move], Int) = ([], [], 0)
+        for start in stride(from: 0, to: page.count, by: Self.chunk) {
+            let chunk = page[start..<min(page.count, start + Self.chunk)]
+            let probes = (try? await Route.read(chunk.map { $0.sources[0].route }, .validated)) ?? []
+            for (candidate, probe) in zip(chunk, probes) {
+                guard case .value(let record) = probe, record.payload.byteCount < Self.bytes,
+                    let move = try? await move(candidate.entry.key.base, candidate, record)
+                else { continue }
+                size += record.payload.byteCount
+                moves.append(move)
             }
+            if size < Self.bytes, chunk.endIndex < page.endIndex { continue }
+            rows += (try? await commit(moves)) ?? []
+            (moves, size) = ([], 0)
         }
+        return rows
     }
 
-    private func moveInLanes(_ page: [SettledEntries.Candidate]) async throws -> [(Int, MigrationReport.Row)] {
+    private func commit(_ moves: [Move]) async throws -> [(Int, MigrationReport.Row)] {
         let start = env.runtime.clock.now
-        var moves: [Move] = []
-        var size = 0
-        for (candidate, probe) in zip(page, try await Route.read(page.map { $0.sources[0].route }, .validated)) {
-            guard case .value(let record) = probe, size + record.payload.byteCount <= Self.bytes,
-                let move = try? await self.move(candidate.entry.key.base, candidate, record)
-            else { continue }
-            size += record.payload.byteCount
-            moves.append(move)
-        }
         if let foreign = moves.first(where: { $0.copy.record.isForeign && $0.candidate.entry.key.base.mayLoseConflicts }) {
             try await Origins(env).requireLasting(
                 [foreign.copy], for: UntypedSlot(key: foreign.candidate.entry.key.base, route: foreign.destination))
@@ -94,29 +99,25 @@ struct PageMover: Sendable {
     }
 
     /// Prepares the move of a value; nil for a key that needs a visit.
-    private func move<Key: TypedKey>(
-        _ key: Key, _ candidate: SettledEntries.Candidate, _ record: StorageRecord
-    ) async throws -> Move? {
+    private func move<Key: TypedKey>(_ key: Key, _ candidate: Candidate, _ record: StorageRecord) async throws -> Move? {
         let slot = Slot(key: key.typed, route: candidate.entry.route)
         guard !env.isExpired(record), record.metadata.origin == nil,
             let step = candidate.entry.key.migrations.first?.step(for: Key.Value.self),
             step.condition == nil, !step.isAggregating, !step.keepsSources, step.sources.count == 1
         else { return nil }
         try Mover(env).checkProtection(of: step.sources, step.options, slot.untyped)
-        let read = try await read(candidate.sources[0].key.base, candidate.sources[0].route, record)
-        guard let value = try step.combine([read.value]) else { return nil }
+        let (copy, read) = try await read(candidate.sources[0].key.base, candidate.sources[0].route, record)
+        guard let value = try step.combine([read]) else { return nil }
         let prepared = try env.prepare(value, slot, .carried(from: [record.metadata]))
         guard prepared.references.isEmpty else { return nil }
-        let origin = try await Origins(env).made(of: [read.copy], migration: step.id, for: slot.route)
+        let origin = try await Origins(env).made(of: [copy], migration: step.id, for: slot.route)
         let operation = try await env.coder.complete(prepared, origin: origin).operation
         return Move(
-            candidate: candidate, copy: read.copy, change: Committer.Change(operation, slot.route, if: .absent), migration: step.id
+            candidate: candidate, copy: copy, change: Committer.Change(operation, slot.route, if: .absent), migration: step.id
         ) { [env] found in _ = try await env.coder.decode(found, slot) }
     }
 
-    private func read<Key: TypedKey>(
-        _ key: Key, _ route: Route, _ record: StorageRecord
-    ) async throws -> (copy: SourceRecord, value: any Sendable) {
+    private func read<Key: TypedKey>(_ key: Key, _ route: Route, _ record: StorageRecord) async throws -> (SourceRecord, any Sendable) {
         let slot = Slot(key: key.typed, route: route)
         return (SourceRecord(slot, record), try await env.coder.read(record, slot).value)
     }
