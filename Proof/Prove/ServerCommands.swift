@@ -20,7 +20,7 @@ import TestSupport
 
         func run() async throws {
             let round = try await ServerRound(kills: kills, seed: seed, planted: planted, history: history)
-            for finding in round.findings { print(finding) }
+            for finding in round.findings.prefix(5) { print(finding) }
             print(
                 "tried: \(round.kills) kills, \(round.calls) calls, \(round.acknowledged) acknowledged writes, \(round.unknown) without an answer"
             )

@@ -13,7 +13,8 @@
         let header: DatabaseHeader
         let keyset: Keyset
         private let first: Mutex<Reader>
-        /// The second connection. It is used while ``first`` is in use, and by callers that may wait.
+        /// The second connection, which is opened when it is first needed. It is used while ``first`` is in use, and then by
+        /// callers that may wait.
         private let second = Mutex(Reader.unopened)
         private let openSecond: @Sendable () throws(BackendError) -> Connection
         /// The time until which the file is assumed to be at its path, in nanoseconds; see
