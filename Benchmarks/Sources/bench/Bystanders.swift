@@ -11,7 +11,7 @@ struct Bystanders {
     }
 
     func run() async throws {
-        results.begin("A task that is unrelated, from its creation to its end")
+        results.begin("An unrelated task, from its creation to its end")
         try await measure("while nothing else runs") { try await Task.sleep(for: .seconds(1)) }
         let router = StorageRouter(configuration: configuration(root))
         @Sendable func old(_ index: Int) -> StorageKey<String> {

@@ -148,10 +148,10 @@ struct Databases {
                 ours.append(try await seconds { _ = try await router.get(key(7)) })
                 try await router.shutdown()
             }
-            results.time("SQLite by itself, \(rows) rows", raw.middle, size: rows)
+            results.time("raw SQLite, \(rows) rows", raw.middle, size: rows)
             results.time(
                 "router, key file, database, \(rows) rows", ours.middle, size: rows,
-                .init("SQLite by itself", ours.middle / raw.middle, .atMost(1.3)))
+                .init("raw SQLite", ours.middle / raw.middle, .atMost(1.3)))
         }
     }
 }

@@ -62,7 +62,7 @@ struct Records {
         }
         results.rate(
             "stored in commits of 1,000 (durable)", count, in: storing, size: count,
-            .init("SQLite by itself writing these rows", storing / raw, .atMost(2)))
+            .init("raw SQLite writing these rows", storing / raw, .atMost(2)))
 
         let places = (0..<1_000).map { ($0 * 7_919) % count }
         let get = try await median(of: 5) {

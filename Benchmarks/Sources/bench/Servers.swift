@@ -26,13 +26,15 @@
             }
             var configuration = configuration(root)
             configuration.keySource = .keyFile(root.path + "/key")
-            configuration.usePostgreSQL(PostgreSQLServer(server))
+            // Each run has a new key, so it needs new tables.
+            let schema = "bench_\(UInt32.random(in: .min ... .max))"
+            configuration.usePostgreSQL(PostgreSQLServer(server, schema: schema))
             let router = StorageRouter(configuration: configuration)
             let rows = 1_000
             for start in stride(from: 0, to: rows, by: 500) {
                 try await router.batch { batch in for index in start..<start + 500 { batch.set(Note(), for: key(index)) } }
             }
-            let peer = try LibPQPeer(server, rows: rows)
+            let peer = try LibPQPeer(server, schema, rows: rows)
             let (gets, puts) = (isQuick ? 200 : 500, isQuick ? 50 : 200)
             var contest = Contest(rounds: isQuick ? 5 : 11)
             contest.add("libpq get") { for index in 0..<gets { try peer.get(index) } }
@@ -104,10 +106,12 @@
             }
         }
 
-        init(_ server: String, rows: Int) throws {
+        private let schema: String
+
+        init(_ server: String, _ schema: String, rows: Int) throws {
             guard let connection = PQconnectdb(server), PQstatus(connection) == CONNECTION_OK else { fatalError("not connected") }
-            self.connection = connection
-            guard let length = PQexec(connection, "SELECT max(octet_length(record)) FROM localdata.records"),
+            (self.connection, self.schema) = (connection, schema)
+            guard let length = PQexec(connection, "SELECT max(octet_length(record)) FROM \(schema).records"),
                 let text = PQgetvalue(length, 0, 0), let count = Int(String(cString: text))
             else { fatalError("no rows") }
             recordLength = count
@@ -115,7 +119,7 @@
             PQenterPipelineMode(connection)
             run([
                 (
-                    "INSERT INTO localdata.databases (context, version, origin, sealed) VALUES ($1, gen_random_uuid(), $1, false)",
+                    "INSERT INTO \(schema).databases (context, version, origin, sealed) VALUES ($1, gen_random_uuid(), $1, false)",
                     [.bytea(context)]
                 )
             ])
@@ -123,7 +127,7 @@
                 run([
                     (
                         """
-                        INSERT INTO localdata.records (context, namespace, slot, revision, record) \
+                        INSERT INTO \(schema).records (context, namespace, slot, revision, record) \
                         VALUES ($1, $2, $3, gen_random_uuid(), $4)
                         """, [.bytea(context), .bytea(namespace), .bytea(slot(row)), .bytea(record(row))]
                     )
@@ -147,8 +151,8 @@
                 (
                     """
                     SELECT d.version, pg_is_in_recovery(), r.revision, r.key, r.record FROM (VALUES (1)) s \
-                    LEFT JOIN localdata.databases d ON d.context = $1 \
-                    LEFT JOIN localdata.records r ON r.context = $1 AND r.namespace = $2 AND r.slot = $3
+                    LEFT JOIN \(schema).databases d ON d.context = $1 \
+                    LEFT JOIN \(schema).records r ON r.context = $1 AND r.namespace = $2 AND r.slot = $3
                     """, [.bytea(context), .bytea(namespace), .bytea(slot(row))]
                 )
             ])
@@ -174,11 +178,11 @@
                     ELSE current_setting('synchronous_commit') END, true)
                     """, [.text("10000ms")]
                 ),
-                ("SELECT version FROM localdata.databases WHERE context = $1", [.bytea(context)]),
+                ("SELECT version FROM \(schema).databases WHERE context = $1", [.bytea(context)]),
                 (
                     """
                     SELECT r.namespace, r.slot, r.revision, r.key, r.record FROM unnest($2::bytea[], $3::bytea[]) s (namespace, slot) \
-                    JOIN localdata.records r ON r.context = $1 AND r.namespace = s.namespace AND r.slot = s.slot \
+                    JOIN \(schema).records r ON r.context = $1 AND r.namespace = s.namespace AND r.slot = s.slot \
                     ORDER BY r.namespace, r.slot FOR UPDATE OF r
                     """, [.bytea(context), .array([namespace]), .array([slot(row)])]
                 ),
@@ -186,7 +190,7 @@
             run([
                 (
                     """
-                    UPDATE localdata.records SET revision = $4, key = $5, record = $6, labels = $7, expires = to_timestamp($8), \
+                    UPDATE \(schema).records SET revision = $4, key = $5, record = $6, labels = $7, expires = to_timestamp($8), \
                     stamp = pg_current_xact_id() WHERE context = $1 AND namespace = $2 AND slot = $3
                     """,
                     [
@@ -194,7 +198,7 @@
                         .null(701),
                     ]
                 ),
-                ("INSERT INTO localdata.commits (key) VALUES ($1)", [.uuid(random)]),
+                ("INSERT INTO \(schema).commits (key) VALUES ($1)", [.uuid(random)]),
                 ("COMMIT", []),
             ])
         }

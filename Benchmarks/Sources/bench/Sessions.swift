@@ -24,7 +24,7 @@ struct Sessions {
     private static let round = 1_000
 
     func run() async throws {
-        results.begin("Sessions in encrypted SQLite, with an older place: 1,000 come, 250 are removed, the others expire and are purged")
+        results.begin("Sessions in encrypted SQLite, with a legacy location: 1,000 come, 250 are removed, the others expire and are purged")
         let clock = TestClock()
         var configuration = configuration(root)
         configuration.keySource = .keyFile("bench.key")

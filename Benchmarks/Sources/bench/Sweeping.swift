@@ -13,7 +13,7 @@ struct Sweeping {
         let target: StorageDomain
 
         func old(_ index: Int) -> StorageKey<String> {
-            StorageKey(name: "value-\(index)", domain: source, owner: "Bench", description: "An older place")
+            StorageKey(name: "value-\(index)", domain: source, owner: "Bench", description: "A legacy location")
         }
 
         var allKeys: [AnyStorageKey] {
@@ -35,7 +35,7 @@ struct Sweeping {
     }
 
     private func moves(_ name: String, _ source: StorageDomain, _ target: StorageDomain, _ sizes: [Int]) async throws {
-        results.begin("Sweep from \(name): durable, verified, the older copy removed")
+        results.begin("Sweep from \(name): durable, verified, the legacy copy removed")
         for count in sizes {
             var times: [Double] = []
             var folder = root
@@ -54,7 +54,7 @@ struct Sweeping {
             }
             results.rate(
                 "\(count) keys", count, in: times.middle, size: count,
-                .init("SQLite by itself writing these rows, 1,000 keys a commit", times.middle / raw, .atMost(2)))
+                .init("raw SQLite writing these rows, 1,000 keys a commit", times.middle / raw, .atMost(2)))
         }
     }
 
@@ -118,6 +118,6 @@ struct Sweeping {
             return try await seconds { try await router.registerCatalog(Made(allKeys: keys)) }
         }
         results.begin("Registration of a catalog")
-        results.time("\(count) keys with an older place each", time, goal: .atMost(20_000))
+        results.time("\(count) keys with a legacy location each", time, goal: .atMost(20_000))
     }
 }

@@ -13,7 +13,7 @@ struct TwoPrograms {
 
     private struct Catalog: StorageKeyCatalog {
         static func old(_ index: Int) -> StorageKey<String> {
-            StorageKey(name: "old-\(index)", domain: .userDefaults(suite: "legacy"), owner: "Bench", description: "An older place")
+            StorageKey(name: "old-\(index)", domain: .userDefaults(suite: "legacy"), owner: "Bench", description: "A legacy location")
         }
 
         let allKeys: [AnyStorageKey] = (0..<TwoPrograms.count).map { index in
