@@ -64,7 +64,7 @@ struct ResiduePurger: Sendable {
         achieved >= min(copy.capabilities.durability, destination.capabilities.durability)
     }
 
-    /// Deletes copies of values that are in their places, in one commit where the store can.
+    /// Deletes copies of values that were stored in their destinations, in one commit if the store can do that.
     /// - Returns: For each copy, what remains, in words.
     func purgeTogether(_ copies: [SourceRecord], for routes: [Route], achieved: StorageDurability) async -> [[String]] {
         guard let first = copies.first, let place = routes.first else { return [] }
