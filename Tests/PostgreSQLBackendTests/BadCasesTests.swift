@@ -41,7 +41,7 @@
             let place = try await TestDatabase(on: server)
             #expect(try await place.store("host=127.0.0.1 port=\(port) user=owner dbname=postgres").read(address) == .absent)
             // Linux connects to this machine, but the address is none of the loopback interface.
-            let remote = place.store("host=0.0.0.0 port=\(port) user=owner dbname=postgres sslmode=disable", deadline: .seconds(5))
+            let remote = place.store("host=0.0.0.0 port=\(port) user=owner dbname=postgres sslmode=disable")
             let error = try #require(failure(try await remote.read(address)))
             #expect(error.code == .untrusted && error.reason.contains("sslrootcert"), "\(error)")
         }
@@ -80,7 +80,7 @@
             let place = try await TestDatabase(on: server)
             let first = place.store(server.conninfo(user: "app"))
             #expect(try await first.read(address) == .absent)
-            let second = place.store(server.conninfo(user: "app"), deadline: .milliseconds(500))
+            let second = place.store(server.conninfo(user: "app"), deadline: .seconds(6))
             let error = failure(try await second.read(address))
             #expect(error?.code == .unavailable && error?.reason.contains("max_connections") == true)
             await first.close()
@@ -90,7 +90,7 @@
             let place = try await TestDatabase(on: PrivatePostgreSQL())
             #expect(try await place.store().apply(.put(.bytes([1]), at: address)).isApplied)
             let standby = try await PrivatePostgreSQL(standbyOf: place.server)
-            let store = place.store(standby.conninfo, deadline: .milliseconds(500))
+            let store = place.store(standby.conninfo, deadline: .seconds(6))
             for name in ["token", "other"] {
                 let error = failure(try await store.read(StorageAddress(name)))
                 #expect(error?.code == .unavailable && error?.reason.contains("standby") == true, "\(String(describing: error))")
@@ -105,7 +105,7 @@
             let place = try await TestDatabase(on: PrivatePostgreSQL())
             #expect(try await place.store().apply(.put(.bytes([1]), at: address)).isApplied)
             try await place.server.sql("ALTER SYSTEM SET default_transaction_read_only = on; SELECT pg_reload_conf()")
-            let error = failure(try await place.store(deadline: .milliseconds(500)).read(StorageAddress("other")))
+            let error = failure(try await place.store(deadline: .seconds(6)).read(StorageAddress("other")))
             #expect(error?.code == .unavailable, "\(String(describing: error))")
         }
 
@@ -169,7 +169,7 @@
             let (one, other) = (try await TestDatabase(on: PrivatePostgreSQL()), try await PrivatePostgreSQL())
             let link = one.folder.file("socket")
             _ = try await run("ln", ["-s", one.server.folder, link])
-            let store = one.store("host=\(link) user=owner dbname=postgres", deadline: .seconds(2))
+            let store = one.store("host=\(link) user=owner dbname=postgres")
             #expect(try await store.apply(.put(.bytes([1]), at: address)).isApplied)
             _ = try await run("ln", ["-sfn", other.folder, link])
             await store.close()

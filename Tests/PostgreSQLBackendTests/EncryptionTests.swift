@@ -55,7 +55,7 @@
             let folder = try TemporaryDirectory()
             try await makeCertificate(in: folder, days: days)
             let place = try await TestDatabase(on: server(with: folder))
-            let store = place.store(try conninfo(place.server, host: host, folder), deadline: .seconds(5))
+            let store = place.store(try conninfo(place.server, host: host, folder))
             guard case .failed(let error) = try await store.apply(.put(.bytes([1]), at: address)) else {
                 Issue.record("the certificate was accepted")
                 return
