@@ -56,6 +56,17 @@ enum KeyringPayload {
         }
     }
 
+    /// Decodes a secret that is a record or a tombstone in LocalData's format; returns nil for any other secret.
+    static func record(_ secret: [UInt8]) -> StorageProbe? {
+        guard secret.starts(with: prefix), var bytes = Base64.decode(secret[prefix.count...]) else { return nil }
+        defer { wipe(&bytes) }
+        switch RecordCodec.decode(bytes) {
+        case .record(let record): return .value(record)
+        case .tombstone(let tombstone): return .tombstone(tombstone)
+        case .damaged, .foreign, .unknownFormat: return nil
+        }
+    }
+
     private static func foreign(_ secret: [UInt8], _ revision: StorageRevision) -> StorageRecord {
         let text = String(validating: secret, as: UTF8.self)
         return StorageRecord(payload: .native(text.map(NativeValue.string) ?? .data(secret)), revision: revision, isForeign: true)

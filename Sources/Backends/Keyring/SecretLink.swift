@@ -17,10 +17,22 @@
     final class SecretLink: @unchecked Sendable {
         let address: String
         let connection: OpaquePointer
-        private let keeper = Mutex<String?>(nil)
+        /// The owners of the names of the daemon, as the bus signalled them.
+        let owners = NameOwners()
+        private let keeper = Mutex<Keeper?>(nil)
         private let session = Mutex<SessionBox?>(nil)
         /// Whether the daemon has refused an unlock without a prompt over this link.
         let needsPrompt = Mutex(false)
+
+        /// The default collection that was read last over this link. It may have changed since.
+        let latestCollection = Mutex<String?>(nil)
+
+        /// The daemon of the link, by its unique bus name.
+        private struct Keeper {
+            let name: String
+            /// Whether it also owned the name of gnome-keyring.
+            let isGnome: Bool
+        }
 
         /// `@unchecked Sendable`: the service object is created once and only read afterwards; see ``SecretLink``.
         private struct SessionBox: @unchecked Sendable {
@@ -94,13 +106,86 @@
             return Variant(owning: answer)
         }
 
+        /// A request to the daemon that changes nothing.
+        struct Request {
+            let path: String
+            let interface: String
+            let method: String
+            /// A tuple with a floating reference.
+            let arguments: OpaquePointer?
+            let reply: String
+        }
+
+        /// Sends several requests without waiting in between, and waits for all replies. The bus delivers the requests
+        /// in this order.
+        /// - Throws: ``KeyringFault``: the fault of the first request that failed.
+        func requests(_ requests: [Request], _ call: BusCall) throws(KeyringFault) -> [Variant] {
+            let arguments = requests.map { $0.arguments.map { g_variant_ref_sink($0) } }
+            defer { for case let value?? in arguments { g_variant_unref(value) } }
+            let (destination, limit) = (try keeper(call), try call.milliseconds())
+            if isClosed { throw KeyringFault(.noSession, "the connection was closed before") }
+            let context = g_main_context_new()
+            g_main_context_push_thread_default(context)
+            defer {
+                g_main_context_pop_thread_default(context)
+                g_main_context_unref(context)
+            }
+            let replies = requests.map { _ in Reply() }
+            for (request, reply) in zip(requests, replies) {
+                let type = g_variant_type_new(request.reply)
+                defer { g_variant_type_free(type) }
+                g_dbus_connection_call(
+                    connection, destination, request.path, request.interface, request.method, request.arguments, type,
+                    G_DBUS_CALL_FLAGS_NONE, limit, call.stop.pointer,
+                    { connection, result, reply in
+                        guard let connection, let reply else { return }
+                        Unmanaged<Reply>.fromOpaque(reply).takeRetainedValue().finish(OpaquePointer(connection), result)
+                    }, Unmanaged.passRetained(reply).toOpaque())
+            }
+            while replies.contains(where: { $0.result == nil }) { g_main_context_iteration(context, 1) }
+            var answers: [Variant] = []
+            for reply in replies {
+                switch reply.result {
+                case .success(let answer): answers.append(answer)
+                case .failure(let fault): throw fault
+                case nil: throw KeyringFault(.refused, "no reply")
+                }
+            }
+            return answers
+        }
+
+        /// The reply to one of several requests. Only the thread that waits for it uses it.
+        private final class Reply {
+            private(set) var result: Result<Variant, KeyringFault>?
+
+            func finish(_ connection: OpaquePointer, _ outcome: OpaquePointer?) {
+                var error: UnsafeMutablePointer<GError>?
+                if let answer = g_dbus_connection_call_finish(connection, outcome, &error) {
+                    result = .success(Variant(owning: answer))
+                } else {
+                    var fault = SecretLink.fault(error)
+                    fault.wasSent = true
+                    result = .failure(fault)
+                }
+            }
+        }
+
         /// Returns the unique bus name of the daemon of this link. No other program ever gets this name. If no daemon
         /// is running, the bus starts one if it can.
         ///
         /// An item's path is valid only for the daemon that returned it. After a restart of KWallet, the path may be
         /// that of another item, because KWallet numbers its items again.
-        func keeper(_ call: BusCall) throws(KeyringFault) -> String {
+        func keeper(_ call: BusCall) throws(KeyringFault) -> String { try knownKeeper(call).name }
+
+        /// Returns whether the daemon is gnome-keyring.
+        func isKeptByGnome(_ call: BusCall) throws(KeyringFault) -> Bool {
+            let keeper = try knownKeeper(call)
+            return owners[Self.gnome].map { $0 == keeper.name } ?? keeper.isGnome
+        }
+
+        private func knownKeeper(_ call: BusCall) throws(KeyringFault) -> Keeper {
             if let known = keeper.withLock(\.self) { return known }
+            try followOwners(of: [Self.daemon, Self.gnome], call)
             var found = try owner(of: Self.daemon, call)
             if found == nil {
                 _ = try request(
@@ -109,20 +194,29 @@
                 found = try owner(of: Self.daemon, call)
             }
             guard let found else { throw KeyringFault(.noService, "the daemon ended when it was started") }
+            let made = Keeper(name: found, isGnome: try owner(of: Self.gnome, call) == found)
             return keeper.withLock { keeper in
-                keeper = keeper ?? found
-                return keeper ?? found
+                keeper = keeper ?? made
+                return keeper ?? made
             }
         }
 
-        /// Returns whether the daemon of this link has ended or was replaced by another one.
+        /// Returns whether the daemon of this link has ended or was replaced by another one, as far as the bus has
+        /// signalled it. Sends no request.
+        var isKnownSuperseded: Bool {
+            guard let known = keeper.withLock(\.self), let owner = owners[Self.daemon] else { return false }
+            return owner != known.name
+        }
+
+        /// Asks the bus whether the daemon of this link has ended or was replaced by another one.
         func isSuperseded(_ call: BusCall) throws(KeyringFault) -> Bool {
             guard let known = keeper.withLock(\.self) else { return false }
-            return try owner(of: Self.daemon, call) != known
+            return try owner(of: Self.daemon, call) != known.name
         }
 
         private static let serviceType = localdata_secret_service_type()
         static let daemon = "org.freedesktop.secrets"
+        private static let gnome = "org.gnome.keyring"
 
         // MARK: libsecret's session
 

@@ -118,11 +118,6 @@
             }
         }
 
-        /// Returns whether the daemon is gnome-keyring.
-        func isKeptByGnome(_ call: BusCall) throws(KeyringFault) -> Bool {
-            try owner(of: "org.gnome.keyring", call) == keeper(call)
-        }
-
         static let promptInterface = "org.freedesktop.Secret.Prompt"
     }
 #endif

@@ -21,6 +21,13 @@
         struct Found {
             var unlocked: [String]
             var locked: [String]
+
+            init(unlocked: [String], locked: [String]) { (self.unlocked, self.locked) = (unlocked, locked) }
+
+            /// Creates a result from the reply to `SearchItems`.
+            init(_ reply: Variant) {
+                self.init(unlocked: reply[0]?.texts ?? [], locked: reply[1]?.texts ?? [])
+            }
         }
 
         /// The properties of an item other than its secret.
@@ -65,7 +72,41 @@
         private func find(_ attributes: [String: String]) throws(KeyringFault) -> Found {
             let reply = try link.request(
                 Self.root, Self.service, "SearchItems", Outgoing.tuple(Outgoing.dictionary(attributes)), reply: "(aoao)", call)
-            return Found(unlocked: reply[0]?.texts ?? [], locked: reply[1]?.texts ?? [])
+            return Found(reply)
+        }
+
+        /// Returns the default collection, and then the result of a search.
+        ///
+        /// gnome-keyring handles requests in the order in which they arrive. So all three are sent at once if the
+        /// default collection is unlocked and still the one that was read last.
+        func defaultCollectionAndSearch(_ attributes: [String: String]) throws(KeyringFault) -> (DefaultCollection, Found) {
+            if let latest = link.latestCollection.withLock(\.self), try link.isKeptByGnome(call) {
+                let replies: [Variant]
+                do throws(KeyringFault) {
+                    replies = try link.requests(
+                        [
+                            SecretLink.Request(
+                                path: Self.root, interface: Self.service, method: "ReadAlias",
+                                arguments: Outgoing.tuple(Outgoing.text("default")), reply: "(o)"),
+                            SecretLink.Request(
+                                path: latest, interface: Self.properties, method: "Get",
+                                arguments: Outgoing.tuple(Outgoing.text(Self.collection), Outgoing.text("Locked")), reply: "(v)"),
+                            SecretLink.Request(
+                                path: Self.root, interface: Self.service, method: "SearchItems",
+                                arguments: Outgoing.tuple(Outgoing.dictionary(attributes)), reply: "(aoao)"),
+                        ], call)
+                } catch {
+                    guard error.kind == .vanished else { throw error }
+                    replies = []
+                }
+                if replies.count == 3, replies[0][0]?.text == latest, replies[1][0]?.inner?.flag == false {
+                    return (.unlocked(latest), Found(replies[2]))
+                }
+            }
+            let collection = try defaultCollection()
+            guard case .unlocked(let path) = collection else { return (collection, Found(unlocked: [], locked: [])) }
+            link.latestCollection.withLock { $0 = path }
+            return (collection, try search(attributes))
         }
 
         /// Returns the default collection, and whether it is locked.

@@ -34,7 +34,7 @@
             _ call: BusCall, _ body: (SecretServiceClient) throws(KeyringFault) -> Answer
         ) throws(KeyringFault) -> Answer {
             do throws(KeyringFault) {
-                return try conversing(call) { client throws(KeyringFault) in
+                return try conversing(call, reads: true) { client throws(KeyringFault) in
                     var client = client
                     // In the first run, a secret that is not text counts as a fault. The second run, over another
                     // session, accepts the secret.
@@ -44,15 +44,17 @@
                 }
             } catch {
                 guard error.isStale, !call.isOver else { throw error }
-                return try conversing(call, body)
+                return try conversing(call, reads: true, body)
             }
         }
 
         /// Runs a conversation once. If a fault shows that the link is dead, the next conversation opens a new link.
+        /// - Parameter reads: Whether the conversation only reads. Then a signal of the bus tells whether the daemon
+        ///   was replaced. Before a change, the bus is asked.
         func conversing<Answer>(
-            _ call: BusCall, _ body: (SecretServiceClient) throws(KeyringFault) -> Answer
+            _ call: BusCall, reads: Bool = false, _ body: (SecretServiceClient) throws(KeyringFault) -> Answer
         ) throws(KeyringFault) -> Answer {
-            let link = try link(call)
+            let link = try link(call, reads: reads)
             do throws(KeyringFault) {
                 return try body(SecretServiceClient(link: link, call: call))
             } catch {
@@ -67,11 +69,11 @@
             try watch.listen(at: try BusAddress.current(), files, call)
         }
 
-        private func link(_ call: BusCall) throws(KeyringFault) -> SecretLink {
+        private func link(_ call: BusCall, reads: Bool) throws(KeyringFault) -> SecretLink {
             let address = try BusAddress.current()
             if watch.isDeaf(at: address) { try listen(call) }
             if let link = current.withLock({ $0 }), link.address == address, !link.isClosed {
-                if try !link.isSuperseded(call) { return link }
+                if try !(reads ? link.isKnownSuperseded : link.isSuperseded(call)) { return link }
                 forget(link)
             }
             let link = try SecretLink(address: address, files, call)

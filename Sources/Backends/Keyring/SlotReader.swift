@@ -95,6 +95,7 @@
                 if wanted.count > 1 { throw KeyringFault(.vanished, "items were locked during the read") }
                 return Dictionary(uniqueKeysWithValues: wanted.map { ($0, SlotView(probe: .locked)) })
             }
+            if wanted.count == 1, let address = wanted.first, let view = try recordView(found) { return [address: view] }
             var items: [StorageAddress: [SecretServiceClient.Item]] = [:]
             for path in found.unlocked {
                 let item = try client.describe(path)
@@ -110,6 +111,15 @@
                 for address in empty { views[address] = view }
             }
             return views
+        }
+
+        /// Returns the view of the only item that a search found, if its secret is a record in LocalData's format. Only
+        /// LocalData writes such a secret, so the other attributes of the item need not be read. Nil for any other item.
+        private func recordView(_ found: SecretServiceClient.Found) throws(KeyringFault) -> SlotView? {
+            guard !layout.style.isInterop, found.unlocked.count == 1, let path = found.unlocked.first else { return nil }
+            guard var secret = try client.secrets([path])[path] else { throw KeyringFault(.vanished, "an item without a readable secret") }
+            defer { wipe(&secret) }
+            return KeyringPayload.record(secret).map { SlotView(probe: $0, item: path) }
         }
 
         /// Returns the views of slots that have items.
@@ -142,11 +152,11 @@
         /// Returns the view of a slot for which a search found no item. The result is *absent* only with proof.
         private func emptyView(confirming found: SecretServiceClient.Found, _ attributes: [String: String]) throws(KeyringFault) -> SlotView
         {
-            switch try client.defaultCollection() {
+            let (collection, again) = try client.defaultCollectionAndSearch(attributes)
+            switch collection {
             case .none: return SlotView(probe: .unavailable(BackendError(.unavailable, directory.noCollection)))
             case .locked: return SlotView(probe: .locked)
             case .unlocked(let path):
-                let again = try client.search(attributes)
                 guard again.locked.isEmpty, Set(again.unlocked) == Set(found.unlocked) else {
                     throw KeyringFault(.vanished, "items changed")
                 }
