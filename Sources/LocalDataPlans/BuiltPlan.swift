@@ -263,81 +263,110 @@ struct PlanBuilder {
                 if let problem = entities.problem(of: name) { throw PlanProblem(place: place, what: problem) }
             }
             if let problem = entities.contradiction(in: change) { throw PlanProblem(place: place, what: problem) }
-            /// The version of the records that this change writes. It is the final version if no later change of the
-            /// step updates the entity.
-            func version(_ name: String, after current: Int) -> Int {
-                let isLast = !changes[(index + 1)...].contains { later in
-                    if case .update = later.verb { return later.entity == name }
-                    return false
-                }
-                return isLast ? max(current + 1, targets?[name] ?? current + 1) : current + 1
-            }
-            func begin(_ name: String, _ version: Int) {
-                work.beginnings.append(PlanBeginning(entity: name, version: version, spelling: place, unitsBefore: work.units.count))
-            }
-            if stage == .lightweight {
-                switch change.verb {
-                case .copy, .remove: throw PlanProblem(place: place, what: "it cannot be inferred: make the stage a custom one")
-                default: break
-                }
-            }
-            switch change.verb {
-            case .add(let attributes):
-                try model.requireAbsence(of: change.entity, at: place)
-                var entity = EntityModel(version: version(change.entity, after: 0))
-                entity.chain.version = entity.version
-                entity.chain = EvolutionChain(base: 1).reaching(entity.version, from: 1...max(1, entity.version - 1), [])
-                try entity.apply(attributes, place, areRecordsThere: false, stage)
-                model.entities[change.entity] = entity
-                model.removed.remove(change.entity)
-                begin(change.entity, entity.version)
-            case .update(let attributes):
-                var entity = try model.existing(change.entity, at: place)
-                try entity.apply(attributes, place, areRecordsThere: true, stage)
-                if entity.version == 0 {
-                    let end = targets?[change.entity] ?? 1
-                    if end < 2 {
-                        throw PlanProblem(
-                            place: place,
-                            what:
-                                "its records get a new version, and \(change.entity) is declared with version 1. Declare it with .version(2)"
-                        )
-                    }
-                    entity.chain = EvolutionChain(base: 1).reaching(end, from: 1...(end - 1), attributes)
-                    entity.version = end
-                } else {
-                    let next = version(change.entity, after: entity.version)
-                    entity.chain = entity.chain.reaching(next, from: entity.version...entity.version, attributes, isLink: targets == nil)
-                    entity.version = next
-                }
-                model.entities[change.entity] = entity
-                work.units.append(PlanUnit(.update(change.entity, entity.chain), change.identity))
-            case .copy(let name), .rename(let name):
-                let entity = try model.existing(change.entity, at: place)
-                try model.requireAbsence(of: name, at: place)
-                if let problem = entities.kindsDiffer(change.entity, name) { throw PlanProblem(place: place, what: problem) }
-                var new = entity
-                new.version = version(name, after: 0)
-                new.chain = EvolutionChain(base: 1).reaching(new.version, from: 1...max(1, new.version - 1), [])
-                model.entities[name] = new
-                model.removed.remove(name)
-                begin(name, new.version)
-                let reading = entity.version == 0 ? nil : entity.chain
-                if case .rename = change.verb {
-                    model.entities[change.entity] = nil
-                    model.removed.insert(change.entity)
-                    work.units.append(PlanUnit(.rename(change.entity, to: name, version: new.version, reading), change.identity))
-                } else {
-                    work.units.append(PlanUnit(.copy(change.entity, to: name, version: new.version, reading), change.identity))
-                }
-            case .remove(let keepsBackup):
-                _ = try model.existing(change.entity, at: place)
-                model.entities[change.entity] = nil
-                model.removed.insert(change.entity)
-                work.units.append(PlanUnit(.remove(change.entity, keepsBackup: keepsBackup && keepsRemoved), change.identity))
-            }
+            let application = PlanChange(
+                change: change, later: changes[(index + 1)...], place: place, stage: stage, targets: targets, keepsRemoved: keepsRemoved)
+            try application.apply(to: &model, &work, entities)
         }
         return work
+    }
+}
+
+/// A change of a step that is applied to the model of a plan.
+private struct PlanChange {
+    let change: SchemaPlan.EntityChange
+    /// The changes of the step that come after this one.
+    let later: ArraySlice<SchemaPlan.EntityChange>
+    /// The change, for messages.
+    let place: String
+    let stage: SchemaPlan.Stage
+    /// The final versions of the entities, if the step leads to the catalog's schema.
+    let targets: [String: Int]?
+    let keepsRemoved: Bool
+
+    func apply(to model: inout PlanModel, _ work: inout PlanWork, _ entities: RegisteredEntities) throws(PlanProblem) {
+        switch change.verb {
+        case .copy where stage == .lightweight, .remove where stage == .lightweight:
+            throw PlanProblem(place: place, what: "it cannot be inferred: make the stage a custom one")
+        case .add(let attributes): try add(attributes, to: &model, &work)
+        case .update(let attributes): try update(attributes, in: &model, &work)
+        case .copy(let name), .rename(let name): try copy(to: name, in: &model, &work, entities)
+        case .remove(let keepsBackup):
+            _ = try model.existing(change.entity, at: place)
+            model.remove(change.entity)
+            work.units.append(PlanUnit(.remove(change.entity, keepsBackup: keepsBackup && keepsRemoved), change.identity))
+        }
+    }
+
+    private func add(
+        _ attributes: [SchemaPlan.AttributeChange], to model: inout PlanModel, _ work: inout PlanWork
+    ) throws(PlanProblem) {
+        try model.requireAbsence(of: change.entity, at: place)
+        var entity = EntityModel(version: version(of: change.entity, after: 0))
+        entity.chain.version = entity.version
+        entity.chain = EvolutionChain(base: 1).reaching(entity.version, from: 1...max(1, entity.version - 1), [])
+        try entity.apply(attributes, place, areRecordsThere: false, stage)
+        begin(change.entity, entity, in: &model, &work)
+    }
+
+    private func update(
+        _ attributes: [SchemaPlan.AttributeChange], in model: inout PlanModel, _ work: inout PlanWork
+    ) throws(PlanProblem) {
+        var entity = try model.existing(change.entity, at: place)
+        try entity.apply(attributes, place, areRecordsThere: true, stage)
+        if entity.version == 0 {
+            let end = targets?[change.entity] ?? 1
+            if end < 2 {
+                throw PlanProblem(
+                    place: place,
+                    what: "its records get a new version, and \(change.entity) is declared with version 1. Declare it with .version(2)")
+            }
+            entity.chain = EvolutionChain(base: 1).reaching(end, from: 1...(end - 1), attributes)
+            entity.version = end
+        } else {
+            let next = version(of: change.entity, after: entity.version)
+            entity.chain = entity.chain.reaching(next, from: entity.version...entity.version, attributes, isLink: targets == nil)
+            entity.version = next
+        }
+        model.entities[change.entity] = entity
+        work.units.append(PlanUnit(.update(change.entity, entity.chain), change.identity))
+    }
+
+    /// Copies or renames the entity.
+    private func copy(
+        to name: String, in model: inout PlanModel, _ work: inout PlanWork, _ entities: RegisteredEntities
+    ) throws(PlanProblem) {
+        let entity = try model.existing(change.entity, at: place)
+        try model.requireAbsence(of: name, at: place)
+        if let problem = entities.kindsDiffer(change.entity, name) { throw PlanProblem(place: place, what: problem) }
+        var new = entity
+        new.version = version(of: name, after: 0)
+        new.chain = EvolutionChain(base: 1).reaching(new.version, from: 1...max(1, new.version - 1), [])
+        begin(name, new, in: &model, &work)
+        let reading = entity.version == 0 ? nil : entity.chain
+        if case .rename = change.verb {
+            model.remove(change.entity)
+            work.units.append(PlanUnit(.rename(change.entity, to: name, version: new.version, reading), change.identity))
+        } else {
+            work.units.append(PlanUnit(.copy(change.entity, to: name, version: new.version, reading), change.identity))
+        }
+    }
+
+    /// Adds an entity to the model, and notes that its records begin with this change.
+    private func begin(_ name: String, _ entity: EntityModel, in model: inout PlanModel, _ work: inout PlanWork) {
+        model.entities[name] = entity
+        model.removed.remove(name)
+        work.beginnings.append(
+            PlanBeginning(entity: name, version: entity.version, spelling: place, unitsBefore: work.units.count))
+    }
+
+    /// The version of the records that this change writes. It is the final version if no later change of the step
+    /// updates the entity.
+    private func version(of name: String, after current: Int) -> Int {
+        let isLast = !later.contains { later in
+            if case .update = later.verb { return later.entity == name }
+            return false
+        }
+        return isLast ? max(current + 1, targets?[name] ?? current + 1) : current + 1
     }
 }
 

@@ -111,6 +111,12 @@ struct PlanModel: Sendable {
         return EntityModel(isOpen: true, version: 0)
     }
 
+    /// Removes an entity.
+    mutating func remove(_ name: String) {
+        entities[name] = nil
+        removed.insert(name)
+    }
+
     func requireAbsence(of name: String, at place: String) throws(PlanProblem) {
         if entities[name] != nil { throw PlanProblem(place: place, what: "there is an entity \(name) already") }
     }

@@ -49,8 +49,8 @@
         }
 
         /// Runs a conversation once. If a fault shows that the link is dead, the next conversation opens a new link.
-        /// - Parameter reads: Whether the conversation only reads. Then a signal of the bus tells whether the daemon
-        ///   was replaced. Before a change, the bus is asked.
+        /// - Parameter reads: Whether the conversation only reads. A read learns from a signal of the bus that the
+        ///   daemon was replaced. Before a change, the bus is asked.
         func conversing<Answer>(
             _ call: BusCall, reads: Bool = false, _ body: (SecretServiceClient) throws(KeyringFault) -> Answer
         ) throws(KeyringFault) -> Answer {

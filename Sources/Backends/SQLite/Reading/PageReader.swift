@@ -120,6 +120,44 @@
             var isOfDay = false
         }
 
+        /// The place in the labels of a query from which a page is read.
+        private struct Start {
+            /// The labels that are still to be read.
+            var sources: ArraySlice<Source>
+            /// The slot of the first label after which the page begins.
+            var slot: [UInt8] = []
+            /// The part of the first label that the previous pages read.
+            var walked: PageCursor.Walked?
+            /// The ranges of slots that the previous pages listed.
+            var met: [PageCursor.Met] = []
+        }
+
+        /// Returns where the page after a position begins.
+        private func start(
+            after position: PageCursor.Position, in sources: [Source], tag: [UInt8], _ keyset: Keyset
+        ) throws(Interruption) -> Start {
+            // The previous page ended at `position`. If only other keys have changed, the labels of the position's
+            // key are still the same.
+            let isSame = position.tag == tag
+            guard isSame || ([position.key] + position.met.map(\.key)).allSatisfy({ keyset.key($0) != nil }) else {
+                throw .failed(Self.otherKeys)
+            }
+            // Skip the labels of earlier days, because the previous page read them to the end. Continue in the
+            // label of the position's day, after the position's slot.
+            let place = sources.firstIndex { $0.key.id == position.key && $0.day >= position.day }
+            let next = place ?? sources.lastIndex { $0.key.id == position.key }.map { $0 + 1 }
+            var start = Start(
+                sources: sources[(next ?? sources.startIndex)...], slot: position.slot, walked: position.walked, met: position.met)
+            guard let first = start.sources.first, first.key.id == position.key, first.day == position.day, first.label == position.label
+            else { throw .failed(isSame ? StorageCursor.stranger : Self.otherKeys) }
+            if !isSame || !keyset.decryptOnly.isEmpty, try !hasEntry(first.label, upTo: start.slot) {
+                // Rows after the slot may have been resealed too, so this page does not extend the last range of
+                // listed slots.
+                start.met.append(PageCursor.Met(key: [], first: [], last: []))
+            }
+            return start
+        }
+
         private func walk(
             _ request: Request, after position: PageCursor.Position?, _ isWanted: () -> Bool
         ) throws(Interruption) -> StoragePage {
@@ -128,66 +166,39 @@
             let tag = PageCursor.tag(session.header)
             let choice = try choice(query, session.keyset, position)
             let (all, strayDays, areDaysWhole) = try sources(query, choice, session.keyset)
-            var sources = all[...]
-            if position == nil { for stray in strayDays { filling.add(.damaged(stray)) } }
-            var after: [UInt8] = []
-            var walked: PageCursor.Walked?
-            var met: [PageCursor.Met] = []
+            var start = Start(sources: all[...])
             if let position {
-                // The previous page ended at `position`. If only other keys have changed, the labels of the position's
-                // key are still the same.
-                let isSame = position.tag == tag
-                guard isSame || ([position.key] + position.met.map(\.key)).allSatisfy({ session.keyset.key($0) != nil }) else {
-                    throw .failed(Self.otherKeys)
-                }
-                // Skip the labels of earlier days, because the previous page read them to the end. Continue in the
-                // label of the position's day, after the position's slot.
-                let place = sources.firstIndex { $0.key.id == position.key && $0.day >= position.day }
-                let next = place ?? sources.lastIndex { $0.key.id == position.key }.map { $0 + 1 }
-                sources = sources[(next ?? sources.startIndex)...]
-                guard let first = sources.first, first.key.id == position.key, first.day == position.day, first.label == position.label
-                else { throw .failed(isSame ? StorageCursor.stranger : Self.otherKeys) }
-                after = position.slot
-                walked = position.walked
-                met = position.met
-                if !isSame || !session.keyset.decryptOnly.isEmpty, try !hasEntry(first.label, upTo: after) {
-                    // Rows after the slot may have been resealed too, so this page does not extend the last range of
-                    // listed slots.
-                    met.append(PageCursor.Met(key: [], first: [], last: []))
-                }
+                start = try self.start(after: position, in: all, tag: tag, session.keyset)
+            } else {
+                for stray in strayDays { filling.add(.damaged(stray)) }
             }
-            var isWhole = walked?.isWhole ?? true
+            var isWhole = start.walked?.isWhole ?? true
             let statement = try kept(&slots, "SELECT slot FROM labels WHERE label = ?1 AND slot > ?2 ORDER BY slot")
-            for source in sources {
+            for source in start.sources {
                 try bind { () throws(SQLiteFault) in
                     try statement.bind(source.label, at: 1)
-                    try statement.bind(after, at: 2)
+                    try statement.bind(start.slot, at: 2)
                 }
-                after = []
+                start.slot = []
                 defer { statement.reset() }
                 var walk = PageCursor.Walked(mark: [], isWhole: isWhole)
-                if let before = walked { walk = before } else { walk.mark = try mark(of: source.label) }
-                walked = nil
+                if let before = start.walked { walk = before } else { walk.mark = try mark(of: source.label) }
+                start.walked = nil
                 while try step(statement) {
                     filling.look()
                     if filling.isTimeToAsk, !isWanted() { throw .ended }
                     let slot = statement.bytes(0)
-                    let found = try found(at: slot, source, query, session.keyset, met)
+                    let found = try found(at: slot, source, query, session.keyset, start.met)
                     filling.add(found)
-                    if let last = met.indices.last, met[last].key == source.key.id {
-                        met[last].last = slot
-                    } else {
-                        if met.last?.key.isEmpty == true { met.removeLast() }
-                        met.append(PageCursor.Met(key: source.key.id, first: slot, last: slot))
-                    }
+                    start.met.note(slot, of: source.key)
                     let term = source.key.term(of: slot, under: source.label)
                     walk.all.add(term)
                     if !found.isStray { walk.genuine.add(term) }
                     // A cursor must contain a slot, so the page can end only at a valid one.
                     if filling.isFull, slot.count == DataKey.slotLength {
-                        guard met.count <= PageCursor.Met.maximum else { throw .failed(Self.otherKeys) }
+                        guard start.met.count <= PageCursor.Met.maximum else { throw .failed(Self.otherKeys) }
                         let place = PageCursor.Position(
-                            tag: tag, key: source.key.id, day: source.day, label: source.label, slot: slot, walked: walk, met: met)
+                            tag: tag, key: source.key.id, day: source.day, label: source.label, slot: slot, walked: walk, met: start.met)
                         return filling.page(next: .label(place))
                     }
                 }
@@ -380,5 +391,17 @@
 
         private static let otherKeys = BackendError(
             .unsupported, "The database's keys have changed since the first page. Begin again with the first page.")
+    }
+
+    extension [PageCursor.Met] {
+        /// Extends the range of the key's listed slots to a slot.
+        fileprivate mutating func note(_ slot: [UInt8], of key: DataKey) {
+            if let last = indices.last, self[last].key == key.id {
+                self[last].last = slot
+            } else {
+                if last?.key.isEmpty == true { removeLast() }
+                append(PageCursor.Met(key: key.id, first: slot, last: slot))
+            }
+        }
     }
 #endif
