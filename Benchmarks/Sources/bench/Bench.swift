@@ -10,7 +10,7 @@ struct Bench {
     private static let parts = ["sweep": ["moves", "idle", "registration", "programs"]]
 
     private static let usage = """
-        usage: bench [--quick] [--json FILE] [get | set | database | sweep | records | bystanders | keyring | server] ... [number ...]
+        usage: bench [--quick] [--json FILE] [get | set | start | database | sweep | records | bystanders | keyring | server] ... [number ...]
                bench sessions [number] | bench figures
 
         Without a subject, all of the first line but the keyring and the server, which Scripts/bench starts.
@@ -22,6 +22,7 @@ struct Bench {
 
     static func main() async throws {
         var words = Array(CommandLine.arguments.dropFirst())
+        if words.first == "start-once" { return try await Starting.work(Array(words.dropFirst())) }
         if words.first == "sweep-once" { return try await TwoPrograms.work(in: URL(fileURLWithPath: words[1])) }
         let root = FileManager.default.temporaryDirectory.appendingPathComponent("localdata-bench-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
@@ -36,7 +37,7 @@ struct Bench {
         }
         let (numbers, subjects) = (words.compactMap { Int($0) }.sorted(), Set(words.filter { Int($0) == nil }))
         let known: Set<String> = Set(
-            ["get", "set", "database", "sweep", "records", "bystanders", "keyring", "server", "sessions", "figures"]
+            ["get", "set", "start", "database", "sweep", "records", "bystanders", "keyring", "server", "sessions", "figures"]
                 + parts["sweep", default: []])
         guard subjects.isSubset(of: known) else {
             print(usage)
@@ -50,6 +51,7 @@ struct Bench {
         let results = Results()
         if isWanted("get") { try await Reading(root: folder("get"), results: results).run() }
         if isWanted("set") { try await Writing(root: folder("set"), results: results, isQuick: isQuick).run() }
+        if isWanted("start") { try await Starting(root: folder("start"), results: results, rounds: isQuick ? 10 : 50).run() }
         if isWanted("database") {
             try await Databases(root: folder("database"), results: results, isQuick: isQuick).run(
                 sizes: isQuick ? [10_000] : [1_000, 10_000, 100_000])

@@ -25,15 +25,22 @@ package struct PosixFileSystem: FileSystem {
 
     /// The effective user of the process, and root.
     package var trustedOwners: TrustedOwners {
-        // The first file contains the user IDs of this process's user namespace. The second file contains the ID that
-        // stands for all other users.
-        let map = try? read("/proc/self/uid_map")
-        let unknown = try? read("/proc/sys/kernel/overflowuid")
-        func text(_ contents: FileContents) -> String { String(decoding: contents.bytes, as: UTF8.self) }
-        return TrustedOwners(
-            user: geteuid(), map: map.map(text),
-            unknownOwner: unknown.flatMap { UInt32(text($0).filter { !$0.isWhitespace }) } ?? 65_534)
+        TrustedOwners(user: geteuid(), map: Self.userNamespace.map, unknownOwner: Self.userNamespace.unknownOwner)
     }
+
+    /// The user namespace of this process, read once: a process with several threads cannot enter another one
+    /// (setns(2)).
+    private static let userNamespace = {
+        func text(_ path: String) -> String? {
+            ((try? PosixFileSystem().read(path)) ?? nil).map { String(decoding: $0.bytes, as: UTF8.self) }
+        }
+        // The first file contains the user IDs of the namespace. The second file contains the ID that stands for all
+        // other users.
+        return (
+            map: text("/proc/self/uid_map"),
+            unknownOwner: text("/proc/sys/kernel/overflowuid").flatMap { UInt32($0.filter { !$0.isWhitespace }) } ?? 65_534
+        )
+    }()
 
     /// Reads a whole regular file. The status belongs to the same open file and was taken after the read.
     package func read(_ path: String) throws(FileError) -> FileContents? {

@@ -99,10 +99,15 @@ extension HostFacts {
             }
             entry = entry?.advanced(by: 1)
         }
-        let bootFile = try? PosixFileSystem().read("/proc/sys/kernel/random/boot_id")
         return HostFacts(
-            bootID: bootFile.map { String(decoding: $0.bytes, as: UTF8.self).filter { !$0.isWhitespace } }, processID: getpid(),
+            bootID: systemBootID, processID: getpid(),
             environment: environment, executableName: lastComponent(of: CommandLine.arguments.first ?? "program"),
             homeDirectory: environment["HOME"])
     }
+
+    /// The boot ID of the machine. It stays the same as long as this process runs, so it is read once.
+    private static let systemBootID = {
+        let file = (try? PosixFileSystem().read("/proc/sys/kernel/random/boot_id")) ?? nil
+        return file.map { String(decoding: $0.bytes, as: UTF8.self).filter { !$0.isWhitespace } }
+    }()
 }

@@ -1,6 +1,7 @@
 package import BackendContract
 package import Crypto
 internal import CryptoExtras
+internal import Synchronization
 
 /// A data key of a database, as the nine keys that are derived from it.
 ///
@@ -21,13 +22,8 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
     /// The id as a number, which is faster to compare.
     package let number: UInt64
     private let integrity: SymmetricKey
-    /// HMAC with the key for labels, already initialised.
-    private let labelling: HMAC<SHA256>
-    private let daily: SymmetricKey
-    /// The cipher that seals the ``CountedSum`` of a label's slots.
-    private let counting: XAES256GCM
-    /// HMAC with the key for the terms of a label's slots, already initialised.
-    private let membership: HMAC<SHA256>
+    /// The keys for labels, which reading a value by its name does not need.
+    private let labels: LabelKeys
     /// The cipher that seals the database's state.
     let stating: XAES256GCM
     /// HMAC with the key for the terms of rows, already initialised.
@@ -40,20 +36,51 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
 
     /// Derives the keys with HKDF-SHA256 (RFC 5869). The salt is the id of the database.
     package init(key: SymmetricKey, database: [UInt8]) throws(BackendError) {
-        let purposes = ["seal", "index", "integrity", "labels", "days", "counts", "members", "state", "rows"]
-        let keys = KeyDerivation.keys(from: key, salt: database, for: purposes.map { Array("LocalData SQLite 1 \($0)".utf8) })
+        let keys = Self.derive(["seal", "index", "integrity", "state", "rows"], from: key, database)
         id = KeyIdentity.id(of: key)
         number = id.withUnsafeBytes { $0.count == SealingKey.idLength ? $0.loadUnaligned(as: UInt64.self) : 0 }
         sealing = try XAES256GCM(key: keys[0])
         indexing = HMAC(key: keys[1])
         integrity = keys[2]
-        labelling = HMAC(key: keys[3])
-        daily = keys[4]
-        counting = try XAES256GCM(key: keys[5])
-        membership = HMAC(key: keys[6])
-        stating = try XAES256GCM(key: keys[7])
-        presence = HMAC(key: keys[8])
+        stating = try XAES256GCM(key: keys[3])
+        presence = HMAC(key: keys[4])
+        labels = LabelKeys(key: key, database: database)
         self.database = database
+    }
+
+    private static func derive(_ purposes: [String], from key: SymmetricKey, _ database: [UInt8]) -> [SymmetricKey] {
+        KeyDerivation.keys(from: key, salt: database, for: purposes.map { Array("LocalData SQLite 1 \($0)".utf8) })
+    }
+
+    /// The keys for labels. They are derived when one of them is first needed.
+    private final class LabelKeys: Sendable {
+        struct Derived {
+            /// HMAC with the key for labels, already initialised.
+            let labelling: HMAC<SHA256>
+            let daily: SymmetricKey
+            /// The cipher that seals the ``CountedSum`` of a label's slots.
+            let counting: XAES256GCM
+            /// HMAC with the key for the terms of a label's slots, already initialised.
+            let membership: HMAC<SHA256>
+        }
+
+        private let key: SymmetricKey
+        private let database: [UInt8]
+        private let derived = Mutex<Derived?>(nil)
+
+        init(key: SymmetricKey, database: [UInt8]) { (self.key, self.database) = (key, database) }
+
+        var keys: Derived {
+            derived.withLock { derived in
+                if let derived { return derived }
+                let keys = DataKey.derive(["labels", "days", "counts", "members"], from: key, database)
+                guard let counting = try? XAES256GCM(key: keys[2]) else { preconditionFailure("A derived key has 32 bytes.") }
+                let made = Derived(
+                    labelling: HMAC(key: keys[0]), daily: keys[1], counting: counting, membership: HMAC(key: keys[3]))
+                derived = made
+                return made
+            }
+        }
     }
 
     /// Returns the blind index of a name: a keyed hash that a table contains instead of the name. Without the key, it
@@ -73,7 +100,7 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
 
     /// Returns the keyed hash of a label, which the table of labels contains instead of the label.
     package func label(of fields: Fields) -> [UInt8] {
-        var code = labelling
+        var code = labels.keys.labelling
         fields.bytes.withUnsafeBytes { code.update(data: $0) }
         return code.finalize().withUnsafeBytes { Array($0.prefix(Self.slotLength)) }
     }
@@ -86,14 +113,14 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
     package func hiddenDay(_ day: Int64, under label: [UInt8]) -> [UInt8] {
         var block = label
         withUnsafeBytes(of: day.bigEndian) { for (place, byte) in $0.enumerated() { block[8 + place] ^= byte } }
-        do { try AES.permute(&block, key: daily) } catch { preconditionFailure("A label is a block of AES.") }
+        do { try AES.permute(&block, key: labels.keys.daily) } catch { preconditionFailure("A label is a block of AES.") }
         return block
     }
 
     /// Decrypts a block to the number of a day. Returns nil if the block was not made for this label.
     package func day(hiddenIn block: [UInt8], under label: [UInt8]) -> Int64? {
         var block = block
-        guard block.count == label.count, (try? AES.inversePermute(&block, key: daily)) != nil else { return nil }
+        guard block.count == label.count, (try? AES.inversePermute(&block, key: labels.keys.daily)) != nil else { return nil }
         for place in block.indices { block[place] ^= label[place] }
         guard block.prefix(8).allSatisfy({ $0 == 0 }) else { return nil }
         return Int64(bitPattern: block.suffix(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) })
@@ -104,7 +131,7 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
         var fields = Fields("LocalData SQLite 1 member")
         fields.add(label)
         fields.add(slot)
-        var code = membership
+        var code = labels.keys.membership
         fields.bytes.withUnsafeBytes { code.update(data: $0) }
         return code.finalize().withUnsafeBytes { Array($0) }
     }
@@ -114,7 +141,7 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
         _ count: CountedSum, of label: [UInt8], _ randomBytes: (Int) -> [UInt8]
     ) throws(BackendError) -> [UInt8] {
         let nonce = randomBytes(XAES256GCM.nonceLength)
-        return nonce + (try counting.seal(count.bytes, nonce: nonce, authenticating: countContext(label)))
+        return nonce + (try labels.keys.counting.seal(count.bytes, nonce: nonce, authenticating: countContext(label)))
     }
 
     /// Opens the result of ``seal(_:of:_:)``. Returns nil for any other bytes, such as the count of another label or
@@ -122,7 +149,7 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
     package func openCount(_ sealed: [UInt8], of label: [UInt8]) -> CountedSum? {
         guard sealed.count == XAES256GCM.nonceLength + CountedSum.length + XAES256GCM.tagLength else { return nil }
         let nonce = Array(sealed.prefix(XAES256GCM.nonceLength))
-        let plain = try? counting.open(Array(sealed.dropFirst(nonce.count)), nonce: nonce, authenticating: countContext(label))
+        let plain = try? labels.keys.counting.open(Array(sealed.dropFirst(nonce.count)), nonce: nonce, authenticating: countContext(label))
         return plain.flatMap { CountedSum(bytes: $0) }
     }
 
