@@ -7,7 +7,7 @@
 package enum Mutant: String, CaseIterable, Sendable, Codable {
     /// Mutants of writing and of moving values.
     case noLane, noTombstone, noDurabilityBarrier, deleteBeforeDurable, noSecondLook, olderPlacesNotRead, sharedSourceCollected,
-        noProtectionCheck, originNotCarried, copiesByContent, pageOverAnything
+        noProtectionCheck, originNotCarried, copiesByContent, pageOverAnything, noReadAfterSources
     /// Mutants of schema versions, collections and lifetimes.
     case convertedOverAnything, markBeforeRecords, noBackup, expiryNotCarried, expiredFallsBack, purgesAtOnce, noValidation,
         laterVersionNotChecked

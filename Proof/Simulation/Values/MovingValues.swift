@@ -16,7 +16,7 @@ package enum MovingValues: Subject {
     package static let mutants: [Mutant] = [
         .noLane, .noPrecondition, .noTombstone, .noDurabilityBarrier, .deleteBeforeDurable, .lockedAsAbsent, .unavailableAsAbsent,
         .noSecondLook, .olderPlacesNotRead, .sharedSourceCollected, .noProtectionCheck, .originNotCarried, .copiesByContent, .lockDropped,
-        .lyingStore, .resealedOverAnything, .pageOverAnything,
+        .lyingStore, .resealedOverAnything, .pageOverAnything, .noReadAfterSources,
     ]
 
     package static func telling(_ mutant: Mutant) -> Kind? {

@@ -1,7 +1,7 @@
 import BackendContract
 import Synchronization
 
-/// Reads values: from their place, or from where they used to be.
+/// Reads the values of keys. A value that is still at a legacy location is migrated first.
 struct ValueReader: Sendable {
     let env: Environment
 
@@ -13,17 +13,17 @@ struct ValueReader: Sendable {
         var value: Value?
     }
 
-    /// What a look that waits for nothing tells of a key.
+    /// The result of a read that does not wait.
     enum Immediate<Value: Sendable>: Sendable {
         /// The value; nil when it is absent.
         case answer(Value?)
         /// Ask ``read(_:_:seen:)``.
-        /// - Parameter seen: What the key's place held, where that was known at once.
+        /// - Parameter seen: The content of the key's slot, if it was known at once.
         case unanswered(seen: StorageProbe?)
     }
 
-    /// The value of a key that is in its place as the key says, where the store can tell at once: without waiting, and without another thread. All
-    /// that has to be brought over, opened, judged or explained is left to ``read(_:_:seen:)``.
+    /// Reads the value of a key on the calling thread, without waiting. It answers only if the slot has a value in the
+    /// key's format, or none. ``read(_:_:seen:)`` answers in all other cases.
     /// Reason: "A read that needs no waiting stays on its thread" in Docs/Decisions/LocksAndCommits.md.
     func immediateRead<Value>(_ key: StorageKey<Value>, _ route: Route) -> Immediate<Value> {
         guard key.membership == nil, key.releaseWindow == nil, route.judge == nil, !env.routes.mayHavePolicies,
@@ -39,15 +39,20 @@ struct ValueReader: Sendable {
         return .unanswered(seen: seen)
     }
 
-    /// The current value of a key: from its place, or from where it used to be, also when it cannot be written to its place now.
-    /// - Parameters:
-    ///   - seen: What its place held a moment ago; nil to look.
+    /// Reads the current value of a key, and migrates it if it is at a legacy location. If it cannot be written to the
+    /// key's slot now, it is read at the legacy location.
+    /// - Parameter seen: The content of the key's slot a moment ago; nil if it must be read.
     @concurrent
     func read<Value>(_ slot: Slot<Value>, _ host: any MigrationHost, seen: StorageProbe? = nil) async throws -> Reading<Value> {
-        // Most values are in their place, and nothing is written to answer.
+        // Most values are in the slot of their key, and the read writes nothing.
         let isPlain = slot.key.membership == nil && slot.key.releaseWindow == nil
-        if isPlain, let found = try await readInPlace(slot, isSettled: false, seen: seen) { return found }
-        do { return try await readWritten(slot, host, hasLooked: isPlain, isWholeCall: !env.lanes.isInChain) } catch {
+        var seen = seen
+        if isPlain {
+            let look = if let seen { seen } else { try await slot.route.look() }
+            if let found = try await readInPlace(slot, isSettled: false, seen: look) { return found }
+            seen = look
+        }
+        do { return try await readWritten(slot, host, seen: isPlain ? seen : nil, isWholeCall: !env.lanes.isInChain) } catch {
             return try await rehearsed(slot, host, after: error) { try await $0.readWritten($1, $2) }
         }
     }
@@ -59,18 +64,26 @@ struct ValueReader: Sendable {
         }
     }
 
-    /// The current value of a key, in its place: what its migrations make of it is written, or this fails.
+    /// Reads the current value of a key. Fails if a migration cannot write its result.
     /// - Parameters:
-    ///   - hasLooked: Whether its place was read, and migrations or a chain have to run.
+    ///   - seen: The content of the key's slot a moment ago, if it does not answer the read; nil if it must be read.
     ///   - isWholeCall: Whether the read is all that the caller asked for: then the outcome in an error is that of its migrations.
     func readWritten<Value>(
-        _ slot: Slot<Value>, _ host: any MigrationHost, hasLooked: Bool = false, isWholeCall: Bool = false
+        _ slot: Slot<Value>, _ host: any MigrationHost, seen: StorageProbe? = nil, isWholeCall: Bool = false
     ) async throws -> Reading<Value> {
         if slot.key.membership != nil { try await env.prepare(slot.key, host) }
-        if !hasLooked, let found = try await readInPlace(slot, isSettled: false) { return found }
-        let outcome = env.lanes.isHeldByCurrentChain(slot.id) ? .notApplied : try await migrate(slot, host)
-        return try await reading(slot, after: isWholeCall ? outcome : .notApplied) {
-            try await readInPlace(slot, isSettled: true) ?? Reading()
+        if seen == nil, let found = try await readInPlace(slot, isSettled: false) { return found }
+        if env.lanes.isHeldByCurrentChain(slot.id) { return try await readInPlace(slot, isSettled: true) ?? Reading() }
+        var (wasAbsent, wasJoined) = (seen == .absent, false)
+        while true {
+            let run = try await migrate(slot, host, wasAbsent: wasAbsent)
+            if run.state == .absent { return Reading() }
+            let found = try await reading(slot, after: isWholeCall ? run.outcome : .notApplied) {
+                try await readInPlace(slot, isSettled: true) ?? Reading()
+            }
+            // Another caller's run may have read the legacy locations before this call began. The next run begins after it.
+            guard run.state == nil, found.record == nil, slot.key.hasMigration, !wasJoined else { return found }
+            (wasJoined, wasAbsent) = (true, false)
         }
     }
 
@@ -107,22 +120,22 @@ struct ValueReader: Sendable {
         }
     }
 
-    /// Reads the key's own place.
+    /// Reads the slot of the key.
     /// - Parameters:
-    ///   - isSettled: Whether migrations and chains have run: what is found then is the answer.
-    ///   - known: What was found there a moment ago; nil to look.
+    ///   - isSettled: Whether migrations and chains have run, so that the content of the slot is the answer.
+    ///   - known: The content of the slot a moment ago; nil if it must be read.
     /// - Returns: The value, or its absence; nil when migrations or a chain have to run first.
     private func readInPlace<Value>(_ slot: Slot<Value>, isSettled: Bool, seen known: StorageProbe? = nil) async throws -> Reading<Value>? {
         let seen: StorageProbe = if let known { known } else { try await slot.route.look() }
-        // Opening the value proves what stands beside it; anything else is proven before it is believed.
+        // A sealed value is verified when it is decoded. Any other content is verified now.
         // Reason: "A read opens the value in its slot only once" in Docs/Decisions/Sealing.md.
         let probe = slot.route.judge == nil || env.coder.isProvenByReading(seen, slot) ? seen : try await slot.route.judged(seen)
-        // What an earlier release wrote in an older place that is kept up to date is brought over first.
+        // A write of an earlier release to the legacy location is migrated first.
         if !isSettled, slot.key.releaseWindow != nil, try await !MirroredLocations(env).decides(probe, slot.untyped) { return nil }
         switch probe {
         // Reason: "An expired value is absent, but its slot is not empty" in Docs/Decisions/Expiry.md.
         case .value(let record):
-            // An expired value is absent, and no older copy takes its place.
+            // An expired value is absent, and no older copy replaces it.
             if record.metadata.expiresAt != nil, record.metadata.isExpired(at: env.now) { return Reading() }
             // A chain runs where its result is written.
             if slot.key.evolution != nil, !isSettled, env.coder.isOutdated(record.metadata, slot.key) { return nil }
@@ -143,43 +156,62 @@ struct ValueReader: Sendable {
         }
     }
 
+    /// A run of a key's migrations.
+    private struct Run {
+        /// The result of the run; nil if another caller began it.
+        let state: MigrationReport.State?
+
+        /// Whether the run changed anything.
+        var outcome: MutationOutcome {
+            switch state {
+            case nil: .unknown
+            case .unchanged, .absent, .removed, .expired: .notApplied
+            default: .applied
+            }
+        }
+    }
+
     /// Runs the key's migrations, once for all callers that ask at the same time.
-    /// - Returns: Whether they changed anything. `unknown` for a caller who joined another caller's run.
-    private func migrate<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> MutationOutcome {
+    private func migrate<Value>(_ slot: Slot<Value>, _ host: any MigrationHost, wasAbsent: Bool = false) async throws -> Run {
         if env.lanes.isInChain {
             // A migration's own reads wait in the lanes, where a circle is noticed, and never in another call's flight.
-            return try await settle(slot, host)
+            return Run(state: try await settle(slot, host, wasAbsent))
         }
-        let noted = NotedOutcome()
+        let noted = NotedState()
         try await env.flights.join(Flights.Work(slot)) { [self] in
-            let outcome = try await settle(slot, host)
-            noted.outcome.withLock { $0 = outcome }
+            let state = try await settle(slot, host, wasAbsent)
+            noted.state.withLock { $0 = state }
             await env.ledger.flush()
         }
-        return noted.outcome.withLock(\.self)
+        return Run(state: noted.state.withLock(\.self))
     }
 
-    /// The outcome of a flight, for the caller who began it.
-    private final class NotedOutcome: Sendable {
-        let outcome = Mutex(MutationOutcome.unknown)
+    /// The result of a flight, for the caller who began it.
+    private final class NotedState: Sendable {
+        let state = Mutex<MigrationReport.State?>(nil)
     }
 
-    private func settle<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> MutationOutcome {
-        try await env.withLane(slot.route) { try await settleHoldingLane(slot, host) }
+    private func settle<Value>(_ slot: Slot<Value>, _ host: any MigrationHost, _ wasAbsent: Bool) async throws -> MigrationReport.State {
+        try await env.withLane(slot.route) { try await settleHoldingLane(slot, host, wasAbsent: wasAbsent) }
     }
 
-    /// Brings a value to its place and shape while the lane of its slot is held.
-    /// - Returns: Whether anything was changed.
+    /// Migrates and converts a value. The caller holds the lane of its slot.
+    /// - Parameter wasAbsent: Whether a read of the slot found no value a moment ago.
     @discardableResult
-    func settleHoldingLane<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> MutationOutcome {
-        let visit = try await ResiduePurger.$patience.withValue(ResiduePurger.patienceOfReads) {
-            try await Settler(env).settle(slot, await env.run(.read, slot.id, host))
+    func settleHoldingLane<Value>(
+        _ slot: Slot<Value>, _ host: any MigrationHost, wasAbsent: Bool = false
+    ) async throws -> MigrationReport.State {
+        // A custom migration, and one that keeps its sources, runs only after a read of the slot within the lane, because
+        // another task may just have run it.
+        let isRepeatable =
+            slot.route.judge == nil && slot.key.migrations.allSatisfy { $0.step(for: Value.self).map { !$0.keepsSources } ?? false }
+        return try await ResiduePurger.$patience.withValue(ResiduePurger.patienceOfReads) {
+            try await Settler(env).settle(slot, await env.run(.read, slot.id, host), wasAbsent: wasAbsent && isRepeatable).state
         }
-        return [.unchanged, .absent, .removed, .expired].contains(visit.state) ? .notApplied : .applied
     }
 
-    /// Brings a value to its place and shape while the lane of its slot is held.
-    /// - Returns: Nil; if a full or read-only store keeps it from being written, the value as it would have been.
+    /// Migrates and converts a value. The caller holds the lane of its slot.
+    /// - Returns: Nil. If a full or read-only store refuses the write, the value that would have been written.
     func settleOrRead<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> (Reading<Value>, any Error)? {
         guard slot.key.mayBeOutdated else { return nil }
         do { try await settleHoldingLane(slot, host) } catch {
@@ -188,7 +220,8 @@ struct ValueReader: Sendable {
         return nil
     }
 
-    /// What a key's own place holds, with its metadata, also when it has expired. Legacy locations are not read, but for one that is kept up to date.
+    /// Reads the content of a key's slot with its metadata, also an expired value. Legacy locations are read only if a
+    /// release window keeps them up to date.
     func stored<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> StoredValue<Value>? {
         try await answering(slot, host) { reader, slot, host in
             try await reader.env.retrying(slot.name) { () -> StoredValue<Value>?? in
@@ -199,7 +232,7 @@ struct ValueReader: Sendable {
         }
     }
 
-    /// Whether a key's own place holds a value. Legacy locations are not read, but for one that is kept up to date.
+    /// Whether the slot of a key has a value. Legacy locations are read only if a release window keeps them up to date.
     func exists<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> Bool {
         try await answering(slot, host) { reader, slot, host in
             try await reader.record(slot, host).map { !$0.metadata.isExpired(at: env.now) } ?? false

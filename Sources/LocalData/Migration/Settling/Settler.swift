@@ -14,8 +14,11 @@ struct Settler: Sendable {
 
     /// Migrates the value of a key. In a sweep or when forced, also clears its legacy locations. The caller holds the
     /// key's lane.
-    func settle<Value>(_ slot: Slot<Value>, _ run: MigrationRun) async throws -> Visit {
+    /// - Parameter wasAbsent: Whether a read of the destination found no value a moment ago. The first attempt then does
+    ///   not read it again: the precondition of the write, or the read after all sources, notices a change.
+    func settle<Value>(_ slot: Slot<Value>, _ run: MigrationRun, wasAbsent: Bool = false) async throws -> Visit {
         var settling = Settling(env: env, slot: slot, run: run)
+        settling.isKnownAbsent = wasAbsent
         let visit = try await env.retrying(slot.name) { try await settling.attempt() }
         return visit.after(settling.brought)
     }
@@ -60,6 +63,8 @@ private struct Settling<Value: Codable & Sendable> {
     let env: Environment
     let slot: Slot<Value>
     let run: MigrationRun
+    /// Whether the next attempt begins with an absent destination, without a read.
+    var isKnownAbsent = false
     /// Whether an attempt converted the value to the key's schema version.
     private var isConverted = false
     /// Whether an attempt purged an expired value.
@@ -72,7 +77,11 @@ private struct Settling<Value: Codable & Sendable> {
     /// Makes one attempt.
     /// - Returns: The visit; nil if the destination must be read again.
     mutating func attempt() async throws -> Visit? {
-        switch try await slot.route.probe() {
+        if isKnownAbsent {
+            isKnownAbsent = false
+            return try await migrate(over: .none)
+        }
+        return switch try await slot.route.probe() {
         case .tombstone(let tombstone): try await settle(tombstone)
         case .value(let record) where env.isExpired(record): try await settle(expired: record)
         case .value(let record): try await settle(record)
