@@ -74,16 +74,18 @@ struct ValueReader: Sendable {
         if slot.key.membership != nil { try await env.prepare(slot.key, host) }
         if seen == nil, let found = try await readInPlace(slot, isSettled: false) { return found }
         if env.lanes.isHeldByCurrentChain(slot.id) { return try await readInPlace(slot, isSettled: true) ?? Reading() }
-        var (wasAbsent, wasJoined) = (seen == .absent, false)
-        while true {
-            let run = try await migrate(slot, host, wasAbsent: wasAbsent)
-            if run.state == .absent { return Reading() }
-            let found = try await reading(slot, after: isWholeCall ? run.outcome : .notApplied) {
-                try await readInPlace(slot, isSettled: true) ?? Reading()
-            }
+        var run = try await migrate(slot, host, wasAbsent: seen == .absent)
+        if run.state == .absent { return Reading() }
+        if run.state == nil {
             // Another caller's run may have read the legacy locations before this call began. The next run begins after it.
-            guard run.state == nil, found.record == nil, slot.key.hasMigration, !wasJoined else { return found }
-            (wasJoined, wasAbsent) = (true, false)
+            let found = try await reading(slot, after: isWholeCall ? run.outcome : .notApplied) {
+                try await readInPlace(slot, isSettled: false)
+            }
+            if let found { return found }
+            run = try await migrate(slot, host)
+        }
+        return try await reading(slot, after: isWholeCall ? run.outcome : .notApplied) {
+            try await readInPlace(slot, isSettled: true) ?? Reading()
         }
     }
 

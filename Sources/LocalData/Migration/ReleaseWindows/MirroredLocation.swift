@@ -54,6 +54,12 @@ struct MirrorContents: Sendable {
         }
     }
 
+    /// The mirror that an earlier release removed, if the removal kept its origin.
+    var removedMirror: RecordOrigin.Mirror? {
+        guard case .tombstone = older, let mirror = origin?.mirrors, mirror.kind == .value else { return nil }
+        return mirror
+    }
+
     var record: StorageRecord? { older.record }
 
     var isDamaged: Bool { if case .corrupt = older { true } else { false } }

@@ -30,6 +30,8 @@ extension MirroredLocations {
         if let mirror = contents.mirror {
             return record.isNamed(by: mirror) ? .mirrored(isMarked: isCertain) : .outdated
         }
+        // The removal itself names the record whose mirror it replaced, so it needs no mark.
+        if let removed = contents.removedMirror, record.isNamed(by: removed) { return .removed }
         let isMade = record.origin?.isMade(ofPlace: place.name) == true
         guard let older = contents.record else {
             if !place.marksInPlace, isMarked, contents.mark?.content == nil { return .mirrored(isMarked: true) }
