@@ -73,6 +73,19 @@
             try await probe.expect("get a", "absent")
         }
 
+        @Test func `a record in an item with further attributes is not read from a service that is not gnome-keyring`() async throws {
+            let service = try await SmallSecretService()
+            let probe = try service.probe()
+            try await probe.expect("put a one", "applied untilPowerLoss")
+            let record = try #require(try await service.items().first)
+            var attributes = record.attributes
+            attributes["account"] = "b"
+            attributes["further"] = "1"
+            _ = try await service.add(record.secret, attributes)
+            try await probe.expect("get b", "absent")
+            try await probe.expect("get a", "value one")
+        }
+
         @Test func `a service that would prompt during a search is not searched while it is locked`() async throws {
             let service = try await SmallSecretService([.asks])
             let probe = try service.probe()

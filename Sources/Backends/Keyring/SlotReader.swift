@@ -114,9 +114,14 @@
         }
 
         /// Returns the view of the only item that a search found, if its secret is a record in LocalData's format. Only
-        /// LocalData writes such a secret, so the other attributes of the item need not be read. Nil for any other item.
+        /// LocalData writes such a secret, so the attributes of the item need not be read. Nil for any other item.
+        ///
+        /// Also nil if the daemon is not gnome-keyring: another daemon may find items whose attributes are similar to
+        /// those of the search, but not equal.
         private func recordView(_ found: SecretServiceClient.Found) throws(KeyringFault) -> SlotView? {
-            guard !layout.style.isInterop, found.unlocked.count == 1, let path = found.unlocked.first else { return nil }
+            guard !layout.style.isInterop, found.unlocked.count == 1, let path = found.unlocked.first,
+                try client.link.isKeptByGnome(client.call)
+            else { return nil }
             guard var secret = try client.secrets([path])[path] else { throw KeyringFault(.vanished, "an item without a readable secret") }
             defer { wipe(&secret) }
             return KeyringPayload.record(secret).map { SlotView(probe: $0, item: path) }
