@@ -38,8 +38,14 @@ let macros: Target.Dependency = .target(name: "LocalDataMacros", condition: .whe
 let fuzzed: [Target.Dependency] =
     ["BackendContract", "BackendRuntime", "DefaultsBackend", "KeyringBackend", "SQLiteBackend", "Sealing", crypto, sqlite]
 
-/// The traits that a build of the searches has by default, so that .ci/run tests PostgreSQL too. Everyone else asks for the trait.
-let provingTraits: Set<String> = Context.environment["LOCALDATA_PROOF"] == nil ? [] : ["PostgreSQL"]
+/// A product of a package that is fetched only where a trait asks for it.
+func product(_ name: String, _ package: String, trait: String) -> Target.Dependency {
+    .product(name: name, package: package, condition: .when(traits: [trait]))
+}
+
+/// The traits that a build of the searches has by default, so that .ci/run tests what they give. Everyone else asks for the traits.
+let provingTraits: Set<String> =
+    Context.environment["LOCALDATA_PROOF"] == nil ? [] : ["PostgreSQL", "ServiceLifecycle", "Configuration", "Observability"]
 
 let package = Package(
     name: "LocalData",
@@ -51,6 +57,10 @@ let package = Package(
         .library(name: "LocalDataBackup", targets: ["LocalDataBackup"]),
         .library(name: "LocalDataPlans", targets: ["LocalDataPlans", "LocalDataVocabulary"]),
         .library(name: "LocalDataPostgreSQL", targets: ["LocalDataPostgreSQL"]),
+        .library(name: "LocalDataService", targets: ["LocalDataService"]),
+        .library(name: "LocalDataConfiguration", targets: ["LocalDataConfiguration"]),
+        .library(name: "LocalDataObservability", targets: ["LocalDataObservability"]),
+        .library(name: "LocalDataHummingbird", targets: ["LocalDataHummingbird"]),
         .library(name: "BackendConformance", targets: ["BackendConformance"]),
         .library(name: "LocalDataModels", targets: ["LocalDataModels"]),
         .library(name: "LocalDataTesting", targets: ["LocalDataTesting"]),
@@ -61,6 +71,10 @@ let package = Package(
         .trait(name: "SQLite", description: "The domain .encryptedSQLite."),
         .trait(name: "Keyring", description: "The domain .keychain, over the Secret Service. Needs libsecret on Linux."),
         .trait(name: "PostgreSQL", description: "The domain .postgreSQL, in the module LocalDataPostgreSQL. Needs libpq."),
+        .trait(name: "ServiceLifecycle", description: "StorageService, in the module LocalDataService. Fetches swift-service-lifecycle."),
+        .trait(name: "Configuration", description: "A provider for swift-configuration, in the module LocalDataConfiguration."),
+        .trait(name: "Observability", description: "Metrics and traces, in the module LocalDataObservability."),
+        .trait(name: "Hummingbird", description: "A PersistDriver, in the module LocalDataHummingbird. Fetches hummingbird."),
         .trait(name: "Macros", description: "@StorageModel, in the module LocalDataModels. Fetches and compiles swift-syntax."),
     ],
     dependencies: [
@@ -68,6 +82,11 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
     ],
     targets: [
         // MARK: The contract, and what a backend needs from the machine
@@ -125,6 +144,30 @@ let package = Package(
         .target(
             name: "LocalDataPostgreSQL", dependencies: ["LocalData", "BackendContract", "BackendRuntime", "PostgreSQLBackend", "Sealing"],
             swiftSettings: house),
+        .target(
+            name: "LocalDataService",
+            dependencies: ["LocalData", "BackendRuntime", product("ServiceLifecycle", "swift-service-lifecycle", trait: "ServiceLifecycle")],
+            swiftSettings: house),
+        .target(
+            name: "LocalDataConfiguration",
+            dependencies: [
+                "LocalData", "BackendContract", "BackendRuntime", logging,
+                product("Configuration", "swift-configuration", trait: "Configuration"),
+            ], swiftSettings: house),
+        .target(
+            name: "LocalDataObservability",
+            dependencies: [
+                "LocalData", product("Metrics", "swift-metrics", trait: "Observability"),
+                product("CoreMetrics", "swift-metrics", trait: "Observability"),
+                product("Tracing", "swift-distributed-tracing", trait: "Observability"),
+            ], swiftSettings: house),
+        .target(
+            name: "LocalDataHummingbird",
+            dependencies: [
+                "LocalData", "BackendContract", "BackendRuntime", crypto, logging,
+                product("Hummingbird", "hummingbird", trait: "Hummingbird"),
+                product("ServiceLifecycle", "swift-service-lifecycle", trait: "Hummingbird"),
+            ], swiftSettings: house),
         .target(name: "LocalDataPlans", dependencies: ["LocalData", "BackendContract", crypto, logging], swiftSettings: house),
         .target(name: "LocalDataVocabulary", dependencies: ["LocalDataPlans"], swiftSettings: house),
         .target(
@@ -203,6 +246,30 @@ let package = Package(
                 "LocalDataBackup", "LocalDataModels", "LocalDataPlans", "LocalDataVocabulary",
                 logging,
             ], exclude: ["Fixtures"], swiftSettings: house),
+        .testTarget(
+            name: "IntegrationTests",
+            dependencies: [
+                "LocalData", "LocalDataService", "LocalDataConfiguration", "LocalDataObservability", "LocalDataTesting", "BackendContract",
+                "BackendRuntime", "TestSupport", logging,
+                product("ServiceLifecycleTestKit", "swift-service-lifecycle", trait: "ServiceLifecycle"),
+                product("ServiceLifecycle", "swift-service-lifecycle", trait: "ServiceLifecycle"),
+                product("Configuration", "swift-configuration", trait: "Configuration"),
+                product("ConfigurationTesting", "swift-configuration", trait: "Configuration"),
+                product("CoreMetrics", "swift-metrics", trait: "Observability"),
+                product("MetricsTestKit", "swift-metrics", trait: "Observability"),
+                product("Tracing", "swift-distributed-tracing", trait: "Observability"),
+                product("InMemoryTracing", "swift-distributed-tracing", trait: "Observability"),
+                product("UnixSignals", "swift-service-lifecycle", trait: "ServiceLifecycle"),
+            ], swiftSettings: house),
+        .testTarget(
+            name: "HummingbirdTests",
+            dependencies: [
+                "LocalData", "LocalDataHummingbird", "LocalDataPostgreSQL", "LocalDataTesting", "BackendContract", "BackendRuntime",
+                "TestSupport", logging, product("Hummingbird", "hummingbird", trait: "Hummingbird"),
+                product("HummingbirdTesting", "hummingbird", trait: "Hummingbird"),
+                product("ServiceLifecycle", "swift-service-lifecycle", trait: "Hummingbird"),
+                product("ServiceLifecycleTestKit", "swift-service-lifecycle", trait: "Hummingbird"),
+            ], swiftSettings: house),
         .testTarget(
             name: "LocalDataModelsTests",
             dependencies: ["LocalData", "LocalDataModels", "TestSupport", macros]

@@ -24,7 +24,7 @@ extension StorageRouter {
     ///   was changed.
     @concurrent
     public nonisolated func adopt(_ domain: StorageDomain, from original: StorageDomain? = nil, application: String? = nil) async throws {
-        try await Self.cancellable("\(domain)") {
+        try await call("adopt", domain) {
             let movable: any MovableStore = try store(of: domain, otherwise: "Only an encrypted database can be adopted.")
             let context = configuration.databaseContext(of: original ?? domain, application: application)
             try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await movable.adopt(from: context) }

@@ -38,7 +38,7 @@ extension StorageRouter {
         to file: URL, openedBy recipients: [BackupKey], including domains: [StorageDomain] = [],
         progress: (@Sendable (BackupProgress) -> Void)? = nil
     ) async throws -> BackupReport {
-        try await Self.cancellable("storage") {
+        try await call("backup") {
             try await backing { router in
                 try await BackupRun(router: router, domains: domains, progress: progress).run(to: file.path, for: recipients)
             }
@@ -62,7 +62,7 @@ extension StorageRouter {
     public static func verifyBackup(
         at file: URL, with key: BackupKey, progress: (@Sendable (BackupProgress) -> Void)? = nil
     ) async throws -> BackupReport {
-        try await Self.cancellable("storage") {
+        try await cancellable("storage") {
             let opener = try await translatingErrors(key: "backup") { () throws(BackendError) in try key.opener() }
             return try await BackupVerifier(path: file.path, opener: opener, runtime: .live, progress: progress).run().report
         }
@@ -94,7 +94,7 @@ extension StorageRouter {
         from file: URL, with key: BackupKey, into configuration: StorageConfiguration, replacing: Set<String> = [],
         progress: (@Sendable (BackupProgress) -> Void)? = nil
     ) async throws -> RestoreReport {
-        try await Self.cancellable("storage", isStepwise: true) {
+        try await cancellable("storage", isStepwise: true) {
             guard try configuration.directories != nil else {
                 throw StorageError(
                     StorageError.unsupported, key: "restore", "This configuration stores nothing on a disk. Nothing was restored.")

@@ -22,7 +22,7 @@ extension StorageRouter {
     @discardableResult
     public nonisolated func export(_ entries: [AnyStorageKey], to file: URL, openedBy recipients: [BackupKey]) async throws -> ExportReport
     {
-        try await Self.cancellable("storage") {
+        try await call("export") {
             let header = try await translatingErrors(key: "export") { () throws(BackendError) in
                 var made: [StreamRecipient] = []
                 for recipient in recipients { made.append(try recipient.recipient()) }
@@ -53,7 +53,7 @@ extension StorageRouter {
     public nonisolated func exportAsPlaintextThatAnyoneCanRead(
         _ entries: [AnyStorageKey], _ write: (Data) async throws -> Void
     ) async throws -> ExportReport {
-        try await Self.cancellable("storage") { try await ValueExport(router: self).write(entries) { try await write(Data($0)) } }
+        try await call("exportPlaintext") { try await ValueExport(router: self).write(entries) { try await write(Data($0)) } }
     }
 
     /// Imports the values of a file that ``export(_:to:openedBy:)`` wrote.
@@ -72,7 +72,7 @@ extension StorageRouter {
     public nonisolated func importValues(
         from file: URL, with key: BackupKey, into entries: [AnyStorageKey], replacing: Bool = false
     ) async throws -> ImportReport {
-        try await Self.cancellable("storage", isStepwise: true) {
+        try await call("importValues", isStepwise: true) {
             let opener = try await translatingErrors(key: "import") { () throws(BackendError) in try key.opener() }
             var opened: StreamHeader?
             return try await importLines(into: entries, replacing) {
@@ -92,7 +92,7 @@ extension StorageRouter {
     public nonisolated func importPlaintext(
         _ lines: Data, into entries: [AnyStorageKey], replacing: Bool = false
     ) async throws -> ImportReport {
-        try await Self.cancellable("storage", isStepwise: true) {
+        try await call("importPlaintext", isStepwise: true) {
             try await importLines(into: entries, replacing) {
                 var rest: [UInt8]? = Array(lines)
                 return {

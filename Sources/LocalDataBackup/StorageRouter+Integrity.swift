@@ -23,7 +23,7 @@ extension StorageRouter {
     public nonisolated func verifyIntegrity(
         of domain: StorageDomain, progress: (@Sendable (IntegrityProgress) -> Void)? = nil
     ) async throws -> IntegrityReport? {
-        try await Self.cancellable("\(domain)") {
+        try await call("verifyIntegrity", domain) {
             let store: any VerifiableStore = try store(of: domain, otherwise: "Only an encrypted database has a sealed state.")
             return try await translatingErrors(key: "\(domain)") { () throws(BackendError) in
                 try await store.verifyIntegrity { progress?($0) }
@@ -40,7 +40,7 @@ extension StorageRouter {
     /// - Throws: ``StorageError``: the errors of ``verifyIntegrity(of:progress:)``. Nothing was changed after an error.
     @concurrent
     public nonisolated func acceptContents(of domain: StorageDomain) async throws {
-        try await Self.cancellable("\(domain)") {
+        try await call("acceptContents", domain) {
             let store: any VerifiableStore = try store(of: domain, otherwise: "Only an encrypted database has a sealed state.")
             try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await store.acceptContents() }
         }
@@ -59,7 +59,7 @@ extension StorageRouter {
     /// - Throws: ``StorageError``: `unsupported` without an anchor, `unavailable` if there is no file or the anchor cannot be reached.
     @concurrent
     public nonisolated func acceptOlderFile(of domain: StorageDomain) async throws {
-        try await Self.cancellable("\(domain)") {
+        try await call("acceptOlderFile", domain) {
             let store: any AnchoredStore = try store(of: domain, otherwise: "Only an encrypted database has a sealed state.")
             try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await store.acceptOlderFile() }
         }

@@ -10,7 +10,7 @@ extension StorageRouter {
     /// - Throws: ``StorageError``: `unsupported` for a domain without a data key.
     @concurrent
     public nonisolated func keyRecipients(of domain: StorageDomain) async throws -> [KeyRecipient] {
-        try await Self.cancellable("\(domain)") {
+        try await call("keyRecipients", domain) {
             let store = try recipientStore(domain)
             return try await translatingErrors(key: "\(domain)") { () throws(BackendError) in
                 try await store.recipients().map(KeyRecipient.init)
@@ -32,7 +32,7 @@ extension StorageRouter {
     ///   changed after an error.
     @concurrent
     public nonisolated func addRecoveryKey(_ key: RecoveryKey? = nil, to domain: StorageDomain) async throws -> RecoveryKey {
-        try await Self.cancellable("\(domain)") {
+        try await call("addRecoveryKey", domain) {
             let store = try recipientStore(domain)
             let key = key ?? RecoveryKey(configuration.runtime.randomBytes)
             try await translatingErrors(key: "\(domain)") { () throws(BackendError) in
@@ -49,7 +49,7 @@ extension StorageRouter {
     /// - Throws: ``StorageError``: `unsupported` for the key of a source. Nothing was changed after an error.
     @concurrent
     public nonisolated func removeRecoveryKey(_ recipient: KeyRecipient, from domain: StorageDomain) async throws {
-        try await Self.cancellable("\(domain)") {
+        try await call("removeRecoveryKey", domain) {
             let store = try recipientStore(domain)
             guard recipient.isRecoveryKey else {
                 throw StorageError(
@@ -84,7 +84,7 @@ extension StorageRouter {
     ///   the key without proof, `unavailable` if there is no database. Nothing was changed after an error.
     @concurrent
     public nonisolated func recover(_ domain: StorageDomain, with key: RecoveryKey) async throws {
-        try await Self.cancellable("\(domain)") {
+        try await call("recover", domain) {
             let store = try recipientStore(domain)
             try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await store.takeOver(from: .recovery(key.pair)) }
         }
@@ -102,7 +102,7 @@ extension StorageRouter {
     ///   an error.
     @concurrent
     public nonisolated func changeKeySource(of domain: StorageDomain, from old: KeySourceReference) async throws {
-        try await Self.cancellable("\(domain)") {
+        try await call("changeKeySource", domain) {
             let store = try recipientStore(domain)
             let source = try keySource(old)
             try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await store.takeOver(from: .source(source)) }

@@ -23,7 +23,7 @@ extension StorageRouter {
     public nonisolated func changePassphrase(
         of source: KeySourceReference = .configured, from old: String? = nil, to new: String, cost: ScryptCost? = nil
     ) async throws {
-        try await Self.cancellable("storage") {
+        try await call("changePassphrase") {
             let name = "\(source)"
             let key = try keySource(source)
             // A configuration in memory keeps the source's key without a passphrase, so the call has nothing to change.

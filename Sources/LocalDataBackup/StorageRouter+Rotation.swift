@@ -27,7 +27,7 @@ extension StorageRouter {
     public nonisolated func rotateDataKey(
         of domain: StorageDomain, progress: @Sendable (KeyRotationProgress) -> Void = { _ in }
     ) async throws -> Int {
-        try await Self.cancellable("\(domain)", isStepwise: true) {
+        try await call("rotateDataKey", domain, isStepwise: true) {
             let store: any RotatingStore = try store(of: domain, otherwise: "Only an encrypted database has a data key.")
             return try await translatingErrors(key: "\(domain)") { () throws(BackendError) in
                 try await store.rotateDataKey(batch: 256) { progress(KeyRotationProgress(done: $0, total: $1)) }
@@ -64,7 +64,7 @@ extension StorageRouter {
     public nonisolated func rotateKey(
         of source: KeySourceReference = .configured, progress: @Sendable (Int) -> Void = { _ in }
     ) async throws -> KeyRotationReport {
-        try await Self.cancellable("storage", isStepwise: true) {
+        try await call("rotateKey", isStepwise: true) {
             try await KeyRotation(router: self, access: rotationAccess(of: source)).rotate(progress)
         }
     }
@@ -85,7 +85,7 @@ extension StorageRouter {
     public nonisolated func deleteOlderKeys(
         of source: KeySourceReference = .configured, waitingAtMost limit: Duration = .seconds(10)
     ) async throws {
-        try await Self.cancellable("storage", isStepwise: true) {
+        try await call("deleteOlderKeys", isStepwise: true) {
             try await KeyRotation(router: self, access: rotationAccess(of: source)).deleteOlderKeys(limit)
         }
     }

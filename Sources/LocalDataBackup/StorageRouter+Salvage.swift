@@ -10,7 +10,7 @@ extension StorageRouter {
     /// - Throws: ``StorageError``: `notFound` when the record was changed or removed since it was listed.
     @concurrent
     public nonisolated func damagedData(_ record: DamagedRecord) async throws -> Data {
-        try await Self.cancellable("storage") { try await salvage.data(of: record) }
+        try await call("damagedData") { try await salvage.data(of: record) }
     }
 
     /// Copies a damaged record to the quarantine, and then removes the record from its slot. Both changes are durable
@@ -21,7 +21,7 @@ extension StorageRouter {
     /// - Throws: ``StorageError``: `notFound` when the record was changed or removed since it was listed; nothing was changed then.
     @concurrent
     public nonisolated func setAside(_ record: DamagedRecord) async throws {
-        try await Self.cancellable("storage") { try await salvage.setAside(record) }
+        try await call("setAside") { try await salvage.setAside(record) }
     }
 
     /// Removes a damaged record from its slot without keeping a copy; durable when this returns. Call it only after a
@@ -31,7 +31,7 @@ extension StorageRouter {
     /// - Throws: The errors of ``setAside(_:)``.
     @concurrent
     public nonisolated func removeDamaged(_ record: DamagedRecord) async throws {
-        try await Self.cancellable("storage") { try await salvage.remove(record) }
+        try await call("removeDamaged") { try await salvage.remove(record) }
     }
 
     // MARK: Damaged stores
@@ -44,7 +44,7 @@ extension StorageRouter {
     @concurrent
     @discardableResult
     public nonisolated func setAsideDamagedStore(of domain: StorageDomain) async throws -> String {
-        try await Self.cancellable("\(domain)") {
+        try await call("setAsideDamagedStore", domain) {
             let recoverable: any RecoverableBackend = try store(of: domain, otherwise: "A store of this kind is not set aside as a whole.")
             return try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await recoverable.setAsideDamagedStore() }
         }

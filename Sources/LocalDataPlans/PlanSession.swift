@@ -104,7 +104,7 @@ struct PlanSession: Sendable {
         } catch let error as StorageError where options.lightWeightBackup && Self.allowsFallback(error) {
             host.logger.notice(
                 "A migration plan could not be carried out; what can be inferred is done instead.",
-                metadata: ["catalog": "\(catalog)", "code": "\(error.code)"])
+                metadata: ["event": "localdata.plan_inferred", "catalog": "\(catalog)", "code": "\(error.code)"])
             do { report.steps += try await infer(scene, error).steps } catch let second as StorageError {
                 throw StorageError(
                     second.code, key: second.keyName, "\(error.message) What can be inferred failed too: \(second.message)",

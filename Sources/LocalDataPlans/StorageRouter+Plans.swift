@@ -39,7 +39,7 @@ extension StorageRouter {
     public nonisolated func registerCatalog(
         _ catalog: some StorageKeyCatalog, migrationPolicy policy: SchemaPlan.Policy, configuration: String? = nil
     ) async throws -> PlanRegistration {
-        try await Self.cancellable("storage", isStepwise: true) {
+        try await call("registerCatalog", isStepwise: true) {
             let host = planHost
             try await host.register(catalog)
             let session = PlanSession(

@@ -1,5 +1,3 @@
-import Logging
-
 /// One entry of a list: a value, or a damaged record.
 enum ListEntry<Value: Sendable>: Sendable {
     case value(Value)
@@ -13,9 +11,9 @@ extension DamagePolicy {
         case (.value(let value), _): return value
         case (.damaged(_, let reason), .throw): throw reason
         case (.damaged(let record, let reason), .skip):
-            env.logger.notice(
-                "A damaged record was left out of a list.",
-                metadata: ["domain": "\(record.domain)", "handle": "\(record.handle)", "code": "\(reason.code)"])
+            env.events.send(
+                .damagedRecordSkipped(reason.code), "A damaged record was left out of a list.",
+                ["domain": "\(record.domain)", "code": "\(reason.code.name)"])
             return nil
         case (.damaged(let record, let reason), .report(let report)):
             try await report(record, reason)

@@ -63,7 +63,7 @@ struct RecordSequence<Record: Codable & Sendable>: AsyncSequence, Sendable {
             }
             while true {
                 if let entry = waiting.popLast() { return entry }
-                guard var pages, let page = try await pages.next() else { return nil }
+                guard var pages, let page = try await router.call("records", collection, { try await pages.next() }) else { return nil }
                 self.pages = pages
                 try await take(page)
             }

@@ -7,7 +7,7 @@ extension StorageRouter {
     ///   the reason.
     @concurrent
     public nonisolated func audit() async throws -> StorageAudit {
-        try await Self.cancellable("storage") {
+        try await call("audit") {
             var rows: [StorageAudit.Row] = []
             let audit = AuditRows(env: env, rehearsal: rehearsing(), history: try? await env.ledger.history())
             for entry in env.registry.entries() { rows.append(await audit.row(entry)) }

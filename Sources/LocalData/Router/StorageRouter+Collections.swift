@@ -24,11 +24,9 @@ extension StorageRouter {
         _ record: Record, in collection: StorageCollection<Record>, syncStatus: SyncStatus? = nil, attributes: [String: String?] = [:],
         lifetime: Duration? = nil, replacingLaterVersions: Bool = false
     ) async throws {
-        try await Self.cancellable(collection.name, isStepwise: true) {
-            try await set(
-                [record], in: collection, syncStatus: syncStatus, attributes: attributes, lifetime: lifetime,
-                replacingLaterVersions: replacingLaterVersions)
-        }
+        try await set(
+            [record], in: collection, syncStatus: syncStatus, attributes: attributes, lifetime: lifetime,
+            replacingLaterVersions: replacingLaterVersions)
     }
 
     /// Stores several records in one durable commit, or none of them. If two records have the same id, the later one is
@@ -41,7 +39,7 @@ extension StorageRouter {
         _ records: some Sequence<Record>, in collection: StorageCollection<Record>, syncStatus: SyncStatus? = nil,
         attributes: [String: String?] = [:], lifetime: Duration? = nil, replacingLaterVersions: Bool = false
     ) async throws {
-        try await Self.cancellable(collection.name, isStepwise: true) {
+        try await call("set", collection, isStepwise: true) {
             _ = try entry(collection.placeholder)
             var facts = WriteAttributes(
                 expiry: lifetime.map { .after($0) } ?? .begins, attributes: attributes, replacesLaterVersions: replacingLaterVersions)
@@ -93,11 +91,9 @@ extension StorageRouter {
     public nonisolated func storedValue<Record: Identifiable>(
         _ id: Record.ID, in collection: StorageCollection<Record>
     ) async throws -> StoredValue<Record>? where Record.ID: Sendable {
-        try await Self.cancellable(collection.name) {
-            let key = collection.key(for: id)
-            if try entry(key).key.mayBeOutdated { _ = try await value(for: key) }
-            return try await storedValue(for: key)
-        }
+        let key = collection.key(for: id)
+        if try entry(key).key.mayBeOutdated { _ = try await value(for: key) }
+        return try await storedValue(for: key)
     }
 
     /// Gets the record of a reference. If no such record is stored, it may still be inside the reference: a step of a
@@ -131,7 +127,7 @@ extension StorageRouter {
     @concurrent
     @discardableResult
     public nonisolated func restoreBackups<Record>(in collection: StorageCollection<Record>) async throws -> Int {
-        try await Self.cancellable(collection.name, isStepwise: true) {
+        try await call("restoreBackups", collection, isStepwise: true) {
             _ = try entry(collection.placeholder)
             return try await CollectionBackups(env: env, collection: collection).restore()
         }
@@ -144,7 +140,7 @@ extension StorageRouter {
     /// - Throws: ``StorageError``. Repeat the call to purge the remaining backups.
     @concurrent
     public nonisolated func purgeBackups<Record>(in collection: StorageCollection<Record>) async throws {
-        try await Self.cancellable(collection.name, isStepwise: true) {
+        try await call("purgeBackups", collection, isStepwise: true) {
             _ = try entry(collection.placeholder)
             try await CollectionBackups(env: env, collection: collection).discard()
         }

@@ -7,7 +7,7 @@ extension StorageRouter {
     /// - Throws: ``StorageError`` when the list of witnesses cannot be written.
     @concurrent
     public nonisolated func acknowledgeLoss<Value>(for key: StorageKey<Value>) async throws {
-        try await Self.cancellable(key.name) {
+        try await call("acknowledgeLoss", key) {
             let route = try entry(key).route
             guard let witnesses = route.witnesses else { return }
             try await env.withLane(route) { try await witnesses.acknowledge(at: route) }

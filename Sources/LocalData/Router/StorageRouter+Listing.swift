@@ -38,7 +38,7 @@ extension StorageRouter {
     /// - Throws: ``StorageError`` when not all records can be counted.
     @concurrent
     public nonisolated func count<Record>(in collection: StorageCollection<Record>, _ filter: RecordFilter = .all) async throws -> Int {
-        try await Self.cancellable(collection.name) {
+        try await call("count", collection) {
             _ = try entry(collection.placeholder)
             let gathered = try await RecordGatherer(env).gatherBeforeReading(collection, self)
             return try await RecordQueries(gathered.env).count(collection, filter) + gathered.unreadable.count
@@ -58,7 +58,7 @@ extension StorageRouter {
     public nonisolated func names(
         of domain: StorageDomain, collection: String? = nil, onDamage: DamagePolicy = .throw
     ) async throws -> [String] {
-        try await Self.cancellable("\(domain)") {
+        try await call("names", domain) {
             var names: [String] = []
             for entry in try await Listing(env).names(in: domain, collection.map { .collection($0) } ?? .values) {
                 if let name = try await onDamage.value(of: entry, env) { names.append(name) }

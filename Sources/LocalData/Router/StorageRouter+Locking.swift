@@ -24,7 +24,7 @@ extension StorageRouter {
     @concurrent
     @discardableResult
     public nonisolated func lock(_ domain: StorageDomain? = nil, waitingAtMost limit: Duration = .seconds(10)) async throws -> Bool {
-        try await Self.cancellable(domain.map { "\($0)" } ?? "storage") {
+        try await call("lock", on: domain, named: domain.map { "\($0)" } ?? "storage") {
             if let domain { return try await lock(only: domain, limit) }
             let isDrained = await drain(nil, limit)
             let keys = env.coder.seals.keys
@@ -63,7 +63,7 @@ extension StorageRouter {
     ///   nothing.
     @concurrent
     public nonisolated func unlock(_ domain: StorageDomain? = nil) async throws {
-        try await Self.cancellable(domain.map { "\($0)" } ?? "storage") {
+        try await call("unlock", on: domain, named: domain.map { "\($0)" } ?? "storage") {
             if let domain { return try await unlock(only: domain) }
             await env.coder.seals.keys.unlock()
             for backend in env.routes.opened { (backend as? any KeyHoldingStore)?.endLock() }

@@ -19,7 +19,7 @@ extension StorageRouter {
     public nonisolated func migrateAll<Record>(
         from typeTag: String, to collection: StorageCollection<Record>
     ) async throws -> MigrationResult {
-        try await Self.cancellable(collection.name, isStepwise: true) {
+        try await call("migrateAll", collection, isStepwise: true) {
             let start = env.runtime.clock.now
             _ = try entry(collection.placeholder)
             guard typeTag != collection.typeTag else { return MigrationResult(success: true, key: collection.name, records: 0) }
@@ -49,7 +49,7 @@ extension StorageRouter {
     public nonisolated func migrateAll<Source, Record>(
         from source: StorageCollection<Source>, to collection: StorageCollection<Record>
     ) async throws -> MigrationResult {
-        try await Self.cancellable(collection.name, isStepwise: true) {
+        try await call("migrateAll", collection, isStepwise: true) {
             let (from, to) = (try env.routes.slot(for: source.placeholder), try entry(collection.placeholder))
             let declared = try collection.legacyLocations.first { try env.routes.route(for: $0.key).slot == from.id }
             if from.id == to.id {

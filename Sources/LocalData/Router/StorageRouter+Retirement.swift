@@ -9,7 +9,7 @@ extension StorageRouter {
     /// - Throws: ``StorageError`` with `cancelled`.
     @concurrent
     public nonisolated func migrations() async throws -> [MigrationStatus] {
-        try await Self.cancellable("storage") {
+        try await call("migrations") {
             var found: [MigrationStatus] = []
             let retirement = await Retirement(env)
             for entry in env.registry.entries() {
@@ -26,7 +26,7 @@ extension StorageRouter {
     /// - Throws: ``StorageError`` when the ledger cannot be read. No value depends on the ledger.
     @concurrent
     public nonisolated func history() async throws -> MigrationHistory {
-        try await Self.cancellable("storage") {
+        try await call("history") {
             try await translatingErrors(key: "ledger") { () throws(BackendError) in try await env.ledger.history() }
         }
     }
@@ -38,7 +38,7 @@ extension StorageRouter {
     public nonisolated func migration<Record>(
         from typeTag: String, to collection: StorageCollection<Record>
     ) async throws -> MigrationStatus {
-        try await Self.cancellable(collection.name) {
+        try await call("migration", collection) {
             let pending = try await RecordQueries(env).countAll(collection, .all, typeTag: typeTag)
             let evidence = OlderCopies(holding: pending > 0 ? ["\(collection.domain)/\(collection.name)": pending] : [:])
             return await Retirement(env).status("\(collection.name):\(typeTag)", collection.name, evidence)

@@ -21,7 +21,7 @@ extension StorageRouter {
     /// - Throws: ``StorageError`` when the keyring cannot be reached.
     @concurrent
     package nonisolated func keyring(of domain: StorageDomain) async throws -> KeyringDescription? {
-        try await Self.cancellable("\(domain)") {
+        try await call("keyring", domain) {
             let (_, backend) = try env.routes.anyBackend(for: domain, key: "\(domain)")
             guard let keyring = backend as? any DescribableKeyring else { return nil }
             return try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await keyring.describeKeyring() }
@@ -43,17 +43,18 @@ extension StorageRouter {
 
     /// Closes the router permanently. Calls that begin later throw `shutDown`. To continue, create another router.
     ///
-    /// The router first completes the running changes, for at most the longest of the configuration's deadlines. A
-    /// change that takes longer is interrupted between two of its steps. Then the router writes the migration ledger,
-    /// ends every sequence of values, closes the stores and overwrites the sealing keys in memory. A running read may
-    /// throw `shutDown`. A second call has no further effect.
+    /// The router first completes the running changes. A change that takes too long is interrupted between two of its
+    /// steps. Then the router writes the migration ledger, ends every sequence of values, closes the stores and
+    /// overwrites the sealing keys in memory. A running read may throw `shutDown`. A second call has no further effect.
+    /// - Parameter limit: The longest time to wait for running changes, and then for the stores to close; nil for the
+    ///   longest of the configuration's deadlines.
     /// - Throws: ``StorageError`` with `timedOut` when a store could not be closed before its deadline, because its
     ///   disk does not respond. Acknowledged changes are durable nevertheless. The store is closed, and its keys are
     ///   overwritten, as soon as the disk responds.
     @concurrent
-    public nonisolated func shutdown() async throws {
+    public nonisolated func shutdown(waitingAtMost limit: Duration? = nil) async throws {
         env.gate.shutDown()
-        let limit = max(configuration.deadlines.files, configuration.deadlines.keychain)
+        let limit = limit ?? max(configuration.deadlines.files, configuration.deadlines.keychain)
         _ = await drain(nil, limit)
         await env.ledger.flush()
         await Self.close(env, stores)

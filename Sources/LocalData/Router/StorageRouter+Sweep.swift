@@ -1,6 +1,5 @@
 import BackendContract
 import BackendRuntime
-import Logging
 
 extension StorageRouter {
     /// Registers the keys of a catalog, in addition to the keys that are already registered. If a catalog with the same
@@ -33,7 +32,7 @@ extension StorageRouter {
             }
         }
         for problem in finding.problems {
-            configuration.logger.notice("A registered key has a problem.", metadata: ["problem": "\(problem)"])
+            configuration.events.send(.catalogProblem, "A registered key has a problem.", ["problem": "\(problem)"])
         }
         var report = migrateImmediately ? await sweep(finding.entries, of: [catalog.id], progress: nil) : MigrationReport()
         report.problems = finding.problems
@@ -98,7 +97,7 @@ extension StorageRouter {
     }
 
     private nonisolated func migrateNow<Value>(_ key: StorageKey<Value>, endsWindow: Bool) async throws -> MigrationResult {
-        try await Self.cancellable(key.name, isStepwise: true) {
+        try await call("forceMigration", key, isStepwise: true) {
             let start = env.runtime.clock.now
             let slot = try entry(key)
             var run = await env.run(.forced, slot.id, self)
@@ -129,7 +128,7 @@ extension StorageRouter {
     @concurrent
     @discardableResult
     public nonisolated func endReleaseWindow<Record>(in collection: StorageCollection<Record>) async throws -> MigrationResult {
-        try await Self.cancellable(collection.name, isStepwise: true) {
+        try await call("endReleaseWindow", collection, isStepwise: true) {
             let start = env.runtime.clock.now
             let slot = try entry(collection.placeholder)
             var run = await env.run(.forced, slot.id, self)
@@ -146,7 +145,7 @@ extension StorageRouter {
     /// Requests the end of a collection's release window: see `requestReleaseWindowEnd(for:)` of a key.
     /// - Throws: ``StorageError`` when the migration ledger, which stores the request, cannot be written.
     package nonisolated func requestReleaseWindowEnd<Record>(in collection: StorageCollection<Record>) async throws {
-        try await Self.cancellable(collection.name) { try await requestReleaseWindowEnd(for: collection.placeholder) }
+        try await call("requestReleaseWindowEnd", collection) { try await requestReleaseWindowEnd(for: collection.placeholder) }
     }
 
     /// Requests the end of a key's release window. The program that declares the window then ends it in its next sweep,
@@ -155,7 +154,7 @@ extension StorageRouter {
     /// - Parameter key: A key of the value's destination.
     /// - Throws: ``StorageError`` when the ledger cannot be written.
     package nonisolated func requestReleaseWindowEnd<Value>(for key: StorageKey<Value>) async throws {
-        try await Self.cancellable(key.name) {
+        try await call("requestReleaseWindowEnd", key) {
             let route = try env.routes.slot(for: key).route
             try await translatingErrors(key: key.name) { () throws(BackendError) in try await env.ledger.requestRelease(of: route) }
         }
@@ -163,6 +162,15 @@ extension StorageRouter {
 
     nonisolated func sweep(
         _ entries: [KeyRegistry.Entry], of catalogs: [String]? = nil, progress: (@Sendable (MigrationProgress) -> Void)?
+    ) async -> MigrationReport {
+        var report: MigrationReport?
+        // The sweep throws nothing. An error of an instrument must not hide its report.
+        try? await call("sweep") { report = await performSweep(entries, of: catalogs, progress: progress) }
+        return if let report { report } else { await performSweep(entries, of: catalogs, progress: progress) }
+    }
+
+    private nonisolated func performSweep(
+        _ entries: [KeyRegistry.Entry], of catalogs: [String]?, progress: (@Sendable (MigrationProgress) -> Void)?
     ) async -> MigrationReport {
         let start = env.runtime.clock.now
         await env.ledger.look()
@@ -173,11 +181,12 @@ extension StorageRouter {
         }
         await env.ledger.flush()
         report.duration = start.duration(to: env.runtime.clock.now)
-        if !report.isComplete {
-            configuration.logger.notice(
-                "A sweep is not complete.",
-                metadata: ["keys": "\(report.rows.count)", "blocked": "\(report.blocked.count)", "failed": "\(report.failed.count)"])
-        }
+        let (blocked, failed) = (report.blocked.count, report.failed.count)
+        env.events.send(
+            .sweepEnded(
+                isComplete: report.isComplete, keys: report.rows.count, moved: report.moved.count, blocked: blocked, failed: failed),
+            report.isComplete ? "A sweep is complete." : "A sweep is not complete.",
+            ["keys": "\(report.rows.count)", "blocked": "\(blocked)", "failed": "\(failed)"])
         return report
     }
 }

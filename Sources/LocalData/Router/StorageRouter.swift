@@ -22,13 +22,15 @@ public actor StorageRouter {
 
     /// The configuration of the router.
     public nonisolated let configuration: StorageConfiguration
+    /// The last failures of the stores.
+    nonisolated let failures = StoreFailures()
 
     /// Creates a router. It never fails and opens nothing.
     public init(configuration: StorageConfiguration) {
         self.configuration = configuration
         let runtime = configuration.runtime
         let registry = KeyRegistry()
-        let counts = LedgerHistory(runtime, version: configuration.applicationVersion)
+        let counts = LedgerHistory(runtime, version: configuration.applicationVersion, events: configuration.events)
         let ledger = MigrationLedger(Wiring.ledgerStore(configuration), counts: counts)
         let keys = SealingKeys(
             pins: ledger.keyPins, uses: Wiring.keyUses(configuration), clock: runtime.clock, randomBytes: runtime.randomBytes)
@@ -49,7 +51,7 @@ public actor StorageRouter {
                 quarantine, damagedFiles: Wiring.damagedFiles(configuration), seals, otherSources: configuration.otherKeySources,
                 runtime: runtime),
             witnesses: witnesses, registry: registry, runtime: runtime, applicationVersion: configuration.applicationVersion,
-            pageSize: configuration.pageSize, logger: configuration.logger)
+            pageSize: configuration.pageSize, events: configuration.events)
         stores = wiring
         self.env = env
         follower = configuration.locksWithKeychain.map { KeyringFollower(env, interval: $0) }
@@ -63,6 +65,7 @@ public actor StorageRouter {
         configuration.closesWhenReleased = false
         // The caller reports the findings of this router, so nothing is logged here.
         configuration.logger = Logger(label: configuration.logger.label) { _ in SwiftLogNoOpLogHandler() }
+        configuration.instruments = []
         self.configuration = configuration
         follower = nil
         (env, stores) = router.env.rehearsal(over: router.stores)
@@ -90,13 +93,6 @@ public actor StorageRouter {
     /// - Throws: ``StorageError`` with `unregisteredKey` if keys must be registered, and this key is not.
     nonisolated func entry<Value>(_ key: StorageKey<Value>) throws -> Slot<Value> { try env.routes.slot(for: key, if: admits) }
 
-    /// Runs a call, and replaces a `CancellationError` by a ``StorageError`` with the code `cancelled`.
-    /// Reason: "A cancelled call throws one error, with an outcome" in Docs/Decisions/ToolAndErrors.md.
-    /// - Parameter isStepwise: Whether the call may have completed some of its steps.
-    package static func cancellable<R>(_ name: String, isStepwise: Bool = false, _ body: () async throws -> R) async throws -> R {
-        do { return try await body() } catch is CancellationError { throw StorageError.cancelled(name, isStepwise: isStepwise) }
-    }
-
     // MARK: One value
 
     /// Gets the value of a key, or the key's default when there is no value; throws `notFound` when the key has no
@@ -121,10 +117,12 @@ public actor StorageRouter {
     /// - Throws: The errors of ``get(_:)``, without `notFound`.
     public nonisolated func value<Value>(for key: StorageKey<Value>) async throws -> Value? {
         let reader = ValueReader(env)
+        guard configuration.instruments.isEmpty else {
+            return try await call("get", key) { try await reader.read(try entry(key), self).value }
+        }
         switch reader.immediateRead(key, try env.routes.route(for: key, if: admits)) {
         case .answer(let value): return value
-        case .unanswered(let seen):
-            return try await Self.cancellable(key.name) { try await reader.read(try entry(key), self, seen: seen).value }
+        case .unanswered(let seen): return try await call("get", key) { try await reader.read(try entry(key), self, seen: seen).value }
         }
     }
 
@@ -143,7 +141,7 @@ public actor StorageRouter {
     public nonisolated func set<Value>(
         _ value: Value, for key: StorageKey<Value>, lifetime: Duration? = nil, replacingLaterVersions: Bool = false
     ) async throws {
-        try await Self.cancellable(key.name) {
+        try await call("set", key) {
             var attributes = WriteAttributes(replacesLaterVersions: replacingLaterVersions)
             if let lifetime { attributes.expiry = .after(lifetime) }
             try await ValueWriter(env).set(value, try entry(key), attributes, self)
@@ -159,7 +157,7 @@ public actor StorageRouter {
     /// - Throws: The errors of ``get(_:)``, without `notFound`.
     @concurrent
     public nonisolated func storedValue<Value>(for key: StorageKey<Value>) async throws -> StoredValue<Value>? {
-        try await Self.cancellable(key.name) { try await ValueReader(env).stored(try entry(key), self) }
+        try await call("storedValue", key) { try await ValueReader(env).stored(try entry(key), self) }
     }
 
     /// Restores the bytes that a value had before the key's chain of versions changed it, if the chain keeps them:
@@ -175,7 +173,7 @@ public actor StorageRouter {
     @concurrent
     @discardableResult
     public nonisolated func restoreBackup<Value>(for key: StorageKey<Value>, version: Int? = nil) async throws -> Int? {
-        try await Self.cancellable(key.name, isStepwise: true) {
+        try await call("restoreBackup", key, isStepwise: true) {
             let slot = try entry(key)
             return try await env.unbroken { [env] in try await env.withLane(slot.route) { try await Backups(env).restore(slot, version) } }
         }
@@ -196,7 +194,7 @@ public actor StorageRouter {
     public nonisolated func update<Value, R: Sendable>(
         _ key: StorageKey<Value>, _ body: @Sendable (inout Value?) throws -> R
     ) async throws -> R {
-        try await Self.cancellable(key.name) {
+        try await call("update", key) {
             try await ValueWriter(env).update(try entry(key), self, startingWith: key.defaultValue, body)
         }
     }
@@ -212,7 +210,7 @@ public actor StorageRouter {
     public nonisolated func update<Value, R: Sendable>(
         _ key: StorageKey<Value>, default: Value, _ body: @Sendable (inout Value) throws -> R
     ) async throws -> R {
-        try await Self.cancellable(key.name) {
+        try await call("update", key) {
             try await ValueWriter(env).update(try entry(key), self, startingWith: `default`) { (value: inout Value?) in
                 var present = value ?? `default`
                 let answer = try body(&present)
@@ -227,7 +225,7 @@ public actor StorageRouter {
     /// - Throws: ``StorageError``. The call can be repeated safely.
     @concurrent
     public nonisolated func purgeBackups<Value>(for key: StorageKey<Value>) async throws {
-        try await Self.cancellable(key.name, isStepwise: true) {
+        try await call("purgeBackups", key, isStepwise: true) {
             let slot = try entry(key).untyped
             try await env.withLane(slot.route) { try await Backups(env).purge(slot) }
         }
@@ -243,7 +241,7 @@ public actor StorageRouter {
     ///   copy could not be removed.
     @concurrent
     public nonisolated func remove<Value>(_ key: StorageKey<Value>) async throws {
-        try await Self.cancellable(key.name) { try await ValueWriter(env).remove(try entry(key), self) }
+        try await call("remove", key) { try await ValueWriter(env).remove(try entry(key), self) }
     }
 
     /// Returns whether the key's destination contains a value. Legacy locations are only read while a release window
@@ -251,7 +249,7 @@ public actor StorageRouter {
     /// - Throws: ``StorageError`` when the store cannot answer.
     @concurrent
     public nonisolated func exists<Value>(_ key: StorageKey<Value>) async throws -> Bool {
-        try await Self.cancellable(key.name) { try await ValueReader(env).exists(try entry(key), self) }
+        try await call("exists", key) { try await ValueReader(env).exists(try entry(key), self) }
     }
 
     /// A sequence of the current value and its later changes. The changes of this process arrive in the order of their
@@ -273,7 +271,7 @@ public actor StorageRouter {
     ///   remains. Also the error of `body`.
     @concurrent
     public nonisolated func batch(_ body: @Sendable (inout StorageBatch) throws -> Void) async throws {
-        try await Self.cancellable("storage") {
+        try await call("batch") {
             var batch = StorageBatch()
             try body(&batch)
             for change in batch.changes { try requireRegistered(change.key.base) }

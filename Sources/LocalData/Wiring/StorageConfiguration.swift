@@ -74,8 +74,15 @@ public struct StorageConfiguration: Sendable {
     public var requiresRegistration = false
     /// The formats of keyring items, by the service's name. Use them for services that other tools share.
     public var keychainStyles: [String: KeyringStyle] = [:]
-    /// The logger for operators. It receives messages about incomplete sweeps and similar events, never a value.
+    /// The logger for operators. It receives messages about incomplete sweeps and similar events. Each
+    /// message has the metadata `event` with the name of a ``StorageEvent``. No message contains a value, or the name of
+    /// a record.
     public var logger = Logger(label: "LocalData")
+    /// The observers of the router's calls and events, for metrics and traces. The first one is the outermost.
+    public var instruments: [any StorageInstrument] = []
+
+    /// Passes events to the logger and the instruments.
+    var events: EventReport { EventReport(logger: logger, instruments: instruments) }
 
     /// The clock, random numbers, tasks, serial queues and files that the router uses. Tests and simulations replace
     /// them.

@@ -19,7 +19,7 @@ extension Wiring {
     /// Writes to the migration ledger which key each key source has on this machine.
     package func notePins(_ keys: [(key: SealingKey, source: String)]) async throws {
         let store = Self.ledgerStore(configuration, isRestoring: true)
-        let counts = LedgerHistory(configuration.runtime, version: configuration.applicationVersion)
+        let counts = LedgerHistory(configuration.runtime, version: configuration.applicationVersion, events: configuration.events)
         let ledger = MigrationLedger(store, counts: counts)
         for key in keys {
             try await translatingErrors(key: "ledger") { () throws(BackendError) in

@@ -14,11 +14,14 @@ final class LedgerHistory: Sendable {
     private let noted: Mutex<State>
     private let runtime: Runtime
     private let version: String?
+    /// Receives what is noted; nil in a rehearsal.
+    private let events: EventReport?
 
     /// - Parameter version: The application's version.
-    init(_ runtime: Runtime, version: String?) {
+    init(_ runtime: Runtime, version: String?, events: EventReport) {
         self.runtime = runtime
         self.version = version
+        self.events = events
         noted = Mutex(State())
     }
 
@@ -26,6 +29,7 @@ final class LedgerHistory: Sendable {
     init(copying other: LedgerHistory) {
         runtime = other.runtime
         version = other.version
+        events = nil
         noted = Mutex(other.noted.withLock(\.self))
     }
 
@@ -42,6 +46,7 @@ final class LedgerHistory: Sendable {
             entry.firstWorked = entry.firstWorked ?? now
             entry.lastWorked = now
         }
+        events?.send(.migrated(values: values), "Values were migrated.", ["values": "\(values)"])
     }
 
     /// Notes that a migration failed.
@@ -53,6 +58,7 @@ final class LedgerHistory: Sendable {
             entry.lastFailed = now
             entry.lastError = "\(error.code): \(error.message)"
         }
+        events?.send(.migrationFailed(error.code), "A migration failed.", ["code": "\(error.code.name)"])
     }
 
     private func change(_ id: String, _ body: (inout MigrationHistory.Migration) -> Void) {

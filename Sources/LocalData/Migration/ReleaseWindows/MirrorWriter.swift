@@ -75,9 +75,9 @@ struct MirrorWriter: Sendable {
         do { return try await writing(content, of: record, at: place, over: contents) } catch {
             let error: StorageError =
                 error as? StorageError ?? StorageError(StorageError.cancelled, key: place.source.name, "The caller was cancelled.")
-            env.logger.notice(
-                "The older place of a key could not be brought up to date. It stays pending until a sweep can.",
-                metadata: ["key": "\(place.destination.keyName)", "code": "\(error.code.name)"])
+            env.events.send(
+                .mirrorPending(error.code), "The legacy location of a key could not be updated. A sweep tries again.",
+                ["domain": "\(place.destination.domain.kind)", "code": "\(error.code.name)"])
             return .pending(error)
         }
     }

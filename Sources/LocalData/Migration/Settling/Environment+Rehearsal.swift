@@ -1,6 +1,5 @@
 import BackendContract
 import BackendRuntime
-import Logging
 import Sealing
 import Synchronization
 
@@ -45,7 +44,7 @@ extension Environment {
         let env = Environment(
             routes: routes, coder: coder, ledger: ledger, quarantine: quarantine.rehearsed(seals, rehearse),
             witnesses: witnesses.rehearsed(), registry: KeyRegistry(copying: registry, leading: routes), runtime: runtime,
-            applicationVersion: applicationVersion, pageSize: pageSize, logger: logger, rehearsal: RehearsalNotes())
+            applicationVersion: applicationVersion, pageSize: pageSize, events: events, rehearsal: RehearsalNotes())
         return (env, rehearsed)
     }
 
@@ -66,16 +65,17 @@ extension Environment {
         let answer: Answer
         do { answer = try await read(rehearsal) } catch StorageError.cannotTell { throw error }
         if rehearsal.env.rehearsal?.hasStoredReferences == true { throw error }
-        noteUnwritten(name, error)
+        noteUnwritten(error)
         return answer
     }
 
-    /// Tells operators that a value was read which could not be brought to its place or shape.
-    private func noteUnwritten(_ name: String, _ error: any Error) {
-        let code = (error as? StorageError)?.code.name ?? "\(type(of: error))"
-        logger.notice(
-            "A value was read in an older place or shape. It could not be written, and stays pending.",
-            metadata: ["key": "\(name)", "code": "\(code)"])
+    /// Reports that a value was read which could not be migrated.
+    private func noteUnwritten(_ error: any Error) {
+        let code = (error as? StorageError)?.code ?? StorageError.migrationFailed
+        events.send(
+            .readUnmigrated(code),
+            "A value was read in a legacy location, or in an earlier version. It could not be written, and stays pending.",
+            ["code": "\(code.name)"])
     }
 
     /// Fails in a rehearsal, before code of the program's own is run whose effects it could not take back.

@@ -1,6 +1,5 @@
 import BackendContract
 import BackendRuntime
-import Logging
 
 /// What the parts of the protocol work with. It holds no state of its own.
 final class Environment: Sendable {
@@ -18,8 +17,8 @@ final class Environment: Sendable {
     let runtime: Runtime
     /// The version of the program; nil for one that does not say.
     let applicationVersion: String?
-    /// Where notes for operators go. Never a value.
-    let logger: Logger
+    /// Receives the events that operators see.
+    let events: EventReport
     /// The effects of a rehearsal; nil where changes reach the stores.
     let rehearsal: RehearsalNotes?
     /// How many records of a collection are read, and written in one commit, at a time.
@@ -27,12 +26,12 @@ final class Environment: Sendable {
 
     init(
         routes: RouteTable, coder: RecordCoder, ledger: MigrationLedger, quarantine: Quarantine, witnesses: PresenceRecords,
-        registry: KeyRegistry, runtime: Runtime, applicationVersion: String?, pageSize: Int, logger: Logger,
+        registry: KeyRegistry, runtime: Runtime, applicationVersion: String?, pageSize: Int, events: EventReport,
         rehearsal: RehearsalNotes? = nil
     ) {
         (self.routes, self.coder, self.ledger, self.quarantine, self.witnesses) = (routes, coder, ledger, quarantine, witnesses)
         (self.registry, self.runtime, self.applicationVersion) = (registry, runtime, applicationVersion)
-        (self.pageSize, self.logger, self.rehearsal) = (pageSize, logger, rehearsal)
+        (self.pageSize, self.events, self.rehearsal) = (pageSize, events, rehearsal)
         expiries = ExpiryWatch(ledger, runtime: runtime)
         lanes = KeyLanes(gate: routes.gate)
         flights = Flights(tasks: runtime.tasks)

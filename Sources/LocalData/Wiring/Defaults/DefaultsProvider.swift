@@ -1,7 +1,6 @@
 import BackendContract
 import BackendRuntime
 import DefaultsBackend
-import Logging
 
 /// The domain `.userDefaults`: one property list for each suite, as in `UserDefaults`.
 struct DefaultsProvider: BackendProvider {
@@ -27,16 +26,18 @@ struct DefaultsProvider: BackendProvider {
         return PropertyListStore(
             path: path, lockPath: lockPath, quarantineDirectory: "\(directories.data)/quarantine",
             deadline: configuration.deadlines.files, runtime: configuration.runtime, isPrivate: isPrivate
-        ) { [logger = configuration.logger] changes in
+        ) { [events = configuration.events] changes in
             if !changes.repeated.isEmpty {
-                logger.warning(
+                events.send(
+                    .changesRepeated(changes.repeated.count),
                     "Another program overwrote changes of a property list with an older copy. The changes were written again.",
-                    metadata: ["list": "\(changes.path)", "count": "\(changes.repeated.count)"])
+                    ["list": "\(changes.path)", "count": "\(changes.repeated.count)"])
             }
             if !changes.lost.isEmpty {
-                logger.error(
+                events.send(
+                    .changesLost(changes.lost.count),
                     "Another program overwrote changes of a property list with an older copy. The changes are lost.",
-                    metadata: ["list": "\(changes.path)", "count": "\(changes.lost.count)"])
+                    ["list": "\(changes.path)", "count": "\(changes.lost.count)"])
             }
         }
     }

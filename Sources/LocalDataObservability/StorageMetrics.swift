@@ -1,0 +1,61 @@
+#if Observability
+    public import CoreMetrics
+    public import LocalData
+
+    /// Reports the calls and events of a router to swift-metrics.
+    ///
+    /// ```swift
+    /// configuration.instruments.append(StorageMetrics())
+    /// ```
+    ///
+    /// | metric | kind | dimensions |
+    /// |---|---|---|
+    /// | `localdata.operation.duration` | timer | `operation`, `domain` (the kind of store, or `several`), `outcome` (`ok` or the code of the error) |
+    /// | the name of the ``LocalData/StorageEvent`` | counter, by the number of values that the event concerns | `code`, if the event has an error |
+    ///
+    /// No metric contains a value, or the name of a key, a record or a store.
+    public struct StorageMetrics: StorageInstrument {
+        private let factory: any MetricsFactory
+        private let clock = ContinuousClock()
+
+        /// Creates the instrument.
+        /// - Parameter factory: The metrics system; by default the one that the program bootstrapped.
+        public init(factory: any MetricsFactory = MetricsSystem.factory) { self.factory = factory }
+
+        /// Runs a call and reports its duration and outcome.
+        public func observe<R>(_ operation: StorageOperation, _ body: () async throws -> R) async throws -> R {
+            let start = clock.now
+            do {
+                let result = try await body()
+                report(operation, "ok", start)
+                return result
+            } catch {
+                report(operation, (error as? StorageError)?.code.name ?? "other", start)
+                throw error
+            }
+        }
+
+        private func report(_ operation: StorageOperation, _ outcome: String, _ start: ContinuousClock.Instant) {
+            let (seconds, attoseconds) = start.duration(to: clock.now).components
+            CoreMetrics.Timer(
+                label: "localdata.operation.duration",
+                dimensions: [("operation", operation.name), ("domain", operation.domain?.name ?? "several"), ("outcome", outcome)],
+                factory: factory
+            ).recordNanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
+        }
+
+        /// Counts an event.
+        public func record(_ event: StorageEvent) {
+            func count(_ amount: Int, _ dimensions: [(String, String)] = []) {
+                Counter(label: event.name, dimensions: dimensions, factory: factory).increment(by: amount)
+            }
+            switch event {
+            case .migrated(let values): count(values)
+            case .changesRepeated(let changes), .changesLost(let changes): count(changes)
+            case .migrationFailed(let code), .readUnmigrated(let code), .mirrorPending(let code), .damagedRecordSkipped(let code):
+                count(1, [("code", code.name)])
+            case .sweepEnded, .catalogProblem: count(1)
+            }
+        }
+    }
+#endif

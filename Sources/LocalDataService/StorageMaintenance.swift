@@ -1,0 +1,101 @@
+import BackendRuntime
+public import LocalData
+import Synchronization
+
+/// The regular work on the stores of a long-running program: it sweeps the catalogs, retries keys that were blocked, and
+/// purges expired values.
+///
+/// ``StorageService`` runs it in a `ServiceGroup`. Use this type in a program without ServiceLifecycle:
+///
+/// ```swift
+/// let maintenance = StorageMaintenance(storage, catalogs: [AppKeys()])
+/// let work = Task { try await maintenance.run() }
+/// // When the program ends:
+/// work.cancel()
+/// try? await work.value
+/// try await storage.shutdown()
+/// ```
+public struct StorageMaintenance: Sendable {
+    private let storage: StorageRouter
+    private let catalogs: [any StorageKeyCatalog]
+    private let retryInterval: Duration
+    private let sweepInterval: Duration
+    private let report: @Sendable (MigrationReport) -> Void
+
+    /// Creates the maintenance of a router.
+    /// - Parameters:
+    ///   - storage: The router.
+    ///   - catalogs: The catalogs to register when ``run()`` begins. Registered catalogs are swept in any case.
+    ///   - retryInterval: The time after an incomplete sweep until the next one. A locked keyring is tried again after
+    ///     this time.
+    ///   - sweepInterval: The time after a complete sweep until the next one, which purges values that have expired.
+    ///   - report: Receives the report of each sweep.
+    public init(
+        _ storage: StorageRouter, catalogs: [any StorageKeyCatalog] = [], retryInterval: Duration = .seconds(30),
+        sweepInterval: Duration = .seconds(3600), report: @escaping @Sendable (MigrationReport) -> Void = { _ in }
+    ) {
+        (self.storage, self.catalogs, self.report) = (storage, catalogs, report)
+        (self.retryInterval, self.sweepInterval) = (retryInterval, sweepInterval)
+    }
+
+    /// Registers the catalogs, and then sweeps again and again until the task is cancelled.
+    ///
+    /// A cancelled sweep ends after the key that it is migrating. The next sweep, also one of a later process,
+    /// continues with the remaining keys.
+    /// - Throws: ``StorageError``: the errors of ``StorageRouter/registerCatalog(_:migrateImmediately:)``, if a catalog
+    ///   is refused; `cancelled` if the task is cancelled.
+    public func run() async throws {
+        for catalog in catalogs { try await storage.registerCatalog(catalog) }
+        while true {
+            let result = await storage.sweep()
+            if Task.isCancelled { throw StorageError(StorageError.cancelled, key: "storage", "The maintenance was cancelled.") }
+            report(result)
+            try await pause(result.isComplete ? sweepInterval : retryInterval)
+        }
+    }
+
+    /// Waits on the clock of the router. Cancelling the task ends the wait.
+    private func pause(_ duration: Duration) async throws {
+        let clock = storage.configuration.runtime.clock
+        let waiting = Waiting()
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let timer = clock.schedule(at: clock.now.advanced(by: duration)) { waiting.end() }
+                waiting.begin(continuation, timer)
+            }
+        } onCancel: {
+            waiting.end()
+        }
+        if Task.isCancelled { throw StorageError(StorageError.cancelled, key: "storage", "The maintenance was cancelled.") }
+    }
+}
+
+/// A wait that the clock or a cancellation ends.
+private final class Waiting: Sendable {
+    private struct State {
+        var continuation: CheckedContinuation<Void, Never>?
+        var timer: ScheduledAction?
+        var isOver = false
+    }
+
+    private let state = Mutex(State())
+
+    func begin(_ continuation: CheckedContinuation<Void, Never>, _ timer: ScheduledAction) {
+        let isOver = state.withLock { state in
+            if !state.isOver { (state.continuation, state.timer) = (continuation, timer) }
+            return state.isOver
+        }
+        guard isOver else { return }
+        timer.cancel()
+        continuation.resume()
+    }
+
+    func end() {
+        let (continuation, timer) = state.withLock { state in
+            state.isOver = true
+            return (state.continuation.take(), state.timer.take())
+        }
+        timer?.cancel()
+        continuation?.resume()
+    }
+}
