@@ -124,6 +124,23 @@
             #expect(try await probe.ask("unlock").outcome == "threw locked notApplied")
         }
 
+        @Test func `after a restart of the daemon, a value in a locked collection that is not the default one is listed without its name`()
+            async throws
+        {
+            let fixture = try await ProbeFixture()
+            #expect(try await fixture.probe().ask("put b one").outcome == "applied durable")
+            let attributes = ["application": "LocalData", "service": "probe", "namespace": "values", "account": "a"]
+            try await offPool {
+                let other = try fixture.keyring.createCollection("other")
+                try fixture.keyring.createItem("elsewhere", attributes, in: other)
+                try fixture.keyring.restartDaemon(password: PrivateKeyring.password)
+            }
+            let probe = try fixture.probe()
+            #expect(try await probe.ask("names").outcome == "names [\"b\"] nameless 1")
+            #expect(try await probe.ask("get a").outcome == "locked")
+            #expect(try await probe.ask("list").outcome == "threw locked notApplied")
+        }
+
         @Test func `unlocking fails with the error locked if no program can show a prompt, and succeeds if the keyring is not locked`()
             async throws
         {

@@ -73,6 +73,21 @@
             try await probe.expect("get a", "absent")
         }
 
+        @Test func `beside a locked collection that is not the default one, all readable names are listed`() async throws {
+            let service = try await SmallSecretService()
+            let probe = try service.probe()
+            try await probe.expect("put b one", "applied untilPowerLoss")
+            let attributes = ["application": "LocalData", "service": "probe", "namespace": "values", "account": "a"]
+            _ = try await service.add("theirs", attributes, in: "other")
+            try await service.tell("lock other")
+            try await probe.expect("names", "names [\"a\", \"b\"] nameless 0")
+            try await probe.expect("get a", "locked")
+            // The list that other parts rely on stays complete or refused.
+            try await probe.expect("list", "threw locked notApplied")
+            try await service.tell("lock main")
+            try await probe.expect("names", "threw locked notApplied")
+        }
+
         @Test func `a record in an item with further attributes is not read from a service that is not gnome-keyring`() async throws {
             let service = try await SmallSecretService()
             let probe = try service.probe()

@@ -32,4 +32,8 @@ package protocol DescribableKeyring: StorageBackend {
     /// Describes the keyring. Never opens a prompt.
     /// - Throws: ``BackendError`` when the keyring cannot be reached.
     func describeKeyring() async throws(BackendError) -> KeyringDescription
+
+    /// Returns the program that keeps the secrets now, and its default collection, as one text. Never opens a prompt.
+    /// - Throws: ``BackendError`` when the keyring cannot be reached.
+    func keeper() async throws(BackendError) -> String
 }

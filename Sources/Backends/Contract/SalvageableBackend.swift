@@ -37,6 +37,18 @@ public struct StorageListing: Hashable, Sendable {
     }
 }
 
+/// A store of which a part can be locked while the rest can be used, such as a keyring with several collections.
+package protocol PartlyLockedBackend: StorageBackend {
+    /// Lists the slots of a namespace, also while a part of the store is locked. Unlike
+    /// ``StorageBackend/addresses(in:)``, the list may be incomplete, so it proves no absence.
+    /// - Returns: The slots with a readable name, locked ones included, and an opaque handle for each locked slot whose
+    ///   name cannot be read.
+    /// - Throws: ``BackendError``: `locked` if the whole store is locked.
+    func slotsBesideLocks(
+        in namespace: StorageNamespace
+    ) async throws(BackendError) -> (addresses: [StorageAddress], nameless: [DamageHandle])
+}
+
 /// A store that claims ``BackendCapabilities/sealsNames``. Damage to a slot can make its name unreadable, so such a slot is listed, read
 /// and deleted by a handle.
 ///

@@ -9,17 +9,29 @@
                     // First open the session with the daemon, whose key encrypts secrets on the bus. For this, the bus
                     // starts a daemon that is not running, if it can.
                     let algorithm = try client.link.algorithm(call)
-                    let collection: String? =
-                        switch try client.defaultCollection() {
-                        case .locked(let path), .unlocked(let path): path
-                        case .none: nil
-                        }
-                    var description = KeyringDescription(
-                        provider: programName(try client.processID()), collection: collection, algorithm: algorithm)
+                    let (provider, collection) = try found(client)
+                    var description = KeyringDescription(provider: provider, collection: collection, algorithm: algorithm)
                     if directory.protection == .plain { description.valuesAtRisk = try valuesAtRisk(client) }
                     return description
                 }
             }
+        }
+
+        package func keeper() async throws(BackendError) -> String {
+            try await onLane { [self] call throws(BackendError) in
+                let (provider, collection) = try conversing(call) { client throws(KeyringFault) in try found(client) }
+                return "\(provider ?? "an unknown program") with \(collection ?? "no default collection")"
+            }
+        }
+
+        /// Returns the name of the program that keeps the secrets, and the path of the default collection.
+        private func found(_ client: SecretServiceClient) throws(KeyringFault) -> (provider: String?, collection: String?) {
+            let collection: String? =
+                switch try client.defaultCollection() {
+                case .locked(let path), .unlocked(let path): path
+                case .none: nil
+                }
+            return (programName(try client.processID()), collection)
         }
 
         /// Returns the names of this store's values that gnome-keyring would lose in a collection without a password.

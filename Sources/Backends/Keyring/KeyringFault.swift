@@ -102,13 +102,12 @@
                 BackendError(.cancelled, "The caller left before the keyring answered. \(advice(outcome))", outcome: outcome)
             case .dismissed:
                 BackendError(
-                    .promptDismissed, "The keyring is still locked: the prompt was closed. Unlock it again when you are ready.",
-                    outcome: outcome)
+                    .promptDismissed, "The keyring is still locked: \(detail). Unlock it again when you are ready.", outcome: outcome)
             case .noPrompter:
                 BackendError(
                     .locked,
-                    "The keyring is locked and no program of this session can ask for its password. Install gcr, or unlock the keyring "
-                        + "with gnome-keyring-daemon --unlock, which reads the password from its standard input.", outcome: outcome)
+                    "The keyring is locked, and no program of this session can ask for its password. Install gcr, or unlock the keyring "
+                        + "without a prompt: \(Self.unlockCommand).", outcome: outcome)
             case .denied:
                 BackendError(
                     .accessDenied, "Access to the keyring was refused (\(detail)). Check the session bus and its owner.", outcome: outcome)
@@ -116,6 +115,10 @@
                 BackendError(.failed, "The keyring refused the request (\(detail)). \(advice(outcome))", outcome: outcome)
             }
         }
+
+        /// The command that unlocks gnome-keyring without a display. Without `--replace`, it has no effect while a daemon runs.
+        static let unlockCommand =
+            "gnome-keyring-daemon --replace --unlock --components=secrets, which reads the password from its standard input"
 
         private func advice(_ outcome: MutationOutcome) -> String {
             outcome == .unknown ? "The change may have taken effect: read before repeating it." : "Nothing was changed; try again."

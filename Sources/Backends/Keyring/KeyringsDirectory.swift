@@ -54,8 +54,8 @@
         var noCollection: String {
             guard let path, let file = try? files.read("\(path)/\(defaultFile)") else {
                 return
-                    "There is no default keyring yet. Create one (log in to the desktop once, use Seahorse, or start gnome-keyring-daemon --unlock "
-                    + "with a password), then try again."
+                    "There is no default keyring yet. Create one, then try again: log in to the desktop once, use Seahorse, or run "
+                    + "\(KeyringFault.unlockCommand)."
             }
             var bytes = file.bytes
             wipe(&bytes)

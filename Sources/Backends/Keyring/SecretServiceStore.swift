@@ -15,7 +15,7 @@
     ///
     /// Preconditions hold between all processes that use the same lock file. Writers outside LocalData are detected,
     /// not excluded.
-    package final class SecretServiceStore: LockableBackend {
+    package final class SecretServiceStore: LockableBackend, PartlyLockedBackend {
         /// The service and the attributes that identify its items. Two stores over the same items have the same
         /// identity.
         package let identity: BackendIdentity
@@ -101,8 +101,22 @@
             try await onLane { [self] call throws(BackendError) in
                 try layout.validate(StorageAddress("any", in: namespace))
                 return try conversing(call) { client throws(KeyringFault) in
-                    try SlotReader(client: client, layout: layout, directory: directory).addresses(in: namespace)
+                    try SlotReader(client: client, layout: layout, directory: directory).slots(in: namespace, besideLocks: false).addresses
                 }
+            }
+        }
+
+        /// Lists the slots of a namespace, also while another collection than the default one is locked.
+        /// - Throws: ``BackendError`` with `locked`, `unavailable`, `timedOut` or `cancelled`.
+        package func slotsBesideLocks(
+            in namespace: StorageNamespace
+        ) async throws(BackendError) -> (addresses: [StorageAddress], nameless: [DamageHandle]) {
+            try await onLane { [self] call throws(BackendError) in
+                try layout.validate(StorageAddress("any", in: namespace))
+                let found = try conversing(call) { client throws(KeyringFault) in
+                    try SlotReader(client: client, layout: layout, directory: directory).slots(in: namespace, besideLocks: true)
+                }
+                return (found.addresses, found.nameless.map { DamageHandle(Array($0.utf8)) })
             }
         }
 
@@ -206,7 +220,10 @@
                         try client.unlock(paths)
                     }
                     if try client.lacksPrompter() { throw KeyringFault(.noPrompter, "org.gnome.keyring.SystemPrompter") }
-                    throw KeyringFault(.dismissed, "the prompt was closed")
+                    // Without a display, the program that gnome-keyring starts for its prompt ends at once.
+                    let isGnome = try client.link.isKeptByGnome(call)
+                    let display = isGnome ? ", or could not be shown. Without a display, run \(KeyringFault.unlockCommand)" : ""
+                    throw KeyringFault(.dismissed, "the prompt was closed\(display)")
                 } catch {
                     throw error.backendError()
                 }

@@ -43,24 +43,37 @@
         }
 
         /// Lists the slots of a namespace that are not empty.
-        func addresses(in namespace: StorageNamespace) throws(KeyringFault) -> [StorageAddress] {
+        /// - Parameter besideLocks: Whether to list the slots although another collection than the default one is
+        ///   locked and has items of the namespace. If not, the call throws in this case.
+        /// - Returns: The slots, and the paths of the locked items whose names cannot be read.
+        func slots(
+            in namespace: StorageNamespace, besideLocks: Bool
+        ) throws(KeyringFault) -> (addresses: [StorageAddress], nameless: [String]) {
             try untilUnchanged { () throws(KeyringFault) in
                 let found = try client.search(layout.search(namespace))
-                guard found.locked.isEmpty else { throw KeyringFault(.locked, "locked items") }
+                guard besideLocks || found.locked.isEmpty else { throw KeyringFault(.locked, "locked items") }
                 switch try client.defaultCollection() {
                 case .locked: throw KeyringFault(.locked, "the default collection")
-                case .none where found.unlocked.isEmpty: throw KeyringFault(.noBus, directory.noCollection)
+                case .none where found.unlocked.isEmpty && found.locked.isEmpty: throw KeyringFault(.noBus, directory.noCollection)
                 case .none, .unlocked: break
                 }
                 let again = try client.search(layout.search(namespace))
-                guard again.locked.isEmpty, Set(again.unlocked) == Set(found.unlocked) else {
+                guard Set(again.locked) == Set(found.locked), Set(again.unlocked) == Set(found.unlocked) else {
                     throw KeyringFault(.vanished, "items changed")
                 }
                 var addresses: Set<StorageAddress> = []
-                for path in found.unlocked {
-                    if let address = layout.address(of: try client.describe(path).attributes, in: namespace) { addresses.insert(address) }
+                var nameless: [String] = []
+                for path in found.unlocked + found.locked {
+                    let attributes = try client.describe(path).attributes
+                    if let address = layout.address(of: attributes, in: namespace) {
+                        addresses.insert(address)
+                    } else if attributes[layout.nameAttribute] == nil, found.locked.contains(path) {
+                        // gnome-keyring has only hashes of the attributes until the collection is unlocked for the first
+                        // time after its start.
+                        nameless.append(path)
+                    }
                 }
-                return addresses.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+                return (addresses.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }, nameless)
             }
         }
 

@@ -15,11 +15,16 @@ struct Listing: Sendable {
         }
     }
 
-    /// The names of the values in a namespace, sorted, and what is damaged. Removed values are not listed.
+    /// The names of the values in a namespace, sorted, and the damaged slots. Removed values are not listed. A locked slot whose name
+    /// cannot be read is listed like a damaged one, with the error `locked`.
     func names(in domain: StorageDomain, _ namespace: StorageNamespace) async throws -> [ListEntry<String>] {
         let name = "\(domain)"
-        let listing = try await slots(in: domain, namespace, name: name)
         let (_, backend) = try env.routes.backend(for: domain, key: name)
+        let beside = try await translatingErrors(key: name) { () throws(BackendError) in
+            try await (backend as? any PartlyLockedBackend)?.slotsBesideLocks(in: namespace)
+        }
+        let listing =
+            if let beside { StorageListing(beside.addresses, damaged: []) } else { try await slots(in: domain, namespace, name: name) }
         let addresses = listing.addresses.sorted { $0.precedes($1) }
         let probes = try await translatingErrors(key: name) { () throws(BackendError) in try await backend.read(addresses, .validated) }
         let named = zip(addresses, probes).compactMap { address, probe -> ListEntry<String>? in
@@ -32,7 +37,10 @@ struct Listing: Sendable {
             case .value, .locked, .unavailable: return .value(address.name)
             }
         }
-        return named
+        let locked = (beside?.nameless ?? []).map { handle in
+            ListEntry<String>.damaged(DamagedRecord(domain, .nameless(handle)), reason: .locked(name, domain))
+        }
+        return named + locked
             + listing.damaged.map { slot in
                 .damaged(DamagedRecord(domain, .nameless(slot.handle)), reason: .damaged(slot.corruption, of: name, in: domain))
             }

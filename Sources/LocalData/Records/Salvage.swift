@@ -76,6 +76,7 @@ package struct Salvage: Sendable {
             guard probe.revision == revision else { throw Self.changed(record) }
             return .named(route, probe)
         case .nameless(let handle):
+            if backend is any PartlyLockedBackend { throw StorageError.locked(name, domain) }
             let salvageable = backend as? any SalvageableBackend
             let damage = try await translatingErrors(key: name) { () throws(BackendError) in try await salvageable?.damage(at: handle) }
             guard let salvageable, let damage else { throw Self.changed(record) }

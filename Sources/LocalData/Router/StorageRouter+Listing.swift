@@ -52,7 +52,9 @@ extension StorageRouter {
     /// - Parameters:
     ///   - domain: The domain.
     ///   - collection: The name of a collection, to list the ids of its records instead of the names of single values.
-    ///   - onDamage: The handling of damaged values. Some damaged values have lost their names.
+    ///   - onDamage: The handling of damaged values. Some damaged values have lost their names. A value in a locked
+    ///     collection of a keyring, other than the default one, counts as damaged if its name cannot be read. Its error
+    ///     has the code `locked`.
     /// - Throws: ``StorageError`` when the store cannot be read, and as `onDamage` specifies.
     @concurrent
     public nonisolated func names(

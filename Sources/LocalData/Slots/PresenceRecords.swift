@@ -36,28 +36,43 @@ final class PresenceRecords: Sendable {
             await end(at: route)
             return probe
         case .absent:
-            guard try await hasEntry(for: route) else { return probe }
+            guard let entry = try await entry(for: route) else { return probe }
             // The value may have come since the slot was read. A removal leaves a tombstone: what is empty now has lost its value.
             // Reason: "The list of witnesses never has an entry too many" in Docs/Decisions/Keyring.md.
             let now = try await route.lookAtStore(.fresh)
-            if case .absent = now { return .unavailable(BackendError(.init("vanished"), Self.message(route))) }
+            if case .absent = now { return .unavailable(BackendError(.init("vanished"), await Self.message(route, entry))) }
             return try await heed(now, at: route)
         default: return probe
         }
     }
 
-    private static func message(_ route: Route) -> String {
-        "The value was in \(route.domain), and is gone without having been removed: another program deleted it, or the store was reset or replaced by another one. "
+    private static func message(_ route: Route, _ entry: StorageRecord) async -> String {
+        var keepers = ""
+        if let before = entry.metadata.attributes[keeperAttribute], let now = await keeper(of: route) {
+            keepers = before == now ? "\(now) kept it, and answers now too. " : "\(before) kept it, and \(now) answers now. "
+        }
+        return
+            "The value was in \(route.domain), and is gone without having been removed: another program deleted it, or the store was reset or replaced by another one. "
+            + keepers
             + "Bring the store back, restore a backup, set the value anew, or accept the loss with StorageRouter.acknowledgeLoss(for:)."
     }
+
+    /// The attribute of an entry with the keyring that had the value.
+    private static let keeperAttribute = "keeper"
+
+    /// The keyring program of a store, and its default collection; nil for another kind of store, and if it cannot be asked.
+    private static func keeper(of route: Route) async -> String? { try? await (route.backend as? any DescribableKeyring)?.keeper() }
 
     /// Notes that there is a value. If that fails, it is noted when the value is next seen.
     func noteValue(at route: Route) async {
         if isReadOnly || !seen.withLock({ $0.insert(route.slot).inserted }) { return }
         do {
-            if try await hasEntry(for: route) { return }
-            let metadata = StorageMetadata(modifiedAt: runtime.clock.wallSeconds)
-            try await apply(.put(.native(.boolean(true)), metadata, at: try await address(of: route)))
+            let (entry, keeper) = (try await entry(for: route), await Self.keeper(of: route))
+            if let entry, keeper == nil || keeper == entry.metadata.attributes[Self.keeperAttribute] { return }
+            var metadata = entry?.metadata ?? StorageMetadata(modifiedAt: runtime.clock.wallSeconds)
+            metadata.attributes[Self.keeperAttribute] = keeper
+            let unchanged = entry.map { StorageMutation.Precondition.revision($0.revision) } ?? .absent
+            try await apply(.put(.native(.boolean(true)), metadata, at: try await address(of: route), if: unchanged))
         } catch { forget(route) }
     }
 
@@ -66,7 +81,7 @@ final class PresenceRecords: Sendable {
     func acknowledge(at route: Route) async throws {
         forget(route)
         if isReadOnly { return }
-        if try await hasEntry(for: route) { try await apply(.delete(try await address(of: route))) }
+        if try await entry(for: route) != nil { try await apply(.delete(try await address(of: route))) }
     }
 
     /// The same where it can be done later.
@@ -84,12 +99,9 @@ final class PresenceRecords: Sendable {
     // MARK: The list
 
     /// - Throws: ``StorageError`` when the list cannot be read: then absence is not proven.
-    private func hasEntry(for route: Route) async throws -> Bool {
-        guard let salt = try await knownSalt() else { return false }
-        switch try await read(Self.address(of: route, salt), route.keyName) {
-        case .value: return true
-        default: return false
-        }
+    private func entry(for route: Route) async throws -> StorageRecord? {
+        guard let salt = try await knownSalt() else { return nil }
+        return try await read(Self.address(of: route, salt), route.keyName).record
     }
 
     private func read(_ address: StorageAddress, _ name: String) async throws -> StorageProbe {

@@ -1,7 +1,9 @@
+import BackendContract
 import Foundation
 import LocalData
 import LocalDataBackup
 import LocalDataTesting
+import MemoryBackend
 import TestSupport
 import Testing
 
@@ -68,6 +70,40 @@ import Testing
         try await router.removeDamaged(record)
         #expect(try await router.names(of: domain) == ["whole"])
         #expect(try await router.audit().quarantine.isEmpty)
+    }
+
+    /// A keyring with a locked collection that has one value, whose name cannot be read.
+    private struct PartlyLockedKeyring: WrappingBackend, PartlyLockedBackend {
+        let base: any StorageBackend
+
+        func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
+            throw BackendError(.locked, "A collection of the keyring is locked.")
+        }
+
+        func slotsBesideLocks(
+            in namespace: StorageNamespace
+        ) async throws(BackendError) -> (addresses: [StorageAddress], nameless: [DamageHandle]) {
+            (try await base.addresses(in: namespace), [DamageHandle([1])])
+        }
+    }
+
+    @Test func `beside a locked collection of a keyring, names are listed, and a value without a readable name is reported as locked`()
+        async throws
+    {
+        let keyring = InMemoryStore(
+            identity: BackendIdentity(kind: "keyring", store: "test"),
+            capabilities: BackendCapabilities(durability: .durable, crossProcess: true, protection: .keychain))
+        let stage = try Stage()
+        let router = stage.launch { $0.useBackend(for: .keychain) { _ in PartlyLockedKeyring(base: keyring) } }
+        let key = textKey("whole", .keychain)
+        try await router.set("abc", for: key)
+        await expectRefusal(.locked) { _ = try await router.names(of: .keychain) }
+        #expect(try await router.names(of: .keychain, onDamage: .skip) == ["whole"])
+        let (names, damaged) = try await router.namesAndDamage(in: .keychain)
+        let record = try #require(damaged.first)
+        #expect(names == ["whole"] && damaged.count == 1 && record.name == nil)
+        for act in [router.setAside, router.removeDamaged] { await expectRefusal(.locked) { try await act(record) } }
+        #expect(try await router.get(key) == "abc")
     }
 
     @Test func `a DamagedRecord can be recreated from its handle, and other texts are rejected`() async throws {

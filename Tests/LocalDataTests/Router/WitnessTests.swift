@@ -143,6 +143,47 @@ import Testing
         #expect(FileManager.default.contents(atPath: path) == before)
     }
 
+    /// A keyring whose program a test can replace.
+    private struct ReplaceableKeyring: WrappingBackend, DescribableKeyring {
+        let base: any StorageBackend
+        let program: Shared<String?>
+
+        func describeKeyring() async throws(BackendError) -> KeyringDescription {
+            KeyringDescription(provider: try await keeper(), collection: "login", algorithm: "dh")
+        }
+
+        func keeper() async throws(BackendError) -> String {
+            guard let program = program.value.withLock(\.self) else { throw BackendError(.unavailable, "There is no keyring.") }
+            return "\(program) with login"
+        }
+    }
+
+    @Test func `the error of a vanished value names the keyring that had the value last, and the keyring that answers now`() async throws {
+        let program = Shared<String?>("gnome-keyring-daemon")
+        let (keyring, key) = (ReplaceableKeyring(base: keyring, program: program), key)
+        func launch() -> StorageRouter { stage.launch { $0.useBackend(for: .keychain) { _ in keyring } } }
+        func vanished() async -> String {
+            await expectRefusal(.vanished, of: "token", saying: "acknowledgeLoss") { _ = try await launch().get(key) }?.message ?? ""
+        }
+        // An entry without a keyring, as earlier versions wrote it, stays valid and gets one when the value is seen.
+        program.value.withLock { $0 = nil }
+        try await launch().set("secret", for: key)
+        try await reset()
+        #expect(await !vanished().contains("kept it"))
+        try await launch().set("secret", for: key)
+        program.value.withLock { $0 = "gnome-keyring-daemon" }
+        #expect(try await launch().get(key) == "secret")
+        try await reset()
+        #expect(await vanished().contains("gnome-keyring-daemon with login kept it, and answers now too"))
+        program.value.withLock { $0 = "keepassxc" }
+        #expect(await vanished().contains("gnome-keyring-daemon with login kept it, and keepassxc with login answers now"))
+        // A value that was seen in the new keyring is attributed to that one.
+        try await launch().set("secret", for: key)
+        #expect(try await launch().get(key) == "secret")
+        try await reset()
+        #expect(await vanished().contains("keepassxc with login kept it"))
+    }
+
     /// A keyring that runs a closure after its next read and before it returns the answer.
     private final class Interrupted: StorageBackend {
         let inner: InMemoryStore
@@ -226,6 +267,9 @@ import Testing
             #expect(try await run("secret-tool", ["clear", "service", stage.service], environment: environment).status == 0)
             let router = stage.launch()
             await expectVanished("get") { _ = try await router.get(key) }
+            await expectRefusal(.vanished, saying: "gnome-keyring-daemon with \(PrivateKeyring.collection) kept it") {
+                _ = try await router.get(key)
+            }
             try await router.set("new", for: key)
             #expect(try await router.get(key) == "new")
             try await router.remove(key)

@@ -73,6 +73,9 @@
                     return "armed"
                 case "delete": return Self.text(try await store.apply(.delete(address)))
                 case "list": return "list \(try await store.addresses(in: .values).map(\.name).sorted())"
+                case "names":
+                    let found = try await store.slotsBesideLocks(in: .values)
+                    return "names \(found.addresses.map(\.name).sorted()) nameless \(found.nameless.count)"
                 case "copy":
                     copy = try await store.items(deadline: clock.now.advanced(by: .seconds(20)))
                     return "copied \(copy.count)"
