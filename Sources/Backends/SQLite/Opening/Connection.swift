@@ -29,7 +29,8 @@
             guard path.hasPrefix("/") else { throw SQLiteFault(SQLITE_CANTOPEN) }
             var opened: OpaquePointer?
             // A reader needs write access too, because it writes to the index of the write-ahead log.
-            let code = sqlite3_open_v2(path, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, nil)
+            let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE
+            let code = sqlite3_open_v2(path, &opened, flags, LockSleep.layer)
             guard code == SQLITE_OK, let opened else {
                 let fault = SQLiteFault(code, on: opened)
                 sqlite3_close_v2(opened)

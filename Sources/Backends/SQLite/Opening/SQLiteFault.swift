@@ -8,7 +8,7 @@
     struct SQLiteFault: Error {
         /// The extended result code. Its lowest byte is the primary result code.
         let code: Int32
-        /// The system's error number if a file could not be opened, read or written; otherwise 0.
+        /// The system's error number if a file could not be opened, read, written or locked; otherwise 0.
         let systemError: Int32
 
         /// Creates a fault with a result code.
@@ -18,7 +18,9 @@
         init(_ code: Int32, on connection: OpaquePointer?) {
             self.code = code
             let isOfSystem = [SQLITE_CANTOPEN, SQLITE_IOERR].contains(code & 0xFF)
-            systemError = isOfSystem ? connection.map { sqlite3_system_errno($0) } ?? 0 : 0
+            let number = isOfSystem ? connection.map { sqlite3_system_errno($0) } ?? 0 : 0
+            // SQLite reports every lock that it does not get as contention, and does not record the system's error.
+            systemError = code & 0xFF == SQLITE_PROTOCOL ? LockSleep.failure : number
         }
 
         private var text: String { String(cString: sqlite3_errstr(code)) }
@@ -34,6 +36,11 @@
                 if [.unavailable, .noSpace, .accessDenied].contains(system.code) {
                     return BackendError(system.code, system.reason)
                 }
+            }
+            if systemError != 0, code & 0xFF == SQLITE_PROTOCOL {
+                let system = FileError(number: systemError, operation: "lock", path: "the index of the log")
+                return BackendError(
+                    .unavailable, "The database cannot be locked (\(system)). Check that its file system has locks; nothing was changed.")
             }
             return switch code & 0xFF {
             case SQLITE_FULL: BackendError(.noSpace, "There is no room left (\(text)). Free some space and try again.")
@@ -62,7 +69,7 @@
         var isReadOnly: Bool { code & 0xFF == SQLITE_READONLY }
 
         /// Whether another connection held a lock that was needed. The call can be repeated.
-        var isBusy: Bool { [SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL].contains(code & 0xFF) }
+        var isBusy: Bool { systemError == 0 && [SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL].contains(code & 0xFF) }
 
         /// Converts the fault of a read. A row that is larger than any row of this library is damaged.
         func readError() -> BackendError {

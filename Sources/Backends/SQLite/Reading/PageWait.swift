@@ -51,6 +51,13 @@
                 return state == .wouldHaveWaited ? nil : result
             }
 
+            /// Returns whether the thread must not wait. Its work then counts as work that would have waited.
+            static func refusesWait() -> Bool {
+                guard state != .ordinary else { return false }
+                state = .wouldHaveWaited
+                return true
+            }
+
             // MARK: The system call
 
             private typealias Read = @convention(c) (Int32, UnsafeMutableRawPointer?, Int, off_t) -> Int
@@ -93,6 +100,9 @@
         #else
             /// Runs work with SQLite, which may wait for the disk.
             static func without<R>(_ work: () -> R) -> R? { work() }
+
+            /// Returns false: every thread may wait.
+            static func refusesWait() -> Bool { false }
         #endif
     }
 
