@@ -60,7 +60,7 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
         let wasTakenApart = origin?.copies[slot.route.place.text] != nil
         // An old program wrote the list again: a matter for a sweep, as for a single key.
         if wasTakenApart, run.reason == .read { return work }
-        try Mover(env).checkProtection(of: [.key(list.key)], MigrationOptions(), mark.untyped)
+        try Mover(env).checkProtection(of: [.key(list.key)], list.options, mark.untyped)
         let records = try await env.wrappingUserErrors(collection.name) { try list.split(value) }
         var newOrigin = try await Origins(env).made(of: [copy], migration: list.id(for: collection), for: mark.route)
         newOrigin.merge(origin)

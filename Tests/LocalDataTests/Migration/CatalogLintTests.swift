@@ -96,6 +96,25 @@ import Testing
         #expect(try router.problems(of: TestCatalog([.key(weak)])).map(\.kind) == [.weakerDestination])
     }
 
+    @Test func `a collection with weaker protection than a legacy location of its records is reported, unless that is allowed`()
+        async throws
+    {
+        let router = TestMachine().launch()
+        let strong = Note.collection("strong", ring)
+        let weak = Note.collection("weak", list).moved(from: strong)
+        let split = Note.collection("split", list).moved(from: testKey("all", ring, of: [Note].self)) { $0 }
+        let kept = Note.collection("kept", list).moved(from: Note.collection("older", ring), keeping: .untilReleased)
+        let report = try await router.registerCatalog(TestCatalog([.collection(weak), .collection(split), .collection(kept)]))
+        #expect(report.problems.map(\.kind) == [.weakerDestination, .weakerDestination, .weakerDestination])
+        #expect(report.problems.map(\.key) == ["weak", "split", "kept"])
+        // The lint reports what a move refuses.
+        try await router.set(Note(id: "a", text: "abc"), in: strong)
+        await expectRefusal(StorageError.weakerProtection) { _ = try await router.count(in: weak) }
+        let allowed = Note.collection("weak", list).moved(from: strong, options: MigrationOptions(allowsWeakerProtection: true))
+        #expect(try router.problems(of: TestCatalog([.collection(allowed)], id: "other")).filter { $0.kind == .weakerDestination } == [])
+        #expect(try router.problems(of: TestCatalog([.collection(Note.collection("equal", ring).moved(from: strong))], id: "other")) == [])
+    }
+
     @Test func `a catalog with a key name that the store cannot represent is refused`() async throws {
         let stage = try Stage()
         let hostile = key("e\u{301}", .userDefaults)

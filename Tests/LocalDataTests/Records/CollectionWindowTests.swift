@@ -318,6 +318,21 @@ import Testing
         #expect(try await v2.value("a", in: titled)?.title == "changed")
     }
 
+    @Test func `the check of a catalog reports a window that changes the shape of records in their own collection`() async throws {
+        let router = TestMachine().launch()
+        let domain = StorageDomain.userDefaults(suite: "new")
+        let titled = StorageCollection<Titled>("notes", domain: domain, owner: "Tests", description: "Notes")
+            .moved(from: Note.collection(domain), keeping: .untilReleased) {
+                Titled(id: $0.id, title: $0.text, stars: 0)
+            } down: {
+                Note(id: $0.id, text: $0.title)
+            }
+        for entry in [AnyStorageKey.collection(titled), .key(titled.key("a"))] {
+            #expect(try router.problems(of: TestCatalog(entry)).map(\.kind) == [.unusableWindow])
+            await expectRefusal(.unsupported, saying: "own place") { try await router.registerCatalog(TestCatalog(entry)) }
+        }
+    }
+
     @Test(arguments: WindowWorld.Way.allCases) func `a plan predicts the sweep and reports the mirrors that the window keeps`(
         _ way: WindowWorld.Way
     ) async throws {

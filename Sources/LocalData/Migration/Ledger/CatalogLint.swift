@@ -26,7 +26,7 @@ struct CatalogLint: Sendable {
         finding.problems += duplicates(finding.entries, others)
         finding.problems += liveSources(finding.entries, others)
         finding.problems += windows(finding.entries, others)
-        for entry in finding.entries { finding.problems += Self.weakerSources(of: entry, env) + unreachableSources(of: entry) }
+        for entry in finding.entries { finding.problems += weakerSources(of: entry) + unreachableSources(of: entry) }
         let live = Set((finding.entries + others).map(\.route.slot))
         for entry in finding.retired where live.contains(entry.route.slot) {
             finding.problems.append(
@@ -143,20 +143,24 @@ struct CatalogLint: Sendable {
 
     // MARK: Sources
 
-    /// The sources that are protected better, or kept longer, than the key's own place.
-    private static func weakerSources(of entry: KeyRegistry.Entry, _ env: Environment) -> [CatalogProblem] {
-        func problems<Key: TypedKey>(_ key: Key) -> [CatalogProblem] {
-            entry.key.migrations.compactMap { migration in
-                guard let step = migration.step(for: Key.Value.self) else { return nil }
-                do { try Mover(env).checkProtection(of: step.sources, step.options, UntypedSlot(key: key, route: entry.route)) } catch {
-                    return CatalogProblem(
-                        .weakerDestination, entry.key, at: entry.route.displayName, StorageError.weakerProtection,
-                        (error as? StorageError)?.message ?? "", "Until then its values stay where they are.")
-                }
-                return nil
-            }
+    /// The migrations whose sources are protected better, or kept longer, than the destination.
+    private func weakerSources(of entry: KeyRegistry.Entry) -> [CatalogProblem] {
+        func ofRecords<Collection: TypedCollection>(_ collection: Collection) -> [([AnyStorageKey], MigrationOptions)] {
+            collection.typed.legacyLocations.map { ([$0.key], $0.source.options) }
         }
-        return problems(entry.key.base)
+        // A custom migration has no options, and is not checked.
+        let ways =
+            entry.key.collection.map { ofRecords($0) }
+            ?? entry.key.migrations.compactMap { migration in migration.options.map { (migration.sources, $0) } }
+        let slot = UntypedSlot(key: entry.key.base, route: entry.route)
+        return ways.compactMap { sources, options in
+            do { try Mover(env).checkProtection(of: sources, options, slot) } catch {
+                return CatalogProblem(
+                    .weakerDestination, entry.key, at: entry.route.displayName, StorageError.weakerProtection,
+                    (error as? StorageError)?.message ?? "", "Until then its values stay where they are.")
+            }
+            return nil
+        }
     }
 
     /// What is wrong with the end of a window.

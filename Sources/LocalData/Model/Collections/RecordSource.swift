@@ -4,6 +4,8 @@ protocol RecordSource<Record>: Sendable {
     associatedtype Record: Codable & Sendable
     /// The release window: the time during which the legacy location is kept up to date. Nil if it is emptied at once.
     var window: ReleaseWindow? { get }
+    /// The options of the migration.
+    var options: MigrationOptions { get }
 }
 
 /// A legacy location that is another collection.
@@ -23,6 +25,7 @@ struct ListSource<Source: Codable & Sendable, Record: Codable & Sendable>: Recor
     let split: @Sendable (Source) throws -> [Record]
 
     var window: ReleaseWindow? { nil }
+    var options: MigrationOptions { MigrationOptions() }
 }
 
 /// A legacy location of a collection, and the key that represents the location in lists of legacy locations.
