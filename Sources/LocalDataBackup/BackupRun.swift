@@ -39,9 +39,9 @@ struct BackupRun {
 
     /// Writes the backup. The file is durable when this returns.
     func run(to path: String, for recipients: [BackupKey]) async throws -> BackupReport {
-        let found = try await fetchKeys()
+        let (found, empty) = try await fetchKeys()
         let program = try await router.wiring.backedStores(router.domains.union(domains), found.map(\.reference))
-        let taken = try await take(program.stores, found)
+        let taken = try await take(program.stores, found, empty)
         let notFound = program.expected.subtracting(taken.map(\.store.name)).sorted()
         let date = runtime.clock.wallSeconds
         do {
@@ -60,8 +60,10 @@ struct BackupRun {
 
     /// Fetches the encryption keys from the program's key sources, such as keyring items and key files. A source that
     /// never had a key is skipped.
-    private func fetchKeys() async throws -> [BackupSourceKeys] {
+    /// - Returns: The keys, and the sources without a key.
+    private func fetchKeys() async throws -> (found: [BackupSourceKeys], empty: [any KeySource]) {
         var found: [String: BackupSourceKeys] = [:]
+        var empty: [any KeySource] = []
         let all = references.union(configuration.otherKeySources).map { $0 == .configured ? configuration.keySource : $0 }
         for reference in Set(all + [configuration.keySource]).sorted(by: { $0.description < $1.description }) {
             let source = try router.wiring.keySource(reference)
@@ -69,15 +71,16 @@ struct BackupRun {
                 found[source.identifier] = BackupSourceKeys(reference, try await router.keys.existing(from: source))
             } catch {
                 guard error.code == .encryptionKeyMissing else { throw StorageError.from(error, key: "\(reference)") }
+                empty.append(source)
             }
         }
-        return found.values.sorted { $0.reference.description < $1.reference.description }
+        return (found.values.sorted { $0.reference.description < $1.reference.description }, empty)
     }
 
     // MARK: Copies
 
     /// Takes the locks of all stores, copies the state of each store, and releases the locks.
-    private func take(_ stores: [BackedStore], _ found: [BackupSourceKeys]) async throws -> [Taken] {
+    private func take(_ stores: [BackedStore], _ found: [BackupSourceKeys], _ empty: [any KeySource]) async throws -> [Taken] {
         let deadline = runtime.clock.now.advanced(by: max(configuration.deadlines.files, configuration.deadlines.keychain))
         let locks = try await translatingErrors(key: "backup") { () throws(BackendError) in
             try await StoreLocks(stores.map(\.store), deadline: deadline, runtime: runtime)
@@ -88,7 +91,7 @@ struct BackupRun {
             for store in stores {
                 try router.requireUnlocked()
                 if let copy = try await translatingErrors(
-                    key: store.name, { () throws(BackendError) in try await copy(store, found, deadline) })
+                    key: store.name, { () throws(BackendError) in try await copy(store, found, empty, deadline) })
                 {
                     taken.append(Taken(store: store, copy: copy))
                 }
@@ -109,12 +112,12 @@ struct BackupRun {
 
     /// Copies the state of a store; nil if the store does not exist.
     private func copy(
-        _ store: BackedStore, _ found: [BackupSourceKeys], _ deadline: MonotonicInstant
+        _ store: BackedStore, _ found: [BackupSourceKeys], _ empty: [any KeySource], _ deadline: MonotonicInstant
     ) async throws(BackendError) -> (any BackupCopy)? {
         var made: (any BackupCopy)?
         do throws(BackendError) {
             made = try await store.store.copyForBackup(deadline: deadline)
-            if let keyed = made as? any KeyedBackupCopy { try requireKey(keyed, found) }
+            if let keyed = made as? any KeyedBackupCopy { try requireKey(keyed, found, empty) }
             return made
         } catch {
             await made?.close()
@@ -130,15 +133,22 @@ struct BackupRun {
         return damage.contains(error.code)
     }
 
-    private func requireKey(_ copy: any KeyedBackupCopy, _ found: [BackupSourceKeys]) throws(BackendError) {
+    private func requireKey(
+        _ copy: any KeyedBackupCopy, _ found: [BackupSourceKeys], _ empty: [any KeySource]
+    ) throws(BackendError) {
         for recipient in copy.recipients {
             guard let key = found.lazy.compactMap({ $0.keys.key(recipient.id) }).first else { continue }
             return try copy.requireOpens(with: key)
         }
-        let sources = Set(copy.recipients.map(\.source)).sorted().joined(separator: " or ")
+        let sources = Set(copy.recipients.map(\.source))
+        let lost = empty.filter { sources.contains($0.pin) }.map(\.identifier).joined(separator: " or ")
+        let remedy =
+            lost.isEmpty
+            ? "Name the source (in a program: keySource or databaseKeySources; with the tool: --key-file, --credential or --passphrase)"
+            : "There is no key in \(lost): restore it"
         throw BackendError(
             .encryptionKeyMissing,
-            "The database opens with the key in \(sources), which no configured source gave: a backup of it would be of no use. Configure the source (databaseKeySources) and try again; nothing was written."
+            "The database opens with the key in \(sources.sorted().joined(separator: " or ")), which no configured source gave: a backup of it would be of no use. \(remedy) and try again; nothing was written."
         )
     }
 

@@ -33,7 +33,11 @@ final class SealedFileWriter {
             for name in try files.list(parentDirectory(of: path)) ?? [] where name.hasPrefix(prefix) && name.hasSuffix(".tmp") {
                 try files.remove("\(parentDirectory(of: path))/\(name)")
             }
-            try files.create(draft, header.bytes)
+            do throws(FileError) { try files.create(draft, header.bytes) } catch {
+                // On a full disk, the file exists although its content could not be written.
+                if !error.isNameTaken { try? files.remove(draft) }
+                throw error
+            }
         }
     }
 

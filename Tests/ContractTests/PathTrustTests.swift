@@ -84,7 +84,21 @@ import Testing
         try give(folder.file(name), to: 65_534)
         let error = try #require(refusal(path))
         #expect(error.code == .untrusted)
-        #expect(error.reason.contains(folder.file(name)) && error.reason.contains("user 65534") && error.reason.contains("chown"))
+        #expect(error.reason.contains(folder.file(name)) && error.reason.contains("user 65534"))
+        #expect(error.reason.contains("Run this program as user 65534") && !error.reason.contains("chown"))
+    }
+
+    @Test(arguments: [0, 1_000] as [UInt32])
+    func `the error for data of another user advises to run as that user, and does not advise root to change the owner`(
+        user: UInt32
+    ) throws {
+        let status = FileStatus(
+            device: 1, inode: 1, size: 0, modified: 0, changed: 0, permissions: 0o600, owner: 998, group: 998, isRegular: true,
+            isDirectory: false)
+        let error = #expect(throws: BackendError.self) { try status.requireTrust(of: "/data", TrustedOwners(user: user)) }
+        let reason = try #require(error).reason
+        #expect(error?.code == .untrusted && reason.contains("as user 998"), "\(reason)")
+        #expect(reason.contains("chown") == (user != 0), "\(reason)")
     }
 
     @Test(

@@ -52,8 +52,7 @@ extension FileSystem {
     ///
     /// Missing parts of a path are skipped, but the folders above them are checked. Each part costs one `stat`, so
     /// this is called when a store or a file is opened, and not for each read of a value.
-    /// - Throws: ``BackendError`` with `untrusted`. The error names the file or folder, and the command that corrects
-    ///   it.
+    /// - Throws: ``BackendError`` with `untrusted`. The error names the file or folder, and says what to do.
     package func requireTrust(in paths: [String]) throws(BackendError) {
         let owners = trustedOwners
         var checked: Set<String> = []
@@ -70,12 +69,17 @@ extension FileSystem {
 }
 
 extension FileStatus {
-    fileprivate func requireTrust(of path: String, _ owners: TrustedOwners) throws(BackendError) {
+    func requireTrust(of path: String, _ owners: TrustedOwners) throws(BackendError) {
         let what = isDirectory ? "folder" : "file"
         guard owners.own(self) else {
+            // Root that takes a file away from a service stops the service.
+            let remedy =
+                owners.user == 0
+                ? "Run this program as user \(owner) (setpriv or runuser)."
+                : "If it is data of that user, run this program as user \(owner). Otherwise check the \(what), and give it to one of them (chown)."
             throw BackendError(
                 .untrusted,
-                "The \(what) \(path) belongs to user \(owner), who could replace what is in it. Only this program's user and root are trusted: check the \(what), and give it to one of them (chown). Nothing was read or changed."
+                "The \(what) \(path) belongs to user \(owner), who could replace what is in it. Only this program's user and root are trusted. \(remedy) Nothing was read or changed."
             )
         }
         guard owners.areAlone(with: self) else {

@@ -222,7 +222,7 @@ package actor SealingKeys {
         let name = source.identifier
         await takeTurn(name)
         defer { passTurn(name) }
-        guard var keys = try await loaded(source).keys else { throw missing(source) }
+        guard var keys = try await loaded(source).keys else { throw neverMade(source) }
         if keys.others.isEmpty {
             let new = try keys.adding(.random(randomBytes))
             try await source.replace(keys, with: new)
@@ -237,7 +237,7 @@ package actor SealingKeys {
     package func present(in source: any KeySource) async throws(BackendError) -> SourceKeys {
         await takeTurn(source.identifier)
         defer { passTurn(source.identifier) }
-        guard let keys = try await loaded(source).keys else { throw missing(source) }
+        guard let keys = try await loaded(source).keys else { throw neverMade(source) }
         try await makeRotationDurable(keys, source)
         return try await settle(keys, source)
     }
@@ -416,6 +416,14 @@ package actor SealingKeys {
         return BackendError(
             .encryptionKeyMismatch,
             "The key in \(source.identifier) is \(hexadecimalText(of: keys.current.id)); this program's data was sealed with \(isSameID ? "another one of the same id" : hexadecimalText(of: other.id)). Restore that key; nothing was changed."
+        )
+    }
+
+    /// The error for a source without a key for which no key is recorded either.
+    private func neverMade(_ source: any KeySource) -> BackendError {
+        BackendError(
+            .encryptionKeyMissing,
+            "There is no key in \(source.identifier), and this program has recorded no key of it. So no key can be replaced. A program creates the key for its first sealed value. If data was sealed with a key of this source before, restore that key. Nothing was changed."
         )
     }
 

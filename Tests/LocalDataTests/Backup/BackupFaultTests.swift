@@ -48,6 +48,24 @@
             #expect(killed > 5)
         }
 
+        @Test func `a backup that fails because the disk is full leaves no draft, whatever it was writing`() async throws {
+            try await stage.fill()
+            let files = HookedFiles()
+            try await stage.backup("root", files)
+            let count = files.operations.count
+            var failed = 0
+            for number in 1...count {
+                try? FileManager.default.removeItem(at: stage.kit)
+                // The operation leaves its file behind and fails, like a write that fills the disk.
+                files.arm(.failsAfter(ENOSPC), at: number)
+                do { try await stage.backup("root", files) } catch { failed += 1 }
+                files.arm(nil)
+                let names = try FileManager.default.contentsOfDirectory(atPath: stage.stage.directory.path)
+                #expect(names.allSatisfy { !$0.hasPrefix(".") }, "operation \(number) left \(names)")
+            }
+            #expect(failed > 2)
+        }
+
         @Test func `a killed restore leaves old values, new values or stores that refuse to open, and a retry completes it`() async throws {
             try await stage.fill()
             let names = Set(try await stage.backup().stores.map(\.name))
