@@ -146,7 +146,9 @@ let package = Package(
             swiftSettings: house),
         .target(
             name: "LocalDataService",
-            dependencies: ["LocalData", "BackendRuntime", product("ServiceLifecycle", "swift-service-lifecycle", trait: "ServiceLifecycle")],
+            dependencies: [
+                "LocalData", "BackendRuntime", product("ServiceLifecycle", "swift-service-lifecycle", trait: "ServiceLifecycle"),
+            ],
             swiftSettings: house),
         .target(
             name: "LocalDataConfiguration",
@@ -180,7 +182,11 @@ let package = Package(
             swiftSettings: house),
         .target(name: "LocalDataModels", dependencies: ["LocalData", macros], swiftSettings: house),
         .executableTarget(
-            name: "LocalDataCLI", dependencies: ["LocalData", "LocalDataBackup", arguments], swiftSettings: house,
+            name: "LocalDataCLI",
+            dependencies: [
+                "LocalData", "LocalDataBackup", "BackendContract", "BackendRuntime", "DefaultsBackend", "SQLiteBackend", "Sealing",
+                arguments,
+            ], swiftSettings: house,
             linkerSettings: bindingNow),
 
         // MARK: Small whole programs

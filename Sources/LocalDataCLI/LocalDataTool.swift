@@ -10,11 +10,12 @@ struct LocalDataTool: AsyncParsableCommand {
             A domain is defaults:SUITE for a property list, keychain:SERVICE for the session's keyring, or sqlite:DATABASE for an encrypted database of the \
             application --app-id. The tool refuses a key source that differs from the program's.
 
-            Exit status: 0 done, 1 no such value, 64 wrong usage, 65 damaged or undecodable, 66 nothing to back up, 69 unavailable, \
+            Exit status: 0 done, 1 no such value, 64 wrong usage, 65 damaged or undecodable, 66 nothing to back up, 69 unavailable, or a problem that doctor found, \
             70 other failures, 73 no room, 75 locked or busy (try again), 77 access denied, or a file that others can change.
             """,
         subcommands: [
-            Status.self, Unlock.self, List.self, Get.self, Set.self, Remove.self, Damaged.self, SetAside.self, Quarantine.self, Key.self,
+            Status.self, Doctor.self, Unlock.self, List.self, Get.self, Set.self, Remove.self, Damaged.self, SetAside.self, Quarantine.self,
+            Key.self,
             EndWindow.self, Rotate.self, RotateKey.self, Verify.self,
             Backup.self, VerifyBackup.self, Restore.self, Export.self, Import.self,
         ])
