@@ -138,6 +138,9 @@ package protocol FileSystem: Sendable {
     /// Appends bytes to a file. The bytes are not durable yet. Fails if there is no file.
     func append(_ path: String, _ bytes: [UInt8]) throws(FileError)
 
+    /// Overwrites every byte of a file with zeros, durably. The file keeps its size.
+    func overwriteWithZeros(_ path: String) throws(FileError)
+
     /// Reads a part of a regular file; nil if there is no file. The result is shorter if the file ends earlier.
     func read(_ path: String, from offset: Int64, count: Int) throws(FileError) -> [UInt8]?
 

@@ -120,6 +120,21 @@ package struct PosixFileSystem: FileSystem {
         try write(bytes, to: descriptor, path)
     }
 
+    package func overwriteWithZeros(_ path: String) throws(FileError) {
+        let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { throw FileError(number: errno, operation: "open", path: path) }
+        defer { close(descriptor) }
+        let zeros = [UInt8](repeating: 0, count: 64 << 10)
+        var remaining = lseek(descriptor, 0, SEEK_END)
+        guard remaining >= 0, lseek(descriptor, 0, SEEK_SET) == 0 else { throw FileError(number: errno, operation: "lseek", path: path) }
+        while remaining > 0 {
+            let count = min(Int(remaining), zeros.count)
+            try write(Array(zeros[..<count]), to: descriptor, path)
+            remaining -= off_t(count)
+        }
+        guard fsync(descriptor) == 0 else { throw FileError(number: errno, operation: "fsync", path: path) }
+    }
+
     private func write(_ bytes: [UInt8], to descriptor: Int32, _ path: String) throws(FileError) {
         var written = 0
         while written < bytes.count {

@@ -23,13 +23,23 @@ extension StorageRouter {
         _ body: () async throws -> R
     ) async throws -> R {
         do {
-            if configuration.instruments.isEmpty { return try await body() }
-            return try await Self.observe(StorageOperation(name: operation, domain: domain?.kind), by: configuration.instruments[...], body)
+            if configuration.instruments.isEmpty { return try await completingForgetting(body) }
+            return try await Self.observe(StorageOperation(name: operation, domain: domain?.kind), by: configuration.instruments[...]) {
+                try await completingForgetting(body)
+            }
         } catch is CancellationError {
             throw StorageError.cancelled(name(), isStepwise: isStepwise)
         } catch let error as StorageError {
             if let domain { failures.note(error, of: domain, at: configuration.runtime.clock.wallSeconds) }
             throw error
+        }
+    }
+
+    /// Runs work. If it finds stores that a killed process was to forget, completes that and runs the work again.
+    private nonisolated func completingForgetting<R>(_ body: () async throws -> R) async throws -> R {
+        do { return try await body() } catch let error as StorageError where error.isUnfinishedForgetting {
+            try await Forgetter(env: env, configuration: configuration).resume()
+            return try await body()
         }
     }
 

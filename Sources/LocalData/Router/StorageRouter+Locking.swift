@@ -104,7 +104,7 @@ extension StorageRouter {
         return isDrained
     }
 
-    private static func letGo(of backend: any StorageBackend, _ limit: Duration) async {
+    static func letGo(of backend: any StorageBackend, _ limit: Duration) async {
         // If all calls have ended, closing is quick. Allow it at least a second, even if the limit is shorter.
         if let holder = backend as? any KeyHoldingStore {
             await holder.lock(within: max(limit, .seconds(1)))

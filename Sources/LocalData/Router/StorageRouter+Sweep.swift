@@ -22,6 +22,13 @@ extension StorageRouter {
     public nonisolated func registerCatalog(
         _ catalog: some StorageKeyCatalog, migrateImmediately: Bool = false
     ) async throws -> MigrationReport {
+        let finding = try await call("registerCatalog") { try await register(catalog) }
+        var report = migrateImmediately ? await sweep(finding.entries, of: [catalog.id], progress: nil) : MigrationReport()
+        report.problems = finding.problems
+        return report
+    }
+
+    private nonisolated func register(_ catalog: some StorageKeyCatalog) async throws -> CatalogLint.Finding {
         let finding = try lint(catalog)
         let refusing = finding.problems.filter(\.kind.refusesCatalog)
         if !refusing.isEmpty { throw StorageError(refusing, of: catalog.id) }
@@ -34,9 +41,7 @@ extension StorageRouter {
         for problem in finding.problems {
             configuration.events.send(.catalogProblem, "A registered key has a problem.", ["problem": "\(problem)"])
         }
-        var report = migrateImmediately ? await sweep(finding.entries, of: [catalog.id], progress: nil) : MigrationReport()
-        report.problems = finding.problems
-        return report
+        return finding
     }
 
     /// The problems of a catalog, found from its keys alone. Reads and registers nothing.

@@ -117,10 +117,14 @@ public actor StorageRouter {
     /// - Throws: The errors of ``get(_:)``, without `notFound`.
     public nonisolated func value<Value>(for key: StorageKey<Value>) async throws -> Value? {
         let reader = ValueReader(env)
+        let route: Route
+        do { route = try env.routes.route(for: key, if: admits) } catch let error as StorageError where error.isUnfinishedForgetting {
+            return try await call("get", key) { try await reader.read(try entry(key), self).value }
+        }
         guard configuration.instruments.isEmpty else {
             return try await call("get", key) { try await reader.read(try entry(key), self).value }
         }
-        switch reader.immediateRead(key, try env.routes.route(for: key, if: admits)) {
+        switch reader.immediateRead(key, route) {
         case .answer(let value): return value
         case .unanswered(let seen): return try await call("get", key) { try await reader.read(try entry(key), self, seen: seen).value }
         }

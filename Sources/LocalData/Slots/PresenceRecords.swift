@@ -94,6 +94,12 @@ final class PresenceRecords: Sendable {
     /// Closes the list.
     func close() async { await own.close() }
 
+    /// Forgets what this process has read of the list, because the list was destroyed.
+    func forgetAll() {
+        salt.withLock { $0 = nil }
+        seen.withLock { $0 = [] }
+    }
+
     private func forget(_ route: Route) { seen.withLock { _ = $0.remove(route.slot) } }
 
     // MARK: The list

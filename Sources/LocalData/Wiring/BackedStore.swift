@@ -78,12 +78,21 @@ package protocol BackedProvider: Sendable {
     /// - Throws: ``StorageError``: `invalidName`; `unavailable` for a store that this build does not have.
     func backedStore(_ kind: String, _ scope: String, _ configuration: StorageConfiguration) throws -> BackedStore
 
+    /// Returns the store of a domain.
+    /// - Throws: ``StorageError``: `invalidName`; `unavailable` for a store that this build does not have.
+    func backedStore(of domain: StorageDomain, _ configuration: StorageConfiguration) throws -> BackedStore
+
     /// Returns the check for the contents of sealed stores in a backup; nil for kinds of stores that are not sealed as
     /// a whole.
     func backupCheck(of kind: String, keys: [SealingKey]) throws -> (any KeyedBackupCheck)?
 }
 
 extension BackedProvider {
+    /// Returns the store whose kind is that of the domain.
+    package func backedStore(of domain: StorageDomain, _ configuration: StorageConfiguration) throws -> BackedStore {
+        try backedStore(domain.kind.name, domain.scope ?? configuration.defaultScope(of: domain.kind), configuration)
+    }
+
     /// Returns nil, because by default a store is not sealed as a whole.
     func backupCheck(of kind: String, keys: [SealingKey]) throws -> (any KeyedBackupCheck)? { nil }
 }

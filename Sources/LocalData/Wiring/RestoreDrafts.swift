@@ -1,6 +1,5 @@
 package import BackendContract
 package import BackendRuntime
-import Crypto
 import Foundation
 
 /// The drafts of a restore: new files beside the files that they will replace. They may be plaintext.
@@ -24,9 +23,7 @@ package final class RestoreDrafts: Sendable {
         let files = runtime.files
         do throws(FileError) {
             try files.createDirectory(directories.locks)
-            // All programs share the folder of locks, so the name of the lock is derived from the data folder.
-            let name = hexadecimalText(of: SHA256.hash(data: Array(files.resolve(directories.data).utf8)).prefix(16))
-            lock = try files.lock("\(directories.locks)/restore-\(name).lock") { true }
+            lock = try files.lock(directories.lockPath("restore", files)) { true }
         } catch {
             let refused = error.backendError()
             guard refused.code == .timedOut else { throw refused }

@@ -57,7 +57,10 @@ extension Wiring {
             let domain = StorageDomain.userDefaults(suite: "LocalData.\(name)")
             return InMemoryStore.standIn(for: domain, medium: world.medium(domain), runtime: configuration.runtime)
         default:
-            if !isRestoring { try RestoreMark.requireNone(configuration) }
+            if !isRestoring {
+                try RestoreMark.requireNone(configuration)
+                try ForgetMark.requireNone(configuration)
+            }
             return try DefaultsProvider.makeStore(at: path(try configuration.requiredDirectories()), isPrivate: true, configuration)
         }
     }

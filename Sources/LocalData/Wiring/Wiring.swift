@@ -45,7 +45,10 @@ package final class Wiring: StoreProvider {
             return InMemoryStore.standIn(
                 for: domain, provider?.claims, protection: protection, medium: world.medium(domain), runtime: configuration.runtime)
         }
-        if !isRestoring { try RestoreMark.requireNone(configuration) }
+        if !isRestoring {
+            try RestoreMark.requireNone(configuration)
+            if provider is any BackedProvider { try ForgetMark.requireNone(configuration) }
+        }
         guard let provider else {
             return MissingBackend(
                 for: domain, nil, "No backend serves the domain \(kind). Plug one in with StorageConfiguration.useBackend(for:_:).")

@@ -129,6 +129,9 @@ package final class HookedFiles: FileSystem {
     package func append(_ path: String, _ bytes: [UInt8]) throws(FileError) {
         try change("append", path) { () throws(FileError) in try real.append(path, bytes) }
     }
+    package func overwriteWithZeros(_ path: String) throws(FileError) {
+        try change("overwriteWithZeros", path) { () throws(FileError) in try real.overwriteWithZeros(path) }
+    }
     package func synchronizeFile(_ path: String) throws(FileError) {
         try change("synchronizeFile", path) { () throws(FileError) in try real.synchronizeFile(path) }
     }

@@ -230,10 +230,10 @@ final class MigrationLedger: Sendable {
 
     /// Records that a domain was written to. A backup in a later run copies this domain even if that run has not used it.
     func uses(_ domain: StorageDomain) {
-        guard let scope = domain.scope, domain.kind != .memory else { return }
+        guard domain.scope != nil, domain.kind != .memory else { return }
         state.withLock { state in
             guard state.domains.insert(domain).inserted else { return }
-            state.unrecorded[StorageAddress(Self.shortened("domain:\(domain.kind.name):\(scope)"))] = domain
+            state.unrecorded[Self.domainAddress(domain)] = domain
         }
     }
 
@@ -280,6 +280,31 @@ final class MigrationLedger: Sendable {
             // Informational: see the type's description.
             // Reason: "Correctness does not depend on the ledger" in Docs/Decisions/Migration.md.
         }
+    }
+
+    /// Forgets the entries about values in domains that were forgotten, as well as it can.
+    func forget(_ domains: Set<StorageDomain>) async {
+        await flush()
+        func isForgotten(_ address: StorageAddress) -> Bool {
+            for prefix in ["value:", "residue:", "release:"] where address.name.hasPrefix(prefix) {
+                let places = Place.places(in: String(address.name.dropFirst(prefix.count))) ?? []
+                return places.contains { domains.contains(StorageDomain(kind: StorageDomain.Kind($0.kind), scope: $0.scope)) }
+            }
+            return domains.contains { address == Self.domainAddress($0) }
+        }
+        do throws(BackendError) {
+            let backend = try backend()
+            let entries = try await backend.addresses(in: .values).filter(isForgotten)
+            if !entries.isEmpty { _ = try await backend.apply(entries.map { .delete($0) }) }
+        } catch {
+            // Informational: see the type's description.
+            // Reason: "Correctness does not depend on the ledger" in Docs/Decisions/Migration.md.
+        }
+        state.withLock { $0.domains.subtract(domains) }
+    }
+
+    private static func domainAddress(_ domain: StorageDomain) -> StorageAddress {
+        StorageAddress(shortened("domain:\(domain.kind.name):\(domain.scope ?? "")"))
     }
 
     /// Closes the store. What was noted and not flushed stays noted.

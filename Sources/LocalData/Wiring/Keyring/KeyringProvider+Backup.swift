@@ -35,6 +35,12 @@ extension KeyringProvider: BackedProvider {
         return BackedStore(kind: kind, scope: scope, store: store, form: .items(store))
     }
 
+    func backedStore(of domain: StorageDomain, _ configuration: StorageConfiguration) throws -> BackedStore {
+        let service = domain.scope ?? configuration.applicationID
+        guard configuration.keychain.vault != nil else { return try backedStore(kind.name, service, configuration) }
+        return try backedStore(Self.vault, SealedVault.name(of: service), configuration)
+    }
+
     func backupCheck(of kind: String, keys: [SealingKey]) throws -> (any KeyedBackupCheck)? {
         kind == Self.vault ? try SQLiteProvider.backupCheck(keys: keys) : nil
     }

@@ -32,23 +32,23 @@ struct SealedVault {
         return reference
     }
 
-    #if SQLite
-        /// Returns the name of a service's database. A service may have any name. Bytes that a database's name cannot
-        /// contain are escaped as two hexadecimal digits after an underscore.
-        private static func name(of service: String) -> String {
-            var name = ""
-            for byte in service.utf8 {
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-                    UInt8(ascii: "-"):
-                    name.unicodeScalars.append(Unicode.Scalar(byte))
-                case UInt8(ascii: ".") where !name.isEmpty: name += "."
-                default: name += "_" + hexadecimalText(of: [byte])
-                }
+    /// Returns the name of a service's database. A service may have any name. Bytes that a database's name cannot
+    /// contain are escaped as two hexadecimal digits after an underscore.
+    static func name(of service: String) -> String {
+        var name = ""
+        for byte in service.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                UInt8(ascii: "-"):
+                name.unicodeScalars.append(Unicode.Scalar(byte))
+            case UInt8(ascii: ".") where !name.isEmpty: name += "."
+            default: name += "_" + hexadecimalText(of: [byte])
             }
-            return "v-" + name
         }
+        return "v-" + name
+    }
 
+    #if SQLite
         /// Returns the service that belongs to the name of a database.
         static func service(of name: String) -> String {
             var (bytes, rest) = ([UInt8](), name.dropFirst(2).utf8)

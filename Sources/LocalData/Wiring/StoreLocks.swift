@@ -1,11 +1,11 @@
-import BackendContract
-import BackendRuntime
-import LocalData
+package import BackendContract
+package import BackendRuntime
+import Crypto
 
 /// Holds the locks of several stores at the same time. It takes the locks in the lock folder first, and then the locks
 /// beside the stores. A process that writes one store takes its two locks in the same order. Each group of locks is
 /// sorted by the bytes of the paths, so two processes that take several locks cannot deadlock.
-final class StoreLocks {
+package final class StoreLocks {
     private let locks: [any FileLock]
 
     /// Takes the locks.
@@ -13,7 +13,7 @@ final class StoreLocks {
     ///   - stores: The stores, in any order.
     ///   - deadline: The deadline for taking all locks.
     /// - Throws: `BackendError` with `timedOut`; then no lock is held.
-    init(_ stores: [any BackupStore], deadline: MonotonicInstant, runtime: Runtime) async throws(BackendError) {
+    package init(_ stores: [any BackupStore], deadline: MonotonicInstant, runtime: Runtime) async throws(BackendError) {
         func sorted(_ paths: [String]) -> [String] { Set(paths).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) } }
         let call = LockTaking(
             paths: sorted(stores.compactMap(\.backupLock)), neighbors: sorted(stores.compactMap(\.neighborLock)), deadline: deadline,
@@ -26,7 +26,15 @@ final class StoreLocks {
     deinit { release() }
 
     /// Releases the locks; a second call does nothing.
-    func release() { for lock in locks.reversed() { lock.release() } }
+    package func release() { for lock in locks.reversed() { lock.release() } }
+}
+
+extension StorageDirectories {
+    /// Returns the path of a lock for an operation on all stores of the program. All programs share the folder of locks, so the name of
+    /// the lock is derived from the data folder.
+    func lockPath(_ operation: String, _ files: any FileSystem) -> String {
+        "\(locks)/\(operation)-\(hexadecimalText(of: SHA256.hash(data: Array(files.resolve(data).utf8)).prefix(16))).lock"
+    }
 }
 
 private struct LockTaking: Sendable {

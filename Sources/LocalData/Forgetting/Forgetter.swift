@@ -1,0 +1,155 @@
+import BackendContract
+import BackendRuntime
+
+/// Forgets stores: removes the older copies of their values, and then destroys the stores.
+struct Forgetter: Sendable {
+    let env: Environment
+    let configuration: StorageConfiguration
+
+    /// Forgets domains; nil for everything.
+    /// - Parameter close: Closes the stores that this router has opened, before they are destroyed.
+    func forget(_ domains: Set<StorageDomain>?, _ host: any MigrationHost, close: () async -> Void) async throws {
+        let domains = domains.map { Set($0.map(scoped)) }
+        if let anchored = anchoredDomain(domains) {
+            throw StorageError(
+                StorageError.unsupported, key: "\(anchored)",
+                "The database has a freshness anchor, which would refuse an empty database. Remove the anchor first. Nothing was changed.")
+        }
+        try await removeCopies(of: domains, host)
+        guard let directories = try configuration.directories else {
+            await close()
+            return try await clearOtherStores(domains)
+        }
+        let files = configuration.runtime.files
+        try await locked(directories) { () throws(BackendError) in
+            let mark = ForgetMark(domains: domains)
+            try (try ForgetMark.read(directories, files)?.union(mark) ?? mark).write(directories, files)
+        }
+        await close()
+        try await resume()
+        try await forgetNotes(domains)
+    }
+
+    /// Completes what a mark on the disk names, if there is one.
+    func resume() async throws {
+        guard let directories = try configuration.directories else { return }
+        let (known, files) = (domainsInUse, configuration.runtime.files)
+        let destruction = StoreDestruction(
+            configuration: configuration, known: known, references: Array(env.routes.usedKeySources) + [configuration.keySource])
+        let lock = try await lock(directories)
+        defer { lock.release() }
+        // Read the mark under the lock: another process may have completed it, and written new values since.
+        let mark = try await onLane { () throws(BackendError) in try ForgetMark.read(directories, files) }
+        guard let mark else { return }
+        try await clearOtherStores(mark.domains)
+        try await destruction.run(mark, directories)
+    }
+
+    private var domainsInUse: Set<StorageDomain> {
+        Set((env.routes.usedDomains.union(env.registry.entries().map(\.route.domain))).map(scoped))
+    }
+
+    private func scoped(_ domain: StorageDomain) -> StorageDomain {
+        StorageDomain(kind: domain.kind, scope: domain.scope ?? configuration.defaultScope(of: domain.kind))
+    }
+
+    /// Returns a domain with a freshness anchor, if there is one among those to forget.
+    private func anchoredDomain(_ domains: Set<StorageDomain>?) -> StorageDomain? {
+        let anchored =
+            configuration.freshnessAnchors.keys.map { StorageDomain.encryptedSQLite(database: $0) }
+            + configuration.vaultFreshnessAnchors.keys.map { StorageDomain.keychain(service: $0) }
+        return anchored.sorted { "\($0)" < "\($1)" }.first { domains?.contains($0) != false }
+    }
+
+    // MARK: Copies
+
+    /// Removes the values of registered keys whose destination is forgotten, with every older copy in other domains. A
+    /// copy that stayed would be migrated again.
+    private func removeCopies(of domains: Set<StorageDomain>?, _ host: any MigrationHost) async throws {
+        for entry in env.registry.entries() where entry.key.hasMigration && domains?.contains(scoped(entry.route.domain)) != false {
+            func open<Key: TypedKey>(_ key: Key) async throws {
+                try await ValueWriter(env).remove(try env.routes.slot(for: key.typed), host)
+            }
+            guard let collection = entry.key.collection else {
+                try await open(entry.key.base)
+                continue
+            }
+            func openRecords<Collection: TypedCollection>(_ collection: Collection) async throws {
+                let records = collection.typed
+                for listed in try await Listing(env).names(in: records.domain, .collection(records.name)) {
+                    if case .value(let name) = listed {
+                        try await ValueWriter(env).remove(try env.routes.slot(for: records.key(name)), host)
+                    }
+                }
+            }
+            try await openRecords(collection)
+        }
+    }
+
+    // MARK: Stores that are not on the disk
+
+    /// Empties the stores in memory, those of custom backends and those on servers.
+    private func clearOtherStores(_ domains: Set<StorageDomain>?) async throws {
+        for domain in domains ?? domainsInUse where try !isOnDisk(domain) {
+            let (_, backend) = try env.routes.anyBackend(for: domain, key: "\(domain)")
+            var namespaces: Set<StorageNamespace> = [.values]
+            for entry in env.registry.entries() where scoped(entry.route.domain) == domain {
+                namespaces.insert(entry.route.slot.address.namespace)
+            }
+            for namespace in namespaces {
+                try await translatingErrors(key: "\(domain)") { () throws(BackendError) in
+                    for address in try await backend.addresses(in: namespace) {
+                        if case .failed(let error) = try await backend.apply(.delete(address)) { throw error }
+                    }
+                }
+            }
+        }
+    }
+
+    private func isOnDisk(_ domain: StorageDomain) throws -> Bool {
+        try configuration.directories != nil && !configuration.plugsIn(domain.kind)
+            && configuration.provider(of: domain.kind) is any BackedProvider
+    }
+
+    // MARK: Notes
+
+    /// Forgets the notes about values that were forgotten: quarantined values, and entries of the ledger.
+    private func forgetNotes(_ domains: Set<StorageDomain>?) async throws {
+        guard let domains else { return }
+        for value in try await env.quarantine.list() {
+            let isForgotten = domains.contains {
+                value.place == "\($0)" || value.place.hasPrefix("\($0.kind.name)/\($0.scope ?? "")/")
+            }
+            if isForgotten { try await env.quarantine.purge(value.id) }
+        }
+        await env.ledger.forget(domains)
+    }
+
+    // MARK: The lock
+
+    private func lock(_ directories: StorageDirectories) async throws -> any FileLock {
+        let runtime = configuration.runtime
+        let deadline = runtime.clock.now.advanced(by: max(configuration.deadlines.files, configuration.deadlines.keychain))
+        return try await onLane { () throws(BackendError) in
+            do throws(FileError) {
+                try runtime.files.createDirectory(directories.locks)
+                return try runtime.files.lock(directories.lockPath("forget", runtime.files)) { runtime.clock.now >= deadline }
+            } catch { throw error.backendError() }
+        }
+    }
+
+    private func locked(_ directories: StorageDirectories, _ work: @escaping @Sendable () throws(BackendError) -> Void) async throws {
+        let lock = try await lock(directories)
+        defer { lock.release() }
+        try await onLane(work)
+    }
+
+    private func onLane<R: Sendable>(_ work: @escaping @Sendable () throws(BackendError) -> R) async throws -> R {
+        let runtime = configuration.runtime
+        return try await translatingErrors(key: "forget") { () throws(BackendError) in
+            try await runtime.makeLane("forget").run(
+                clock: runtime.clock, deadline: runtime.clock.now.advanced(by: .seconds(120)), isMutation: true
+            ) { (_) throws(BackendError) in try work() }
+        }
+    }
+}

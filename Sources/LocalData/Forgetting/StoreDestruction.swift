@@ -1,0 +1,118 @@
+import BackendContract
+import BackendRuntime
+import Sealing
+
+/// Destroys the stores of a configuration: the keys of databases first of all, then files and keyring items.
+///
+/// A file is overwritten with zeros, flushed and removed, together with SQLite's log beside it. So the encrypted data keys
+/// of a database, in its table `wraps` and in its log, are gone even if the disk keeps the removed file. A disk or file
+/// system that writes changed data elsewhere, and a copy of the file, still have them.
+struct StoreDestruction: Sendable {
+    let configuration: StorageConfiguration
+    /// The domains that the program has used or registered, each with its scope.
+    let known: Set<StorageDomain>
+    /// The key sources of the program.
+    let references: [KeySourceReference]
+
+    private var runtime: Runtime { configuration.runtime }
+
+    /// Destroys the stores of a mark, and then removes the mark. If the process is killed, another call continues.
+    func run(_ mark: ForgetMark, _ directories: StorageDirectories) async throws {
+        let stores = try await stores(of: mark)
+        var ofFiles: [BackedStore] = []
+        for store in stores {
+            guard case .items(let service) = store.form else {
+                ofFiles.append(store)
+                continue
+            }
+            try await removeItems(of: service, store.scope, withKeys: mark.domains == nil)
+        }
+        let deadline = runtime.clock.now.advanced(by: max(configuration.deadlines.files, configuration.deadlines.keychain))
+        let locks = try await translatingErrors(key: "forget") { () throws(BackendError) in
+            try await StoreLocks(ofFiles.map(\.store), deadline: deadline, runtime: runtime)
+        }
+        defer { locks.release() }
+        try await onLane { [files = runtime.files, ofFiles] () throws(FileError) in
+            for store in ofFiles {
+                switch store.form {
+                case .file(let path): try Self.destroy([path], files)
+                case .database(let path, _, _): try Self.destroy(["", "-wal", "-journal", "-shm"].map { path + $0 }, files)
+                case .items: break
+                }
+            }
+            if mark.domains == nil {
+                for folder in [directories.data, directories.state] {
+                    try Self.destroyFiles(below: folder, except: ForgetMark.path(directories), files)
+                }
+            } else {
+                // A value that was forgotten must not count as lost. The next read of any other value records it again.
+                try Self.destroy([Wiring.witnessPath(directories)], files)
+            }
+            try files.remove(ForgetMark.path(directories))
+            if try files.status(directories.data) != nil { try files.synchronizeDirectory(directories.data) }
+        }
+    }
+
+    // MARK: Stores
+
+    private func stores(of mark: ForgetMark) async throws -> [BackedStore] {
+        guard let domains = mark.domains else {
+            var stores: [BackedStore] = []
+            let program = BackedProgram(domains: known, references: references, configuration: configuration)
+            for provider in Wiring.backedProviders {
+                for kind in provider.backedKinds {
+                    for scope in try await provider.scopes(ofBacked: kind, in: program) {
+                        stores.append(try provider.backedStore(kind, scope, configuration))
+                    }
+                }
+            }
+            return stores
+        }
+        return try domains.compactMap { domain in
+            try (configuration.provider(of: domain.kind) as? any BackedProvider)?.backedStore(of: domain, configuration)
+        }
+    }
+
+    // MARK: Keyring items
+
+    /// Removes the items of a service. A sealing key stays if other domains may need it.
+    private func removeItems(of service: any BackupItemStore, _ scope: String, withKeys: Bool) async throws {
+        let deadline = configuration.deadlines.keychain
+        try await translatingErrors(key: scope) { () throws(BackendError) in
+            guard let backend = service as? any StorageBackend else { return }
+            for item in try await service.items(deadline: runtime.clock.now.advanced(by: deadline)) {
+                let address = StorageAddress(item.name, in: item.namespace.isEmpty ? .values : StorageNamespace(item.namespace))
+                if !withKeys, let record = try await backend.read(address, .fresh).record, SealingKey.begins(record.payload) { continue }
+                let result = try await backend.apply(.delete(address))
+                if case .failed(let error) = result { throw error }
+            }
+        }
+    }
+
+    // MARK: Files
+
+    private static func destroy(_ paths: [String], _ files: any FileSystem) throws(FileError) {
+        for path in paths where try files.status(path) != nil { try files.overwriteWithZeros(path) }
+        for path in paths { try files.remove(path) }
+        if let folder = paths.first.map(parentDirectory(of:)), try files.status(folder) != nil { try files.synchronizeDirectory(folder) }
+    }
+
+    private static func destroyFiles(below folder: String, except kept: String, _ files: any FileSystem) throws(FileError) {
+        for name in try files.list(folder) ?? [] {
+            let path = "\(folder)/\(name)"
+            guard let status = try files.status(path), path != kept else { continue }
+            if status.isDirectory { try destroyFiles(below: path, except: kept, files) } else { try destroy([path], files) }
+        }
+    }
+
+    private func onLane(_ work: @escaping @Sendable () throws(FileError) -> Void) async throws {
+        try await translatingErrors(key: "forget") { () throws(BackendError) in
+            // The time grows with the size of the files.
+            try await runtime.makeLane("forget").run(
+                clock: runtime.clock, deadline: runtime.clock.now.advanced(by: .seconds(3600)), isMutation: true
+            ) { (_) throws(BackendError) in
+                do throws(FileError) { try work() } catch { throw error.backendError(outcome: .unknown) }
+            }
+        }
+    }
+}

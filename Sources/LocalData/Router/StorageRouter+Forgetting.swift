@@ -1,0 +1,61 @@
+import BackendContract
+import Sealing
+
+/// Forgetting stores, for a log-out, a change of user, or an uninstall.
+extension StorageRouter {
+    /// Destroys everything that a domain stores, including values of other programs in it.
+    ///
+    /// First, the values of registered keys in the domain are removed with every older copy in other domains: a copy that
+    /// stayed would be migrated again. So register the catalogs before this call. Then the store is destroyed:
+    ///
+    /// | store | what is destroyed |
+    /// |---|---|
+    /// | encrypted database, sealed vault | the file and SQLite's log are overwritten with zeros, with the data key in them, and removed |
+    /// | property list | the file is overwritten with zeros and removed |
+    /// | keyring | the items of the service; a sealing key stays, because other domains may need it |
+    /// | memory, server, custom backend | the values, and the records of registered collections |
+    ///
+    /// At last the notes about the domain are removed: its entries in the quarantine and the migration ledger, and the
+    /// records of presence. If the process is killed, the next call of any program with this configuration completes the
+    /// call. Values that are written during the call may be destroyed or stay.
+    ///
+    /// A copy of a file from before the call, such as a backup or a snapshot of the disk, still opens with its key.
+    /// - Throws: ``StorageError``: the errors of ``remove(_:)``, with no store destroyed; `unsupported` for a database with
+    ///   a freshness anchor; `timedOut` while another program uses the store. The call can be repeated.
+    @concurrent
+    public nonisolated func forget(_ domain: StorageDomain) async throws {
+        try await call("forget", domain, isStepwise: true) { try await forget([domain]) }
+    }
+
+    /// Destroys everything that the program stores with this configuration: the stores of all domains that it has used,
+    /// every file in the folders `data` and `state` of the configuration, and the sealing keys in the keyring and in these
+    /// folders. See ``forget(_:)``.
+    ///
+    /// A property list in a shared folder is only destroyed if a key of the program uses it. A key outside of the folders,
+    /// such as a credential, stays.
+    /// - Throws: The errors of ``forget(_:)``.
+    @concurrent
+    public nonisolated func forgetEverything() async throws {
+        try await call("forgetEverything", isStepwise: true) { try await forget(nil) }
+    }
+
+    private nonisolated func forget(_ domains: Set<StorageDomain>?) async throws {
+        defer {
+            for backend in env.routes.opened {
+                (backend as? any KeyHoldingStore)?.endLock()
+                env.hub.lookAgain(backend.identity)
+            }
+        }
+        try await Forgetter(env: env, configuration: configuration).forget(domains, self) {
+            let limit = max(configuration.deadlines.files, configuration.deadlines.keychain)
+            for backend in env.routes.opened { await Self.letGo(of: backend, limit) }
+            await env.ledger.flush()
+            await env.ledger.close()
+            await env.quarantine.close()
+            await env.witnesses.close()
+            await stores.close()
+            await env.coder.seals.keys.forgetAll()
+        }
+        env.witnesses.forgetAll()
+    }
+}

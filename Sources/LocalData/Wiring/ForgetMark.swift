@@ -1,0 +1,74 @@
+import BackendContract
+import BackendRuntime
+import Foundation
+
+/// The intention to forget stores. The file exists from before the first store is destroyed until after the last one, so
+/// that a killed process does not leave a part. While it exists, no store is opened.
+struct ForgetMark: Codable, Hashable {
+    /// The domains to forget, each with its scope; nil for everything.
+    var domains: Set<StorageDomain>?
+
+    /// The path of the file.
+    static func path(_ directories: StorageDirectories) -> String { "\(directories.data)/forget.json" }
+
+    /// Returns a mark for the stores of both marks.
+    func union(_ other: ForgetMark) -> ForgetMark {
+        guard let domains, let more = other.domains else { return ForgetMark(domains: nil) }
+        return ForgetMark(domains: domains.union(more))
+    }
+
+    /// Reads the mark; nil if nothing remains to be forgotten.
+    static func read(_ directories: StorageDirectories, _ files: any FileSystem) throws(BackendError) -> ForgetMark? {
+        let path = path(directories)
+        let contents: FileContents?
+        do throws(FileError) { contents = try files.read(path) } catch { throw error.backendError() }
+        guard let contents else { return nil }
+        do { return try JSONDecoder().decode(ForgetMark.self, from: Data(contents.bytes)) } catch {
+            throw BackendError(
+                .corrupted, "The file \(path) is damaged, so it is unknown which stores must be forgotten. Nothing was changed.")
+        }
+    }
+
+    /// Writes the mark. It is durable when the call returns.
+    func write(_ directories: StorageDirectories, _ files: any FileSystem) throws(BackendError) {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        guard let bytes = try? encoder.encode(self) else { throw BackendError(.failed, "The stores to forget could not be noted.") }
+        do throws(FileError) {
+            try files.createDirectory(directories.data)
+            try files.remove("\(directories.data)/\(Self.temporaryName)")
+        } catch { throw error.backendError() }
+        do throws(DurableReplaceError) {
+            try files.replaceDurably(Self.path(directories), with: Array(bytes), temporaryName: Self.temporaryName)
+        } catch { throw error.error.backendError() }
+    }
+
+    private static let temporaryName = ".forget.json.tmp"
+
+    /// Throws if a process was killed while it forgot stores.
+    /// - Throws: ``StorageError`` with `unavailable` and ``StorageError/isUnfinishedForgetting``.
+    static func requireNone(_ configuration: StorageConfiguration) throws {
+        guard let directories = try configuration.directories else { return }
+        let found: FileStatus?
+        do throws(FileError) { found = try configuration.runtime.files.status(path(directories)) } catch {
+            throw StorageError.from(error.backendError(), key: "forget")
+        }
+        if found != nil { throw StorageError.unfinishedForgetting }
+    }
+}
+
+/// The cause of an error: stores must be forgotten first.
+private struct UnfinishedForgetting: Error {}
+
+extension StorageError {
+    /// The error of a call that found stores which must be forgotten first.
+    static var unfinishedForgetting: StorageError {
+        StorageError(
+            StorageError.unavailable, key: "forget",
+            "Another process forgets stores of this program, or was killed while it did. Try again: the call then completes that first.",
+            underlying: UnfinishedForgetting())
+    }
+
+    /// Whether the error says that stores must be forgotten first.
+    var isUnfinishedForgetting: Bool { underlying is UnfinishedForgetting }
+}

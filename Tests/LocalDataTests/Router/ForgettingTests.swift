@@ -1,0 +1,169 @@
+import BackendContract
+import BackendRuntime
+import Foundation
+import LocalData
+import LocalDataTesting
+import TestSupport
+import Testing
+
+/// Forgetting domains, and everything.
+struct ForgettingTests {
+    private static let legacy = StorageDomain.userDefaults(suite: "old")
+    private static let secret = "the-secret-of-kari"
+
+    private static func key(_ name: String, _ domain: StorageDomain) -> StorageKey<String> { textKey(name, domain) }
+
+    private static func moved(to domain: StorageDomain) -> StorageKey<String> {
+        key("token", domain).moved(from: key("oldToken", legacy))
+    }
+
+    #if SQLite
+        private static let database = StorageDomain.encryptedSQLite(database: "main")
+
+        @Test func `a forgotten database leaves no trace of its values, and other domains stay`() async throws {
+            let stage = try Stage()
+            let storage = stage.launch()
+            try await storage.set(Self.secret, for: Self.key("a", Self.database))
+            try await storage.set("stays", for: Self.key("b", .userDefaults(suite: "kept")))
+            let path = stage.root.appendingPathComponent("data/databases/main.sqlite").path
+            try #require(FileManager.default.fileExists(atPath: path))
+            try await storage.forget(Self.database)
+            #expect(!FileManager.default.fileExists(atPath: path))
+            #expect(try await storage.value(for: Self.key("a", Self.database)) == nil)
+            #expect(try await storage.value(for: Self.key("b", .userDefaults(suite: "kept"))) == "stays")
+            try await storage.set("new", for: Self.key("a", Self.database))
+            #expect(try await stage.launch().value(for: Self.key("a", Self.database)) == "new")
+        }
+
+        @Test func `the bytes of a forgotten database are overwritten before the file is removed`() async throws {
+            let stage = try Stage()
+            let storage = stage.launch()
+            try await storage.set(Self.secret, for: Self.key("a", Self.database))
+            let path = stage.root.appendingPathComponent("data/databases/main.sqlite")
+            // A second name keeps the file after its removal.
+            let kept = stage.root.appendingPathComponent("kept")
+            try FileManager.default.linkItem(at: path, to: kept)
+            try await storage.forget(Self.database)
+            #expect(try Data(contentsOf: kept).allSatisfy { $0 == 0 })
+        }
+
+        @Test func `a value that was migrated does not return from its legacy location`() async throws {
+            let stage = try Stage()
+            try stage.writePropertyList(["oldToken": Self.secret], suite: "old")
+            let storage = stage.launch()
+            try await storage.registerCatalog(TestCatalog(.key(Self.moved(to: Self.database))))
+            try await storage.forget(Self.database)
+            #expect(try await storage.value(for: Self.moved(to: Self.database)) == nil)
+            #expect(try await stage.launch().value(for: Self.moved(to: Self.database)) == nil)
+            #expect(try stage.traces(of: Self.secret) == [])
+        }
+
+        @Test func `forgetting everything leaves no file with a value or a key`() async throws {
+            let stage = try Stage()
+            let storage = stage.launch()
+            try await storage.set(Self.secret, for: Self.key("a", Self.database))
+            try await storage.set(Self.secret, for: Self.key("b", .userDefaults(suite: "list")))
+            try await storage.set(Self.secret, for: textKey("c", .userDefaults(suite: "list"), .encrypted))
+            try await storage.forgetEverything()
+            #expect(try stage.traces(of: Self.secret) == [])
+            let left = try FileManager.default.subpathsOfDirectory(atPath: stage.root.path).filter {
+                var isDirectory: ObjCBool = false
+                _ = FileManager.default.fileExists(atPath: "\(stage.root.path)/\($0)", isDirectory: &isDirectory)
+                return !isDirectory.boolValue && !$0.contains("locks/")
+            }
+            #expect(left == [])
+            #expect(try await storage.value(for: Self.key("a", Self.database)) == nil)
+            try await storage.set("new", for: Self.key("a", Self.database))
+            #expect(try await storage.value(for: Self.key("a", Self.database)) == "new")
+        }
+
+        @Test func `a call that was killed at any file operation is completed by the next program`() async throws {
+            for number in 1... {
+                let stage = try Stage()
+                try stage.writePropertyList(["oldToken": Self.secret], suite: "old")
+                let catalog = TestCatalog(.key(Self.moved(to: Self.database)), .key(Self.key("other", Self.database)))
+                let before = stage.launch()
+                try await before.registerCatalog(catalog, migrateImmediately: true)
+                try await before.set(Self.secret, for: Self.key("other", Self.database))
+                try await before.shutdown()
+
+                let files = HookedFiles()
+                let killed = stage.launch { $0.runtime.files = files }
+                try await killed.registerCatalog(catalog)
+                files.arm(.stops, at: number)
+                var isKilled = false
+                do { try await killed.forget(Self.database) } catch { isKilled = true }
+                let wasMarked = FileManager.default.fileExists(atPath: stage.root.appendingPathComponent("data/forget.json").path)
+
+                let next = stage.launch()
+                let other = try await next.value(for: Self.key("other", Self.database))
+                // Without the mark, the call had either not begun to destroy the store, or just completed that.
+                #expect(other == nil || (!wasMarked && isKilled && other == Self.secret), "killed at operation \(number)")
+                if other == nil { #expect(try await next.value(for: Self.moved(to: Self.database)) == nil) }
+                #expect(!FileManager.default.fileExists(atPath: stage.root.appendingPathComponent("data/forget.json").path))
+                try await next.shutdown()
+                if !isKilled { break }
+            }
+        }
+
+        @Test func `a database with a freshness anchor is refused, and nothing is changed`() async throws {
+            let stage = try Stage()
+            let storage = stage.launch { $0.freshnessAnchors["main"] = .file("anchor") }
+            await expectRefusal(.unsupported, saying: "anchor") { try await storage.forget(Self.database) }
+        }
+    #endif
+
+    @Test func `a list is forgotten with its quarantined copies`() async throws {
+        let stage = try Stage()
+        let storage = stage.launch()
+        try await storage.set(Self.secret, for: Self.key("a", Self.legacy))
+        try await storage.forget(Self.legacy)
+        #expect(try stage.traces(of: Self.secret) == [])
+        #expect(try await storage.value(for: Self.key("a", Self.legacy)) == nil)
+    }
+
+    @Test func `a store of a custom backend is emptied`() async throws {
+        let storage = TestMachine().launch()
+        let key = Self.key("a", .keychain)
+        try await storage.set("x", for: key)
+        try await storage.forget(.keychain)
+        #expect(try await storage.value(for: key) == nil)
+    }
+
+    @Test func `two programs that find an unfinished call complete it once, and keep what is written afterwards`() async throws {
+        let stage = try Stage()
+        let first = stage.launch()
+        try await first.set(Self.secret, for: Self.key("a", Self.legacy))
+        try await first.shutdown()
+        let mark = stage.root.appendingPathComponent("data/forget.json")
+        try FileManager.default.createDirectory(at: mark.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try Data(#"{"domains":[{"kind":{"name":"userDefaults"},"scope":"old"}]}"#.utf8).write(to: mark)
+        let (one, two) = (stage.launch(), stage.launch())
+        async let a: Void = one.set("one", for: Self.key("b", Self.legacy))
+        async let b: Void = two.set("two", for: Self.key("c", Self.legacy))
+        _ = try await (a, b)
+        let next = stage.launch()
+        #expect(try await next.value(for: Self.key("a", Self.legacy)) == nil)
+        #expect(try await next.value(for: Self.key("b", Self.legacy)) == "one")
+        #expect(try await next.value(for: Self.key("c", Self.legacy)) == "two")
+    }
+
+    #if Keyring
+        @Test func `the items of a keyring service are removed, and the key of a database stays`() async throws {
+            let stage = try Stage(keyring: true)
+            let change: (inout StorageConfiguration) -> Void = { $0.keySource = .keychain }
+            let storage = stage.launch(change)
+            try await storage.set(Self.secret, for: Self.key("a", .keychain))
+            #if SQLite
+                try await storage.set("sealed", for: Self.key("b", Self.database))
+            #endif
+            try await storage.forget(.keychain)
+            #expect(try await storage.value(for: Self.key("a", .keychain)) == nil)
+            #if SQLite
+                #expect(try await stage.launch(change).value(for: Self.key("b", Self.database)) == "sealed")
+                try await storage.forgetEverything()
+                #expect(try await stage.launch(change).value(for: Self.key("b", Self.database)) == nil)
+            #endif
+        }
+    #endif
+}
