@@ -22,6 +22,10 @@ struct SecretOptions: ParsableArguments {
             text = await Terminal.askPassphrase("of the file", twice: isNew)
         }
         guard let text, !text.isEmpty else { throw ValidationError("No passphrase or recovery key was given.") }
+        if isNew, !recoveryKey, text.count < Terminal.shortestPassphrase {
+            let rule = "A new passphrase has at least \(Terminal.shortestPassphrase) characters. Several words are easy to remember."
+            throw ValidationError("\(rule) Nothing was written.")
+        }
         return recoveryKey ? .recoveryKey(try RecoveryKey(text: text)) : .passphrase(text)
     }
 }

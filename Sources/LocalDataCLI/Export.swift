@@ -6,7 +6,6 @@ import LocalDataBackup
 /// The options that select the values to export or import.
 struct ValuesOptions: ParsableArguments {
     @Argument(help: DomainArgument.help) var domain: DomainArgument
-    @Argument(help: "The names of the values. Default: all names in the domain.") var names: [String] = []
     @Flag(help: "LocalData itself seals the values: the keys have the policy .encrypted.") var sealed = false
 
     /// Creates a key for each name.
@@ -28,6 +27,7 @@ struct Export: AsyncParsableCommand {
             "The tool asks for the passphrase, or reads a line of standard input. The file must not exist. Sealing keys are left out.")
 
     @OptionGroup var values: ValuesOptions
+    @Argument(help: "The names of the values. Default: all names in the domain.") var names: [String] = []
     @Option(help: "The sealed file.", completion: .file()) var to: String?
     @Flag(help: "Print the values to standard output, for everyone who can read that.") var asPlaintextThatAnyoneCanRead = false
     @OptionGroup var secret: SecretOptions
@@ -42,8 +42,8 @@ struct Export: AsyncParsableCommand {
     func run() async throws {
         let report = try await place.withRouter(for: [values.domain.domain], isSealed: values.sealed) { router in
             var keys: [AnyStorageKey] = []
-            let names = values.names.isEmpty ? try await router.names(of: values.domain.domain) : values.names
-            for key in values.keys(names) where try await !router.holdsSealingKey(key) { keys.append(key) }
+            let chosen = names.isEmpty ? try await router.names(of: values.domain.domain) : names
+            for key in values.keys(chosen) where try await !router.holdsSealingKey(key) { keys.append(key) }
             guard let to else {
                 return try await router.exportAsPlaintextThatAnyoneCanRead(keys) { Output.bytes($0) }
             }
@@ -65,18 +65,15 @@ struct Import: AsyncParsableCommand {
             """)
 
     @OptionGroup var values: ValuesOptions
+    @Argument(help: "The names of the values to store.") var names: [String]
     @Option(help: "The sealed file.", completion: .file()) var from: String?
     @Flag(help: "Store over other values.") var replace = false
     @OptionGroup var secret: SecretOptions
     @OptionGroup var place: PlaceOptions
 
-    func validate() throws {
-        if values.names.isEmpty { throw ValidationError("Name the values to store.") }
-    }
-
     func run() async throws {
         let report = try await place.withRouter(for: [values.domain.domain], isSealed: values.sealed) { router in
-            let keys = values.keys(values.names)
+            let keys = values.keys(names)
             for key in keys where try await router.holdsSealingKey(key) {
                 throw ValidationError("\(key.name) in \(key.domain) is a sealing key. Nothing was changed.")
             }

@@ -13,9 +13,11 @@ enum Failure {
     }
 
     /// Prints an error on standard error.
-    /// - Parameter asJSON: Whether to print the error as JSON instead of text.
+    /// - Parameters:
+    ///   - asJSON: Whether to print the error as JSON instead of text.
+    ///   - domain: The domain that `localdata unlock` may unlock; nil if this command would not help.
     /// - Returns: The error to throw, which sets the exit status.
-    static func exit(for error: any Error, asJSON: Bool) -> any Error {
+    static func exit(for error: any Error, asJSON: Bool, unlocking domain: StorageDomain? = nil) -> any Error {
         guard let error = error as? StorageError else { return error }
         let status = status(of: error)
         let shown = Shown(error: error.code.name, name: error.keyName, message: error.message, status: status)
@@ -23,7 +25,9 @@ enum Failure {
             write(json)
         } else {
             write("localdata: \(error.localizedDescription)")
-            if error.code == StorageError.locked { write("To unlock it: localdata unlock DOMAIN") }
+            if error.code == StorageError.locked, let domain {
+                write("To unlock it: localdata unlock \(domain.argument), with the same options.")
+            }
         }
         return ExitCode(status)
     }

@@ -23,9 +23,10 @@ struct PlaceOptions: ParsableArguments {
     /// - Parameters:
     ///   - domains: The domains that the command uses.
     ///   - isSealed: Whether the command reads or writes sealed data, which belongs to one application.
+    ///   - isUnlock: Whether the command unlocks a domain, so that its error does not suggest to unlock the domain.
     func withRouter<Answer>(
-        for domains: [StorageDomain] = [], isSealed: Bool = false, changing change: (inout StorageConfiguration) -> Void = { _ in },
-        _ body: (StorageRouter) async throws -> Answer
+        for domains: [StorageDomain] = [], isSealed: Bool = false, isUnlock: Bool = false,
+        changing change: (inout StorageConfiguration) -> Void = { _ in }, _ body: (StorageRouter) async throws -> Answer
     ) async throws -> Answer {
         // Databases and sealed values are bound to an application id.
         // With another id, the tool and the program would reject each other's data.
@@ -39,7 +40,7 @@ struct PlaceOptions: ParsableArguments {
             return answer
         } catch {
             try? await router.shutdown()
-            let exit = Failure.exit(for: error, asJSON: json)
+            let exit = Failure.exit(for: error, asJSON: json, unlocking: isUnlock ? nil : domains.first)
             if !json, (error as? StorageError)?.code == .wrongContext, let id = await owners().first, id != appID {
                 Failure.write("The database belongs to the application \(id): --app-id \(id)")
             }
@@ -69,6 +70,19 @@ struct PlaceOptions: ParsableArguments {
             ?? .xdg(applicationID: applicationID)
         do { try key.apply(to: &configuration) } catch { throw Failure.exit(for: error, asJSON: json) }
         return configuration
+    }
+}
+
+extension StorageDomain {
+    /// The domain as an argument of a command.
+    var argument: String {
+        let name =
+            switch kind {
+            case .keychain: "keychain"
+            case .encryptedSQLite: "sqlite"
+            default: "defaults"
+            }
+        return [name, scope].compactMap(\.self).joined(separator: ":")
     }
 }
 

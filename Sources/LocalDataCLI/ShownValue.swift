@@ -21,9 +21,14 @@ struct ShownDamage: Encodable {
     let handle: String
     let name: String?
     let reason: String
+    /// Whether the record is in a locked part of its store. The JSON output has only the reason.
+    let isLocked: Bool
+
+    private enum CodingKeys: CodingKey { case handle, name, reason }
 
     init(_ record: DamagedRecord, _ reason: StorageError) {
         (handle, name, self.reason) = (record.handle, record.name, reason.message)
+        isLocked = reason.code == .locked
     }
 }
 

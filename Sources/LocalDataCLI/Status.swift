@@ -68,7 +68,7 @@ struct Unlock: AsyncParsableCommand {
     @OptionGroup var place: PlaceOptions
 
     func run() async throws {
-        try await place.withRouter(for: [domain.domain]) { try await $0.unlock(domain.domain) }
+        try await place.withRouter(for: [domain.domain], isUnlock: true) { try await $0.unlock(domain.domain) }
         if place.json { try Output.done() }
     }
 }

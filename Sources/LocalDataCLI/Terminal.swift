@@ -13,6 +13,9 @@ enum Terminal {
         }
     }
 
+    /// The number of characters that a new passphrase has at least. A thief of the sealed file can try all shorter ones.
+    static let shortestPassphrase = 8
+
     /// Asks a question with a visible answer.
     /// - Returns: The line; nil if the user cancels, or if there is no terminal.
     static func ask(_ question: String) async -> String? { await ask(question, echoes: true) }
@@ -42,6 +45,10 @@ enum Terminal {
         guard let first = line(terminal, "\(twice ? "New passphrase" : "Passphrase") \(name): ") else { return nil }
         if twice, line(terminal, "Repeat the passphrase: ") != first {
             Failure.write("localdata: The passphrases differ.")
+            return nil
+        }
+        if twice, first.count < shortestPassphrase {
+            Failure.write("localdata: A new passphrase has at least \(shortestPassphrase) characters. Several words are easy to remember.")
             return nil
         }
         return first

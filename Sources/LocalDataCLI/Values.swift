@@ -15,7 +15,9 @@ struct List: AsyncParsableCommand {
             return try Output.json(names.map { Shown(name: $0, damaged: nil) } + damage.map { Shown(name: nil, damaged: $0) })
         }
         for name in names { Output.line(name) }
-        for record in damage { Failure.write("damaged: \(record.name ?? "a record without a name"): \(record.reason)") }
+        for record in damage {
+            Failure.write("\(record.isLocked ? "locked" : "damaged"): \(record.name ?? "a record without a name"): \(record.reason)")
+        }
     }
 
     /// The JSON output for an entry. Exactly one of the properties is set.

@@ -133,7 +133,47 @@
             #expect(try await run("root", "rotate-key").stdout.hasSuffix("The source keeps 1 older key.\n"))
             #expect(String(decoding: try fileBytes(key), as: UTF8.self) == lines)
             #expect(try await run("root", "get", "sqlite:main", "a", "--reveal").stdout == "secret\n")
-            #expect(try await tool("rotate-key", "--key-file", folder.file("none")).status == 69)
+            let empty = try await tool("rotate-key", "--key-file", folder.file("none"))
+            #expect(empty.status == 69 && empty.stderr.contains("no key can be replaced"), "\(empty)")
+            #expect(!empty.stderr.contains("already sealed"), "\(empty)")
+        }
+
+        @Test func `a backup without the key of a database fails with the path of the missing key`() async throws {
+            #expect(try await run("root", "set", "sqlite:main", "a", input: "secret").status == 0)
+            let key = folder.file("root") + "/data/sealing-key"
+            try FileManager.default.moveItem(atPath: key, toPath: folder.file("moved"))
+            let missing = try await run("root", "backup", folder.file("kit"), input: "open sesame\n")
+            #expect(missing.status == 69 && missing.stderr.contains("There is no key in key file \(key)"), "\(missing)")
+            #expect(!missing.stderr.contains("databaseKeySources"), "\(missing)")
+            let other = try await run("root", "backup", folder.file("kit"), "--key-file", folder.file("none"), input: "open sesame\n")
+            #expect(other.status == 69 && other.stderr.contains("--key-file"), "\(other)")
+            #expect(!FileManager.default.fileExists(atPath: folder.file("kit")))
+        }
+
+        @Test func `the help of import says that names are required, and that of export says that they are not`() async throws {
+            let (imported, exported) = (try await run("root", "import", "--help"), try await run("root", "export", "--help"))
+            #expect(imported.stdout.contains("<names> ...") && !imported.stdout.contains("all names"), "\(imported.stdout)")
+            #expect(exported.stdout.contains("Default: all names"), "\(exported.stdout)")
+            #expect(try await run("root", "import", "sqlite:main").status == 64)
+        }
+
+        @Test func `a new passphrase with fewer than 8 characters is refused before a file is written`() async throws {
+            #expect(try await run("root", "set", "sqlite:main", "a", input: "secret").status == 0)
+            let file = folder.file("kit")
+            for short in ["x", "1234567"] {
+                let backup = try await run("root", "backup", file, input: "\(short)\n")
+                #expect(backup.status == 64 && backup.stderr.contains("8 characters"), "\(backup)")
+                let export = try await run("root", "export", "sqlite:main", "--to", file, input: "\(short)\n")
+                #expect(export.status == 64 && export.stderr.contains("8 characters"), "\(export)")
+                let typed = try await onTerminal("backup", file, answers: ["\(short)\n", "\(short)\n"])
+                #expect(typed.status == 64 && typed.stdout.contains("8 characters"), "\(typed.stdout)")
+            }
+            #expect(!FileManager.default.fileExists(atPath: file))
+            #expect(try await run("root", "backup", file, input: "12345678\n").status == 0)
+            // An existing file opens with any passphrase that it was made with.
+            let opened = try await TestSupport.run(
+                try Program.built("localdata"), ["verify-backup", file], environment: environment, input: "x\n")
+            #expect(opened.status == 65, "\(opened)")
         }
     }
 #endif

@@ -310,6 +310,26 @@
             }
         #endif
 
+        #if Keyring
+            @Test(.tags(.keyring))
+            func `the error of a locked keyring names the command that unlocks it, and that command does not name itself`() async throws {
+                let keyring = try await offPool { try PrivateKeyring() }
+                let environment = keyring.environment.merging(["HOME": folder.path]) { $1 }
+                func tool(_ arguments: String..., input: String = "") async throws -> ProgramResult {
+                    try await run(try Program.built("localdata"), arguments, environment: environment, input: input)
+                }
+                #expect(try await tool("set", "keychain:example", "token", input: "abc").status == 0)
+                try await offPool { try keyring.lock() }
+                let refused = try await tool("get", "keychain:example", "token")
+                #expect(refused.status == 75 && refused.stderr.contains("localdata unlock keychain:example"), "\(refused.stderr)")
+                #expect(!refused.stderr.contains("DOMAIN"), "\(refused.stderr)")
+                // No program of this session can show a prompt.
+                let unlock = try await tool("unlock", "keychain:example")
+                #expect(unlock.status == 75 && !unlock.stderr.contains("localdata unlock"), "\(unlock.stderr)")
+                #expect(unlock.stderr.contains("gnome-keyring-daemon --replace --unlock --components=secrets"), "\(unlock.stderr)")
+            }
+        #endif
+
         @Test func `without HOME the tool fails and does not use the home folder in the user database`() async throws {
             let result = try await run(
                 try Program.built("localdata"), ["get", "defaults:never", "nothing"], environment: ["PATH": "/usr/bin:/bin"])
