@@ -18,7 +18,7 @@
         init() async throws {
             folder = try TemporaryDirectory()
             let schema = "persist_\(UInt32.random(in: .min ... .max))"
-            server = PostgreSQLServer(try await PrivatePostgreSQL.shared().conninfo, schema: schema)
+            server = PostgreSQLServer(try await PrivatePostgreSQL.shared().conninfo, schema: schema, deadline: .seconds(300))
         }
 
         /// Starts a program on another machine, whose clock is ahead of the real time.

@@ -16,13 +16,15 @@
         init() async throws {
             folder = try TemporaryDirectory()
             let schema = "router_\(UInt32.random(in: .min ... .max))"
-            server = PostgreSQLServer(try await PrivatePostgreSQL.shared().conninfo, schema: schema)
+            // On a busy machine, the server may answer late. No test waits for this deadline.
+            server = PostgreSQLServer(try await PrivatePostgreSQL.shared().conninfo, schema: schema, deadline: .seconds(300))
         }
 
         private func machine(_ name: String, clock: any RuntimeClock = SystemClock()) -> StorageRouter {
             var configuration = StorageConfiguration(root: URL(filePath: folder.file(name)), applicationID: "com.example.app")
             configuration.keySource = .keyFile(folder.file("shared-key"))
             configuration.runtime.clock = clock
+            configuration.deadlines.files = .seconds(120)
             configuration.usePostgreSQL(server)
             return StorageRouter(configuration: configuration)
         }
