@@ -115,11 +115,14 @@ private final class ProgramOutput: Sendable {
         let errorsAreRead = DispatchSemaphore(value: 0)
         Thread.detachNewThread { [self] in
             let data = errors.readDataToEndOfFile()
+            // The object of the process would keep the pipe open. Foundation's Process can crash in a process with very many open files.
+            try? errors.close()
             state.withLock { $0.errors = data }
             errorsAreRead.signal()
         }
         Thread.detachNewThread { [self] in
             while case let data = output.availableData, !data.isEmpty { wake { $0.append(data) } }
+            try? output.close()
             errorsAreRead.wait()
             process.waitUntilExit()
             wake { $0.hasEnded = true }
