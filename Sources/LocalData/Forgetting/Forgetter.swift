@@ -21,6 +21,7 @@ struct Forgetter: Sendable {
             return try await clearOtherStores(domains)
         }
         let files = configuration.runtime.files
+        try await destruction.requireKeyrings(of: ForgetMark(domains: domains))
         try await locked(directories) { () throws(BackendError) in
             let mark = ForgetMark(domains: domains)
             try (try ForgetMark.read(directories, files)?.union(mark) ?? mark).write(directories, files)
@@ -33,9 +34,7 @@ struct Forgetter: Sendable {
     /// Completes what a mark on the disk names, if there is one.
     func resume() async throws {
         guard let directories = try configuration.directories else { return }
-        let (known, files) = (domainsInUse, configuration.runtime.files)
-        let destruction = StoreDestruction(
-            configuration: configuration, known: known, references: Array(env.routes.usedKeySources) + [configuration.keySource])
+        let (destruction, files) = (destruction, configuration.runtime.files)
         let lock = try await lock(directories)
         defer { lock.release() }
         // Read the mark under the lock: another process may have completed it, and written new values since.
@@ -43,6 +42,11 @@ struct Forgetter: Sendable {
         guard let mark else { return }
         try await clearOtherStores(mark.domains)
         try await destruction.run(mark, directories)
+    }
+
+    private var destruction: StoreDestruction {
+        StoreDestruction(
+            configuration: configuration, known: domainsInUse, references: Array(env.routes.usedKeySources) + [configuration.keySource])
     }
 
     private var domainsInUse: Set<StorageDomain> {

@@ -55,6 +55,15 @@ struct StoreDestruction: Sendable {
 
     // MARK: Stores
 
+    /// Throws if a keyring of the mark cannot be read now. Otherwise the mark would keep all stores closed until it can.
+    func requireKeyrings(of mark: ForgetMark) async throws {
+        for store in try await stores(of: mark) {
+            guard case .items(let service) = store.form else { continue }
+            let deadline = runtime.clock.now.advanced(by: configuration.deadlines.keychain)
+            try await translatingErrors(key: store.name) { () throws(BackendError) in _ = try await service.items(deadline: deadline) }
+        }
+    }
+
     private func stores(of mark: ForgetMark) async throws -> [BackedStore] {
         guard let domains = mark.domains else {
             var stores: [BackedStore] = []
@@ -91,17 +100,33 @@ struct StoreDestruction: Sendable {
 
     // MARK: Files
 
+    /// Destroys files of a store. A symbolic link is followed, as the store does, and removed too.
     private static func destroy(_ paths: [String], _ files: any FileSystem) throws(FileError) {
-        for path in paths where try files.status(path) != nil { try files.overwriteWithZeros(path) }
-        for path in paths { try files.remove(path) }
-        if let folder = paths.first.map(parentDirectory(of:)), try files.status(folder) != nil { try files.synchronizeDirectory(folder) }
+        for path in paths {
+            let target = files.resolve(path)
+            if try files.status(target)?.isRegular == true { try files.overwriteWithZeros(target) }
+            for name in [target, path] {
+                try files.remove(name)
+                let folder = parentDirectory(of: name)
+                if try files.status(folder) != nil { try files.synchronizeDirectory(folder) }
+            }
+        }
     }
 
+    /// Destroys the files in a folder of the library. Of a symbolic link, only the link is removed: its target may belong
+    /// to another program.
     private static func destroyFiles(below folder: String, except kept: String, _ files: any FileSystem) throws(FileError) {
+        let resolved = files.resolve(folder)
         for name in try files.list(folder) ?? [] {
             let path = "\(folder)/\(name)"
             guard let status = try files.status(path), path != kept else { continue }
-            if status.isDirectory { try destroyFiles(below: path, except: kept, files) } else { try destroy([path], files) }
+            if files.resolve(path) != "\(resolved)/\(name)" {
+                try files.remove(path)
+            } else if status.isDirectory {
+                try destroyFiles(below: path, except: kept, files)
+            } else {
+                try destroy([path], files)
+            }
         }
     }
 

@@ -122,6 +122,25 @@ struct ForgettingTests {
         #expect(try await storage.value(for: Self.key("a", Self.legacy)) == nil)
     }
 
+    @Test func `a list behind a symbolic link is forgotten, and a linked folder of another program stays`() async throws {
+        let stage = try Stage()
+        let storage = stage.launch()
+        try await storage.set(Self.secret, for: Self.key("a", Self.legacy))
+        let other = URL(fileURLWithPath: stage.directory.file("other"))
+        try FileManager.default.createDirectory(at: other, withIntermediateDirectories: true)
+        try Data("theirs".utf8).write(to: other.appendingPathComponent("file"))
+        let list = URL(fileURLWithPath: "\(stage.preferences)/old.plist")
+        try FileManager.default.moveItem(at: list, to: other.appendingPathComponent("old.plist"))
+        try FileManager.default.createSymbolicLink(at: list, withDestinationURL: other.appendingPathComponent("old.plist"))
+        let data = stage.root.appendingPathComponent("data")
+        try FileManager.default.createDirectory(at: data, withIntermediateDirectories: true)
+        try FileManager.default.createSymbolicLink(at: data.appendingPathComponent("link"), withDestinationURL: other)
+        try await storage.forgetEverything()
+        #expect(try stage.traces(of: Self.secret) == [])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: other.path) == ["file"])
+        #expect(try Data(contentsOf: other.appendingPathComponent("file")) == Data("theirs".utf8))
+    }
+
     @Test func `a store of a custom backend is emptied`() async throws {
         let storage = TestMachine().launch()
         let key = Self.key("a", .keychain)
@@ -149,6 +168,15 @@ struct ForgettingTests {
     }
 
     #if Keyring
+        @Test func `a keyring that cannot be reached is refused, and the other stores stay open`() async throws {
+            let stage = try Stage()
+            let storage = stage.launch { $0.runtime.host.environment["DBUS_SESSION_BUS_ADDRESS"] = "unix:path=/nonexistent" }
+            try await storage.set("x", for: Self.key("a", Self.legacy))
+            await expectRefusal(.unavailable) { try await storage.forget(.keychain) }
+            #expect(try await storage.value(for: Self.key("a", Self.legacy)) == "x")
+            #expect(try await stage.launch().value(for: Self.key("a", Self.legacy)) == "x")
+        }
+
         @Test func `the items of a keyring service are removed, and the key of a database stays`() async throws {
             let stage = try Stage(keyring: true)
             let change: (inout StorageConfiguration) -> Void = { $0.keySource = .keychain }
