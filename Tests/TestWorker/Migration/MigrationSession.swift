@@ -77,6 +77,9 @@ struct MigrationSession {
             case "put":
                 try await router.set(words[2], for: anywhere(words[0], words[1]))
                 return "done"
+            case "forget":
+                try await router.forget(anywhere(words[0], "").domain)
+                return "done"
             case "batches":
                 return try await batches(
                     Int(words[0]) ?? 0, tag: words.dropFirst().first ?? "", rounds: words.dropFirst(2).first.flatMap(Int.init))
