@@ -55,6 +55,7 @@ let package = Package(
             name: "LocalData",
             targets: ["LocalData", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "KeyringBackend"]),
         .library(name: "LocalDataBackup", targets: ["LocalDataBackup"]),
+        .library(name: "LocalDataCommands", targets: ["LocalDataCommands"]),
         .library(name: "LocalDataPlans", targets: ["LocalDataPlans", "LocalDataVocabulary"]),
         .library(name: "LocalDataPostgreSQL", targets: ["LocalDataPostgreSQL"]),
         .library(name: "LocalDataService", targets: ["LocalDataService"]),
@@ -181,13 +182,14 @@ let package = Package(
                 "SwiftCompilerPlugin", "SwiftDiagnostics", "SwiftParser", "SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros"),
             swiftSettings: house),
         .target(name: "LocalDataModels", dependencies: ["LocalData", macros], swiftSettings: house),
-        .executableTarget(
-            name: "LocalDataCLI",
+        .target(
+            name: "LocalDataCommands",
             dependencies: [
                 "LocalData", "LocalDataBackup", "BackendContract", "BackendRuntime", "DefaultsBackend", "SQLiteBackend", "Sealing",
                 arguments,
-            ], swiftSettings: house,
-            linkerSettings: bindingNow),
+            ], swiftSettings: house),
+        .executableTarget(
+            name: "LocalDataCLI", dependencies: ["LocalDataCommands", arguments], swiftSettings: house, linkerSettings: bindingNow),
 
         // MARK: Small whole programs
         .target(
@@ -249,7 +251,7 @@ let package = Package(
             dependencies: [
                 "LocalData", "LocalDataTesting", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "Sealing",
                 "TestSupport", "TestWorker", "LocalDataCLI", "GuideSamples", "GuideSamplesCustom", "GuideSamplesVocabulary",
-                "LocalDataBackup", "LocalDataModels", "LocalDataPlans", "LocalDataVocabulary",
+                "LocalDataBackup", "LocalDataCommands", "LocalDataModels", "LocalDataPlans", "LocalDataVocabulary", arguments,
                 logging,
             ], exclude: ["Fixtures"], swiftSettings: house),
         .testTarget(

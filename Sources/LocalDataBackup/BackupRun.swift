@@ -144,7 +144,7 @@ struct BackupRun {
         let lost = empty.filter { sources.contains($0.pin) }.map(\.identifier).joined(separator: " or ")
         let remedy =
             lost.isEmpty
-            ? "Name the source (in a program: keySource or databaseKeySources; with the tool: --key-file, --credential or --passphrase)"
+            ? "Name the source (in a program: keySource or databaseKeySources; with the tool: --key-source)"
             : "There is no key in \(lost): restore it"
         throw BackendError(
             .encryptionKeyMissing,

@@ -124,7 +124,7 @@ import Testing
             let error = try #require(try await store.apply(mutation).error)
             #expect(error.code == .corrupted)
             #expect(error.outcome == .notApplied)
-            #expect(error.reason.contains("localdata set-aside"))
+            #expect(error.reason.contains("localdata damaged set-aside"))
         }
         let error = try await #require(store.status().error, "a damaged store counts as usable")
         #expect(error.code == .corrupted)

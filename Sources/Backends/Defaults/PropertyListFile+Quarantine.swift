@@ -72,7 +72,7 @@ extension PropertyListFile {
         BackendError(
             .corrupted,
             "The property list \(path) is damaged: \(reason). It was not changed, and a copy is in \(quarantineDirectory). "
-                + "Restore it from a backup, or begin with an empty one: StorageRouter.setAsideDamagedStore(of:), or the command localdata set-aside."
+                + "Restore it from a backup, or begin with an empty one: StorageRouter.setAsideDamagedStore(of:), or the command localdata damaged set-aside."
         )
     }
 }

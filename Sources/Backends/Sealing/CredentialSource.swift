@@ -70,7 +70,7 @@ package struct CredentialSource: KeySource {
     package func create(_ keys: SourceKeys) async throws(BackendError) -> SourceKeys {
         throw BackendError(
             .encryptionKeyMissing,
-            "There is no \(identifier), and a program cannot make one for itself. Make a key with localdata key new; pass it with LoadCredential=\(name):<file>, with systemd-creds encrypt --name=\(name) and LoadCredentialEncrypted=, or as the entry \(name) of a Kubernetes secret; then start again."
+            "There is no \(identifier), and a program cannot make one for itself. Make a key with localdata keys new; pass it with LoadCredential=\(name):<file>, with systemd-creds encrypt --name=\(name) and LoadCredentialEncrypted=, or as the entry \(name) of a Kubernetes secret; then start again."
         )
     }
 
@@ -81,7 +81,7 @@ package struct CredentialSource: KeySource {
             .unsupported,
             new.others.isEmpty
                 ? "A program cannot change the \(identifier). Its older keys are no longer needed: remove every line but the first from its source, and restart the program."
-                : "A program cannot change the \(identifier). Add the output of localdata key new as the first line of its source, restart the program, and repeat this call."
+                : "A program cannot change the \(identifier). Add the output of localdata keys new as the first line of its source, restart the program, and repeat this call."
         )
     }
 

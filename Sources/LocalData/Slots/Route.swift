@@ -111,7 +111,7 @@ final class Route: Sendable {
         // A slot without a revision cannot be changed: the whole store is damaged.
         let remedy =
             corruption.revision == nil && backend is any RecoverableBackend
-            ? "Restore the store from a backup, or begin with an empty one: StorageRouter.setAsideDamagedStore(of:), or the command localdata set-aside."
+            ? "Restore the store from a backup, or begin with an empty one: StorageRouter.setAsideDamagedStore(of:), or the command localdata damaged set-aside."
             : "Restore them from a backup, or set a new value."
         return StorageError(
             StorageError.corrupted, key: keyName, "The value in \(domain) is damaged (\(corruption.reason)). Its bytes are kept. \(remedy)")

@@ -129,7 +129,7 @@
         @Test(arguments: [true, false])
         func `a key file with another key, or with damaged content, is a problem`(isKey: Bool) async throws {
             try await makeService()
-            let other = try await run(try Program.built("localdata"), ["key", "new"], environment: environment).stdout
+            let other = try await run(try Program.built("localdata"), ["keys", "new"], environment: environment).stdout
             try writeFile(isKey ? other : String(other.prefix(40)), to: keyFile)
             let problem = try await onlyProblem(service)
             let words = isKey ? "another key than the one that opens documents" : "does not contain keys"
@@ -138,15 +138,15 @@
 
         @Test func `with the wrong key source, doctor names the right one`() async throws {
             try await makeService()
-            let key = try await run(try Program.built("localdata"), ["key", "new"], environment: environment).stdout
+            let key = try await run(try Program.built("localdata"), ["keys", "new"], environment: environment).stdout
             let credentials = try folder.folder("credentials")
             try writeFile(key, to: "\(credentials)/vault")
             let environment = environment.merging(["CREDENTIALS_DIRECTORY": credentials]) { $1 }
-            let problem = try await onlyProblem(service + ["--credential", "vault"], environment)
+            let problem = try await onlyProblem(service + ["--key-source", "credential:vault"], environment)
             #expect(problem.check == "key source" && problem.message.contains("in key file sealing-key, not in credential"), "\(problem)")
-            #expect(problem.command?.hasSuffix("doctor --root \(root) --key-file \(keyFile)") == true, "\(problem)")
+            #expect(problem.command?.hasSuffix("doctor --root \(root) --key-source file:\(keyFile)") == true, "\(problem)")
             try await follow(problem)
-            let unset = try await doctor(service + ["--credential", "vault"])
+            let unset = try await doctor(service + ["--key-source", "credential:vault"])
             #expect(unset.contains { $0.message.contains("CREDENTIALS_DIRECTORY is not set") }, "\(unset)")
         }
 

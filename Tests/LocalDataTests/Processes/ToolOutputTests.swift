@@ -15,11 +15,6 @@
         private let hostile = "a\u{1B}]0;title\u{7}\u{9B}2J\u{202E}z"
         private let escaped = #"a\u{1b}]0;title\u{7}\u{9b}2J\u{202e}z"#
 
-        private func write(_ entries: [String: Any]) throws {
-            try PropertyListSerialization.data(fromPropertyList: entries, format: .binary, options: 0)
-                .write(to: URL(fileURLWithPath: folder.folder("root/preferences") + "/old.plist"))
-        }
-
         private func json(_ result: ProgramResult) throws -> NSObject? {
             #expect(result.stdout.split(separator: "\n").count == 1, "\(result.stdout) \(result.stderr)")
             return try JSONSerialization.jsonObject(with: Data(result.stdout.utf8), options: .fragmentsAllowed) as? NSObject
@@ -36,16 +31,16 @@
         @Test func `a typed value is not shown, and Control-C stores nothing`() async throws {
             let set = try await onTerminal("set", "defaults:new", "a", answers: ["hunter2\n"])
             #expect(set.status == 0 && set.stdout.contains("Value of a: ") && !set.stdout.contains("hunter2"), "\(set.stdout)")
-            #expect(try await tool("get", "defaults:new", "a", "--reveal").stdout == "hunter2\n")
+            #expect(try await tool("get", "defaults:new", "a").stdout == "hunter2")
             #expect(try await onTerminal("set", "defaults:new", "b", answers: ["\u{3}"]).status == 64)
             #expect(try await tool("get", "defaults:new", "b").status == 1)
         }
 
         @Test func `a terminal gets no control characters from names or values`() async throws {
-            try write([hostile: "x", "plain": hostile, "data": Data("x\u{1B}y".utf8), "lines": "one\n\ttwo\u{1B}"])
+            try writeList([hostile: "x", "plain": hostile, "data": Data("x\u{1B}y".utf8), "lines": "one\n\ttwo\u{1B}"])
             let commands = [
-                ["list", "defaults:old"], ["get", "defaults:old", hostile], ["get", "defaults:old", "plain", "--reveal"],
-                ["get", "defaults:old", "data", "--reveal"], ["get", "defaults:old", "lines", "--reveal"],
+                ["list", "defaults:old"], ["get", "defaults:old", hostile, "--kind"], ["get", "defaults:old", "plain"],
+                ["get", "defaults:old", "data"], ["get", "defaults:old", "lines"],
                 ["get", "defaults:old", hostile + "!"],
             ]
             for command in commands {
@@ -53,10 +48,10 @@
                 for scalar in ["\u{1B}", "\u{7}", "\u{9B}", "\u{202E}"] { #expect(!shown.stdout.contains(scalar), "\(command)") }
             }
             #expect(try await onTerminal(["list", "defaults:old"], answers: []).stdout.contains(escaped))
-            #expect(try await onTerminal(["get", "defaults:old", "plain", "--reveal"], answers: []).stdout.contains(escaped))
+            #expect(try await onTerminal(["get", "defaults:old", "plain"], answers: []).stdout.contains(escaped))
             #expect(try await onTerminal(commands[4], answers: []).stdout.contains("one\r\n\ttwo\\u{1b}"))
             // A program that reads the output gets the unchanged bytes.
-            #expect(try await tool("get", "defaults:old", "plain", "--reveal").stdout == hostile + "\n")
+            #expect(try await tool("get", "defaults:old", "plain").stdout == hostile)
             #expect(try await tool("list", "defaults:old").stdout.contains(hostile + "\n"))
         }
 
@@ -76,7 +71,7 @@
         }
 
         @Test func `with --json, a command prints its answer as one line of JSON`() async throws {
-            try write(["text": "one\u{9B}", "date": Date(timeIntervalSinceReferenceDate: 0), "data": Data([0xFF])])
+            try writeList(["text": "one\u{9B}", "date": Date(timeIntervalSinceReferenceDate: 0), "data": Data([0xFF])])
             func answer(_ arguments: String..., input: String = "") async throws -> NSObject? {
                 try json(
                     try await run(
@@ -84,36 +79,38 @@
                         environment: environment, input: input))
             }
             let done: NSObject = ["done": true] as NSDictionary
-            #expect(try await answer("status", "defaults:old") == [["domain": "userDefaults(old)", "status": "ready"]] as NSArray)
+            #expect(try await answer("status", "defaults:old") == [["domain": "defaults:old", "status": "ready"]] as NSArray)
             #expect(try await answer("unlock", "defaults:old") == done)
             #expect(
                 try await answer("list", "defaults:old") == [["name": "data"], ["name": "date"], ["name": "text"]] as NSArray)
-            #expect(try await answer("get", "defaults:old", "text") == ["name": "text", "kind": "text"] as NSDictionary)
+            #expect(try await answer("get", "defaults:old", "text", "--kind") == ["name": "text", "kind": "text"] as NSDictionary)
             #expect(
-                try await answer("get", "defaults:old", "text", "--reveal")
+                try await answer("get", "defaults:old", "text")
                     == ["name": "text", "kind": "text", "value": "one\u{9B}"] as NSDictionary)
             #expect(
-                try await answer("get", "defaults:old", "data", "--reveal")
+                try await answer("get", "defaults:old", "data")
                     == ["name": "data", "kind": "data", "value": "/w=="] as NSDictionary)
             #expect(
-                try await answer("get", "defaults:old", "date", "--reveal")
+                try await answer("get", "defaults:old", "date")
                     == ["name": "date", "kind": "date", "value": "2001-01-01T00:00:00Z"] as NSDictionary)
             #expect(try await answer("set", "defaults:old", "new", input: "x") == done)
-            #expect(try await answer("remove", "defaults:old", "new") == done)
-            #expect(try await answer("end-window", "defaults:old", "text") == done)
-            #expect(try await answer("verify", "sqlite:none") == ["isSound": true] as NSDictionary)
+            #expect(try await answer("remove", "defaults:old", "new", "--yes") == done)
+            #expect(try await answer("windows", "end", "defaults:old", "text") == done)
+            #expect(
+                try await tool("list", "--json").stdout
+                    == #"[{"collections":[],"domain":"defaults:old","state":"present","values":3}]"# + "\n")
             #expect(try await answer("quarantine", "list") == [] as NSArray)
             #expect(try await answer("damaged", "list", "defaults:old") == [] as NSArray)
-            let key = try json(try await run(try Program.built("localdata"), ["key", "new", "--json"], environment: environment))
+            let key = try json(try await run(try Program.built("localdata"), ["keys", "new", "--json"], environment: environment))
             #expect(((key as? NSDictionary)?["key"] as? String)?.hasPrefix("LocalData-key-1 ") == true)
             try Data("<plist><dict><key>".utf8).write(to: URL(fileURLWithPath: folder.file("root/preferences/old.plist")))
-            let aside = try await answer("set-aside", "defaults:old") as? NSDictionary
+            let aside = try await answer("damaged", "set-aside", "defaults:old", "--yes") as? NSDictionary
             #expect((aside?["copy"] as? String)?.hasSuffix(".plist") == true)
         }
 
         @Test func `JSON output contains no control characters`() async throws {
-            try write([hostile: "x", "plain": hostile])
-            for command in [["list", "defaults:old"], ["get", "defaults:old", "plain", "--reveal"]] {
+            try writeList([hostile: "x", "plain": hostile])
+            for command in [["list", "defaults:old"], ["get", "defaults:old", "plain"]] {
                 let result = try await run(
                     try Program.built("localdata"), command + ["--json", "--root", folder.file("root")], environment: environment)
                 for scalar in ["\u{1B}", "\u{7}", "\u{9B}", "\u{202E}"] { #expect(!result.stdout.contains(scalar)) }
@@ -122,6 +119,7 @@
         }
 
         @Test func `with --json, an error contains the code, the name of the value and the exit status`() async throws {
+            try writeList(["text": "one"])
             let missing = try await tool("get", "defaults:old", "none", "--json")
             #expect(missing.status == 1 && missing.stdout.isEmpty)
             let error = try JSONSerialization.jsonObject(with: Data(missing.stderr.utf8)) as? NSDictionary

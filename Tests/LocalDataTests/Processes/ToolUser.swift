@@ -14,6 +14,12 @@
                 try Program.built("localdata"), owned(arguments) + ["--root", folder.file("root")], environment: environment, input: input)
         }
 
+        /// Writes a property list as another program does.
+        func writeList(_ entries: [String: Any], suite: String = "old") throws {
+            try PropertyListSerialization.data(fromPropertyList: entries, format: .binary, options: 0)
+                .write(to: URL(fileURLWithPath: folder.folder("root/preferences") + "/\(suite).plist"))
+        }
+
         /// Returns the arguments with an application id, unless they already contain one.
         func owned(_ arguments: [String]) -> [String] {
             arguments.contains("--app-id") ? arguments : arguments + ["--app-id", "localdata"]
@@ -24,7 +30,7 @@
         }
 
         func provideKey(_ name: String) async throws {
-            let made = try await run(try Program.built("localdata"), ["key", "new"], environment: environment)
+            let made = try await run(try Program.built("localdata"), ["keys", "new"], environment: environment)
             #expect(made.status == 0)
             try Data(made.stdout.utf8).write(to: URL(fileURLWithPath: folder.folder("credentials") + "/\(name)"))
         }

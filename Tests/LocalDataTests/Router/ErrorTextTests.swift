@@ -142,7 +142,9 @@ import Testing
         for work in [{ _ = try await router.get(key) }, { try await router.set("x", for: key) }, { try await router.remove(key) }]
             as [() async throws -> Void]
         {
-            await expectRefusal(.corrupted, saying: "setAsideDamagedStore(of:)", "localdata set-aside", "backup") { try await work() }
+            await expectRefusal(.corrupted, saying: "setAsideDamagedStore(of:)", "localdata damaged set-aside", "backup") {
+                try await work()
+            }
         }
         let copy = try await router.setAsideDamagedStore(of: .userDefaults)
         #expect(FileManager.default.fileExists(atPath: copy))

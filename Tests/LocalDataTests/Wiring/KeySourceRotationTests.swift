@@ -38,7 +38,7 @@
             let router = try await launch()
             for key in [list, row] { try await router.set("value", for: key) }
             let refusal = try await #require(throws: StorageError.self) { try await router.rotateKey() }
-            #expect(refusal.code == StorageError.unsupported && refusal.message.contains("localdata key new"))
+            #expect(refusal.code == StorageError.unsupported && refusal.message.contains("localdata keys new"))
             try await router.shutdown()
             // Provide the new key everywhere as a second line first, so that every program can open with it. Then make
             // it the first line.

@@ -89,7 +89,7 @@ public struct SealingKeyMaterial: Sendable, CustomStringConvertible, CustomRefle
         self.key = key
     }
 
-    /// Creates a key from a line that `localdata key new` printed.
+    /// Creates a key from a line that `localdata keys new` printed.
     /// - Throws: ``StorageError`` with `encryptionKeyMismatch` for any other text.
     public init(text: String) throws {
         do throws(BackendError) { key = try SealingKey(text: text) } catch { throw StorageError.from(error, key: "sealing key") }

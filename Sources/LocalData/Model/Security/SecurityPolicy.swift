@@ -73,7 +73,7 @@ public struct KeySourceReference: Hashable, Sendable, CustomStringConvertible {
     public static func keyFile(_ path: String) -> KeySourceReference { KeySourceReference(form: .keyFile(path: path)) }
 
     /// A credential of the service manager: a file of systemd or Kubernetes in the folder `CREDENTIALS_DIRECTORY`. The
-    /// program only reads it. `localdata key new` prints a key for it.
+    /// program only reads it. `localdata keys new` prints a key for it.
     /// - Parameter name: The credential's name.
     public static func credential(_ name: String) -> KeySourceReference { KeySourceReference(form: .credential(name: name)) }
 

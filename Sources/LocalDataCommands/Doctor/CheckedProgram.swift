@@ -1,0 +1,82 @@
+import BackendRuntime
+import Foundation
+import LocalData
+
+/// A program whose storage `localdata doctor` checks.
+struct CheckedProgram: Sendable {
+    let configuration: StorageConfiguration
+    let directories: StorageDirectories
+    /// The options that select this program in another call of the tool.
+    let options: [String]
+
+    /// The property lists that the library uses internally: the ledger of migrations, the quarantine, and the witnesses.
+    var ownLists: [String] {
+        ["\(directories.state)/ledger.plist", "\(directories.data)/quarantine/quarantine.plist", "\(directories.data)/witness.plist"]
+    }
+
+    /// The user who must own the files: the owner of the existing folder, or else the user of this process.
+    var owner: UInt32 { base?.status.owner ?? geteuid() }
+
+    /// The first folder of the program that exists. If this user may not reach it, the last folder on its path that this user can reach.
+    var base: (path: String, status: FileStatus)? {
+        for folder in [directories.data, directories.state, directories.preferences] {
+            var path = folder
+            while path != "/" {
+                do throws(FileError) {
+                    if let status = try PosixFileSystem().status(path) { return (path, status) }
+                    break
+                } catch {
+                    path = parentDirectory(of: path)
+                }
+            }
+        }
+        return nil
+    }
+
+    /// Returns a command of this tool for this program.
+    func command(_ words: String...) -> String { ShellCommand.tool(words + options) }
+}
+
+/// The items of the keyring that programs need.
+struct KeyringNeed: Sendable {
+    /// A sealing key, and the databases that it opens.
+    struct Item: Sendable {
+        let service: String
+        let name: String
+        let databases: [String]
+    }
+
+    var items: [Item] = []
+    /// Whether a database names an item of the keyring as its key source.
+    var isNamed = false
+}
+
+extension PlaceOptions {
+    /// Returns the programs to check. Without an application and a folder, these are all programs of the session.
+    func checkedPrograms() throws -> [CheckedProgram] {
+        guard root == nil, service == nil, applicationID == nil else { return [try checkedProgram()].compactMap(\.self) }
+        guard let session = try configuration().directories else { return [] }
+        let homes = [session.data, session.state].map { parentDirectory(of: parentDirectory(of: $0)) }
+        let files = PosixFileSystem()
+        var names: Swift.Set<String> = []
+        for home in homes {
+            for name in (try? files.list(home)) ?? [] where (try? files.status("\(home)/\(name)/LocalData")) != nil { names.insert(name) }
+        }
+        if names.isEmpty { return [try checkedProgram()].compactMap(\.self) }
+        return try names.sorted().compactMap { (name) -> CheckedProgram? in
+            var place = self
+            place.appID = name
+            return try place.checkedProgram()
+        }
+    }
+
+    private func checkedProgram() throws -> CheckedProgram? {
+        let configuration = try configuration()
+        guard let directories = try configuration.directories else { return nil }
+        let selected =
+            root.map { ["--root", URL(fileURLWithPath: $0).standardizedFileURL.path] } ?? service.map { ["--service", $0] } ?? []
+        return CheckedProgram(
+            configuration: configuration, directories: directories,
+            options: selected + (applicationID.map { ["--app-id", $0] } ?? []) + key.words)
+    }
+}

@@ -1,0 +1,109 @@
+import ArgumentParser
+import Foundation
+import LocalData
+import LocalDataBackup
+
+/// The options that select the values to export or import.
+struct ValuesOptions: ParsableArguments {
+    @Argument(help: DomainArgument.help) var domain: DomainArgument
+    @Flag(help: "LocalData itself seals the values: the keys have the policy .encrypted.") var sealed = false
+
+    /// How precisely the command must select the application: sealed values belong to one.
+    var selection: StorageUse.Selection { sealed ? .identified : .any }
+
+    /// Creates a key for each name.
+    func keys(_ names: [String]) -> [AnyStorageKey] {
+        names.map { name in
+            .key(
+                StorageKey<DocumentValue>(
+                    name: name, domain: domain.domain, security: sealed ? .encrypted : .automatic, owner: "localdata",
+                    description: "Given on the command line"))
+        }
+    }
+}
+
+/// `localdata export`: writes values as lines of JSON.
+struct Export<Options: StorageOptions>: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "export", abstract: "Writes values as lines of JSON: sealed into a file, or plain to standard output.",
+            discussion: """
+                The tool asks for the passphrase, or reads a line of standard input. The file must not exist. Sealing keys are left out.
+
+                Example: \(Options.program) export sqlite:documents --to documents.export
+                """)
+    }
+
+    @OptionGroup var values: ValuesOptions
+    @Argument(help: "The names of the values. Default: all names in the domain.") var names: [String] = []
+    @Option(help: "The sealed file.", completion: .file()) var to: String?
+    @Flag(help: "Print the values to standard output, for everyone who can read that.") var asPlaintextThatAnyoneCanRead = false
+    @OptionGroup var secret: SecretOptions
+    @OptionGroup var place: Options
+
+    func validate() throws {
+        if (to == nil) != asPlaintextThatAnyoneCanRead {
+            throw ValidationError("Give one of the two: --to FILE or --as-plaintext-that-anyone-can-read.")
+        }
+    }
+
+    func run() async throws {
+        let report = try await place.withRouter(for: [values.domain.domain], selection: values.selection) { router in
+            if let to { try NamedFile.requireNew(to) }
+            var keys: [AnyStorageKey] = []
+            let chosen = names.isEmpty ? try await router.names(of: values.domain.domain) : names
+            for key in values.keys(chosen) where try await !router.holdsSealingKey(key) { keys.append(key) }
+            guard let to else {
+                return try await router.exportAsPlaintextThatAnyoneCanRead(keys) { Output.bytes($0) }
+            }
+            return try await router.export(keys, to: URL(fileURLWithPath: to), openedBy: [try await secret.ask(isNew: true)])
+        }
+        if to == nil { return }
+        if place.json { return try Output.json(["written": report.written]) }
+        for name in report.written { Output.line(name) }
+    }
+}
+
+/// `localdata import`: stores the values of an export.
+struct Import<Options: StorageOptions>: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "import", abstract: "Stores the values of an export, and reports the result for each.",
+            discussion: """
+                An existing value stays, unless --replace. Without --from, plain lines are read from standard input. Names that the export \
+                has and the command does not name are not stored.
+
+                Example: \(Options.program) import sqlite:documents draft --from documents.export
+                """)
+    }
+
+    @OptionGroup var values: ValuesOptions
+    @Argument(help: "The names of the values to store.") var names: [String]
+    @Option(help: "The sealed file.", completion: .file()) var from: String?
+    @Flag(help: "Store over other values, which are lost.") var replace = false
+    @OptionGroup var consent: ConsentOptions
+    @OptionGroup var secret: SecretOptions
+    @OptionGroup var place: Options
+
+    func run() async throws {
+        let report = try await place.withRouter(for: [values.domain.domain], selection: values.selection, creates: true) { router in
+            let keys = values.keys(names)
+            for key in keys where try await router.holdsSealingKey(key) {
+                throw ValidationError("\(key.name) in \(key.domain.text) is a sealing key. Nothing was changed.")
+            }
+            if replace { try await consent.require("This replaces those of the \(keys.count) values that differ from the export.") }
+            if let from {
+                try NamedFile.requireExisting(from)
+                return try await router.importValues(
+                    from: URL(fileURLWithPath: from), with: try await secret.ask(), into: keys, replacing: replace)
+            }
+            let lines = try FileHandle.standardInput.readToEnd() ?? Data()
+            return try await router.importPlaintext(lines, into: keys, replacing: replace)
+        }
+        if place.json { return try Output.json(report) }
+        for (outcome, names) in [
+            ("added", report.added), ("replaced", report.replaced), ("unchanged", report.unchanged), ("kept", report.kept),
+            ("expired", report.expired), ("not named", report.unknown),
+        ] { for name in names { Output.line("\(outcome) \(name)") } }
+    }
+}
