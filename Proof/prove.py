@@ -29,6 +29,7 @@ steps: campaigns   simulated programs over the real router, by the thousand (Pro
        attacks     every bit of every format flipped, every table exchanged (Proof/Searches)
        limits      a full disk, no memory, no open file left (needs root)
        laws        the laws of backends and of pure parts over more values than in the tests
+       judges      the cryptography with the test vectors of Project Wycheproof and of RFC 9180 (Tests/SealingTests)
        model       the migration protocol in all its states, with spin (Proof/Models)
        fuzz        libFuzzer on every reader of foreign bytes (Proof/Fuzz)
        providers   the real KeePassXC, KWallet and pass_secret_service, which it installs; runs only if it is named
@@ -118,6 +119,11 @@ def steps(length):
         "laws": [
             Run("laws", f"LOCALDATA_LAWS={pick(1, 3, 100)} swift test --skip-build --filter 'LawTests|ConformanceTests'")
         ],
+        "judges": [
+            Run(
+                "judges: 883 vectors of Wycheproof, 514 messages of RFC 9180",
+                "swift test --skip-build --filter '^SealingTests[.](Wycheproof|HPKEVector)Tests'")
+        ],
         "model": [Run("model", "Scripts/check-model")],
         "fuzz": [Run("fuzz", f"Scripts/fuzz --seconds {pick(5, 30, 1200)} {{part}}", parts=listed("Scripts/fuzz --list") if long else [""])],
         "providers": [Run("providers", "Scripts/providers")],
@@ -127,7 +133,7 @@ def steps(length):
 #: The steps of each length, if none is named.
 ORDINARY = {
     "quick": ["campaigns", "mutants", "faults", "cuts", "processes", "server"],
-    "default": ["campaigns", "mutants", "faults", "cuts", "processes", "server", "attacks", "limits", "laws", "model", "fuzz"],
+    "default": ["campaigns", "mutants", "faults", "cuts", "processes", "server", "attacks", "limits", "laws", "judges", "model", "fuzz"],
 }
 ORDINARY["long"] = ORDINARY["default"]
 
@@ -145,7 +151,7 @@ def build(names, length):
     if any(PRODUCTS.get(name) for name in names):
         configuration = ["--product", "Prove"] if length == "quick" else ["-c", "release", "--product", "Prove"]
         subprocess.run(["Scripts/build", "--quiet", *configuration], cwd=TOP, check=True)
-    if {"attacks", "laws"} & set(names):
+    if {"attacks", "laws", "judges"} & set(names):
         subprocess.run(["Scripts/build", "--quiet", "--build-tests"], cwd=TOP, check=True)
 
 

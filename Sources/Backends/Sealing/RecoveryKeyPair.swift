@@ -44,12 +44,13 @@ package struct RecoveryKeyPair: Sendable, CustomStringConvertible, CustomReflect
     ) throws(BackendError) -> [UInt8] {
         let result = withPrivateKey { key in
             Result {
-                let (suite, info, encapsulated) = (RecoveryRecipient.suite, Data(purpose.utf8), Data(sealed.prefix(32)))
+                let (suite, info) = (RecoveryRecipient.suite, Data(purpose.utf8))
+                let encapsulated = try Self.publicKey(sealed.prefix(32)).rawRepresentation
                 var recipient =
                     if let sender {
                         try HPKE.Recipient(
                             privateKey: key, ciphersuite: suite, info: info, encapsulatedKey: encapsulated,
-                            authenticatedBy: Curve25519.KeyAgreement.PublicKey(rawRepresentation: sender))
+                            authenticatedBy: Self.publicKey(sender))
                     } else {
                         try HPKE.Recipient(privateKey: key, ciphersuite: suite, info: info, encapsulatedKey: encapsulated)
                     }
@@ -72,6 +73,22 @@ package struct RecoveryKeyPair: Sendable, CustomStringConvertible, CustomReflect
         do { return try Curve25519.KeyAgreement.PrivateKey(rawRepresentation: bytes) } catch {
             preconditionFailure("Every 32 bytes are a private key of X25519.")
         }
+    }
+
+    /// Returns the public key of X25519 with these bytes.
+    ///
+    /// A key of low order is refused: with every private key, its shared secret is 32 zero bytes, which everyone knows.
+    /// RFC 9180 (section 7.1.4) requires this check. swift-crypto (4.5) leaves it to the caller.
+    /// - Throws: `CryptoKitError` with `incorrectKeySize` unless there are 32 bytes; ``BackendError`` with `corrupted`
+    ///   for a key of low order.
+    static func publicKey(_ bytes: some ContiguousBytes) throws -> Curve25519.KeyAgreement.PublicKey {
+        let key = try Curve25519.KeyAgreement.PublicKey(rawRepresentation: bytes)
+        let anyOther = try Curve25519.KeyAgreement.PrivateKey(rawRepresentation: [UInt8](repeating: 1, count: length))
+        let secret = try anyOther.sharedSecretFromKeyAgreement(with: key)
+        guard secret.withUnsafeBytes({ secret in secret.contains { $0 != 0 } }) else {
+            throw BackendError(.corrupted, "The public key is a point of low order, which gives no shared secret.")
+        }
+        return key
     }
 
     // MARK: Tags
@@ -209,7 +226,7 @@ package struct RecoveryRecipient: Hashable, Sendable {
         let (publicKey, info) = (publicKey, Data(purpose.utf8))
         func sealed(_ own: Curve25519.KeyAgreement.PrivateKey?) -> Result<[UInt8], any Error> {
             Result {
-                let key = try Curve25519.KeyAgreement.PublicKey(rawRepresentation: publicKey)
+                let key = try RecoveryKeyPair.publicKey(publicKey)
                 var message =
                     if let own {
                         try HPKE.Sender(recipientKey: key, ciphersuite: Self.suite, info: info, authenticatedBy: own)
