@@ -11,6 +11,8 @@ struct ExportLine<Value: Codable>: Codable {
     /// The key's name, or the record's id.
     var name: String
     var value: Value
+    /// ``ExportLineHead/bytes`` if the value is bytes, which JSON writes as Base64; omitted for other values.
+    var kind: String?
     /// The attributes of a record; omitted if there are none.
     var attributes: [String: String]?
     /// The expiration date in seconds since 1970; omitted if the value never expires.
@@ -22,6 +24,10 @@ struct ExportLineHead: Decodable {
     var domain: String
     var collection: String?
     var name: String
+    var kind: String?
+
+    /// The kind of a value that is bytes.
+    static let bytes = "data"
 
     /// The name of the value in reports: "NAME", or "COLLECTION/ID".
     var title: String { collection.map { "\($0)/\(name)" } ?? name }

@@ -38,8 +38,8 @@ struct ValueExport {
         guard try await router.value(for: key) != nil, let stored = try await router.storedValue(for: key), !stored.isExpired
         else { return }
         let line = ExportLine(
-            domain: domain(key.domain), name: key.name, value: stored.value, attributes: Self.attributes(stored.attributes),
-            expires: stored.expiresAt?.timeIntervalSince1970)
+            domain: domain(key.domain), name: key.name, value: stored.value, kind: Self.kind(stored.value),
+            attributes: Self.attributes(stored.attributes), expires: stored.expiresAt?.timeIntervalSince1970)
         var bytes = try ExportCoding.line(line, key.name)
         defer { wipe(&bytes) }
         try await write(bytes)
@@ -68,6 +68,12 @@ struct ValueExport {
         report.damaged += damaged.withLock(\.self)
     }
 
+    private static func kind(_ value: Any) -> String? {
+        if value is Data { return ExportLineHead.bytes }
+        if case .data = value as? DocumentValue { return ExportLineHead.bytes }
+        return nil
+    }
+
     private static func attributes(_ attributes: [String: String]) -> [String: String]? { attributes.isEmpty ? nil : attributes }
 
     // MARK: Storing
@@ -79,7 +85,7 @@ struct ValueExport {
             if let collection = entry.collection {
                 if let outcome = try await store(line, head, collection, replacing) { return outcome }
             } else if head.collection == nil, entry.name == head.name {
-                return try await store(line, entry.opened, replacing)
+                return try await store(line, head, entry.opened, replacing)
             }
         }
         return nil
@@ -90,6 +96,18 @@ struct ValueExport {
     ) async throws -> ImportOutcome? {
         guard head.collection == collection.typed.name else { return nil }
         return try await store(line, collection.typed.key(head.name), replacing)
+    }
+
+    private func store<Key: OpenedKey>(
+        _ line: [UInt8], _ head: ExportLineHead, _ opened: Key, _ replacing: Bool
+    ) async throws -> ImportOutcome {
+        // A key for any value stores bytes as a key for bytes does.
+        if head.kind == ExportLineHead.bytes, let key = opened.typed as? StorageKey<DocumentValue> {
+            let bytes = StorageKey<Data>(
+                name: key.name, domain: key.domain, security: key.security, owner: key.owner, description: key.description)
+            return try await store(line, AnyStorageKey.key(bytes).opened, replacing)
+        }
+        return try await store(line, opened, replacing)
     }
 
     private func store<Key: OpenedKey>(_ line: [UInt8], _ opened: Key, _ replacing: Bool) async throws -> ImportOutcome {

@@ -9,7 +9,7 @@ struct Status<Options: StorageOptions>: AsyncParsableCommand {
             commandName: "status", abstract: "Shows whether domains can be used, and who keeps a keyring, without opening a prompt.",
             discussion: """
                 Without DOMAIN, the command shows all stores of the application, or the session's keyring if no application is named. Exit \
-                status 75 if a domain is locked, 69 if one is unavailable, 66 if one is lost.
+                status 75 if a domain is locked, 66 if one is lost, and the status of the error if one is unavailable.
 
                 Example: \(Options.program) status sqlite:documents keychain
                 """)
@@ -33,29 +33,26 @@ struct Status<Options: StorageOptions>: AsyncParsableCommand {
             (provider, collection, algorithm) = (keyring?.provider, keyring?.collection, keyring?.algorithm)
             if case .unavailable(let error) = status {
                 (self.status, message) = ("unavailable", DomainWords.replacing(in: error.message))
+                exit = ExitStatus(of: error)
             } else {
                 self.status = "\(status)"
+                exit = if case .locked = status { .tryAgain } else { .done }
             }
         }
 
-        init(lost domain: StorageDomain) { (self.domain, status) = (domain.text, "lost") }
+        init(lost domain: StorageDomain) { (self.domain, status, exit) = (domain.text, "lost", .unknownName) }
 
         /// The exit status that this status alone has.
-        var exit: ExitStatus {
-            switch status {
-            case "locked": .tryAgain
-            case "unavailable": .unavailable
-            case "lost": .unknownName
-            default: .done
-            }
-        }
+        let exit: ExitStatus
+
+        private enum CodingKeys: CodingKey { case domain, status, message, warning, provider, collection, algorithm }
     }
 
     @Argument(help: DomainArgument.help) var domains: [DomainArgument] = []
     @OptionGroup var place: Options
 
     func run() async throws {
-        let shown = domains.isEmpty ? try await all() : try await named(domains.map(\.domain))
+        let shown = domains.isEmpty ? try await all() : try await named(domains.map { try place.stateDomain(of: $0.domain) })
         if place.json { try Output.json(shown) }
         if let worst = shown.map(\.exit.rawValue).max(), worst != 0 { throw ExitCode(worst) }
     }
@@ -71,7 +68,9 @@ struct Status<Options: StorageOptions>: AsyncParsableCommand {
 
     /// Shows all stores of the application, or the keyring if no application is named.
     private func all() async throws -> [Shown] {
-        if try await place.reporting({ try place.choices() }) != nil { return try await named([.keychain]) }
+        if try await place.reporting({ try place.choices() }) != nil {
+            return try await named([try place.stateDomain(of: .keychain)])
+        }
         return try await place.withRouter(selection: .placed) { router in
             let stores = try await ApplicationStores(router).find()
             var shown = try await show(stores.filter { $0.state != .lost }.map(\.domain), router)
@@ -114,7 +113,7 @@ struct Unlock<Options: StorageOptions>: AsyncParsableCommand {
     @OptionGroup var place: Options
 
     func run() async throws {
-        let domain = domain.domain
+        let domain = try place.stateDomain(of: domain.domain)
         try await place.withRouter(for: [domain], creates: true, isRemedy: true) { router in
             let finder = StoreFinder(router.configuration)
             if domain.kind != .keychain || finder.hasVaults { try await KnownStores(router).require([domain]) }

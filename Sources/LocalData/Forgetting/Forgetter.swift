@@ -21,9 +21,10 @@ struct Forgetter: Sendable {
             return try await clearOtherStores(domains)
         }
         let files = configuration.runtime.files
-        try await destruction.requireKeyrings(of: ForgetMark(domains: domains))
+        // A ledger that cannot be read is destroyed unread.
+        let mark = ForgetMark(domains: domains, recorded: domains == nil ? try? await env.ledger.domains() : nil)
+        try await destruction.requireKeyrings(of: mark)
         try await locked(directories) { () throws(BackendError) in
-            let mark = ForgetMark(domains: domains)
             try (try ForgetMark.read(directories, files)?.union(mark) ?? mark).write(directories, files)
         }
         await close()

@@ -67,7 +67,7 @@ struct StoreDestruction: Sendable {
     private func stores(of mark: ForgetMark) async throws -> [BackedStore] {
         guard let domains = mark.domains else {
             var stores: [BackedStore] = []
-            let program = BackedProgram(domains: known, references: references, configuration: configuration)
+            let program = BackedProgram(domains: known.union(mark.recorded ?? []), references: references, configuration: configuration)
             for provider in Wiring.backedProviders {
                 for kind in provider.backedKinds {
                     for scope in try await provider.scopes(ofBacked: kind, in: program) {

@@ -41,6 +41,14 @@ extension StorageRouter {
         return SealingKey.begins(record.payload)
     }
 
+    /// Returns the metadata of a stored value; nil if there is no value.
+    /// - Throws: ``StorageError`` when the slot cannot be read.
+    @concurrent
+    package nonisolated func storedMetadata(of key: AnyStorageKey) async throws -> StorageMetadata? {
+        guard case .value(let record) = try await env.routes.route(for: key).probe() else { return nil }
+        return record.metadata
+    }
+
     /// Closes the router permanently. Calls that begin later throw `shutDown`. To continue, create another router.
     ///
     /// The router first completes the running changes. A change that takes too long is interrupted between two of its

@@ -7,13 +7,18 @@ import Foundation
 struct ForgetMark: Codable, Hashable {
     /// The domains to forget, each with its scope; nil for everything.
     var domains: Set<StorageDomain>?
+    /// If everything is forgotten, the domains that earlier runs of the program wrote to. The ledger, which records them,
+    /// is destroyed, too.
+    var recorded: Set<StorageDomain>?
 
     /// The path of the file.
     static func path(_ directories: StorageDirectories) -> String { "\(directories.data)/forget.json" }
 
     /// Returns a mark for the stores of both marks.
     func union(_ other: ForgetMark) -> ForgetMark {
-        guard let domains, let more = other.domains else { return ForgetMark(domains: nil) }
+        guard let domains, let more = other.domains else {
+            return ForgetMark(domains: nil, recorded: (recorded ?? []).union(other.recorded ?? []))
+        }
         return ForgetMark(domains: domains.union(more))
     }
 

@@ -11,8 +11,8 @@ struct Backup<Options: StorageOptions>: AsyncParsableCommand {
             discussion: """
                 The program may run at the same time. The backup contains everything in the program's own folders, and the property lists \
                 and keyring services that its ledger records; --include names others. FILE must not exist. Exit status 65 for a backup \
-                that was made, with a store in it that is damaged or could not be read. Exit status 66 if there is no store: no backup is \
-                made then.
+                that was made, without a store that is lost, or with one that is damaged or could not be read. Exit status 66 if there is \
+                no store: no backup is made then. The command does not open the rows of a database: verify --backup FILE checks them.
 
                 Example: \(Options.program) backup /mnt/backup/monday
                 """)
@@ -36,7 +36,7 @@ struct Backup<Options: StorageOptions>: AsyncParsableCommand {
             return report
         }
         try report.show(asJSON: place.json)
-        if !report.isSound { throw ExitCode(ExitStatus.damaged.rawValue) }
+        if !report.isSound || !report.notFound.isEmpty { throw ExitCode(ExitStatus.damaged.rawValue) }
     }
 
     /// Deletes the backup and fails if it contains no store of the program.

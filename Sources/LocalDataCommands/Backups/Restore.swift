@@ -9,9 +9,9 @@ struct Restore<Options: StorageOptions>: AsyncParsableCommand {
             commandName: "restore", abstract: "Restores a backup, after everything in it was verified.",
             discussion: """
                 End the program first. A store with other content is refused (exit status 73). --replace NAME replaces it, and keeps it \
-                under another name. After an interruption, run the same command again: it continues where it stopped.
+                under another name. Exit status 65 if a store is missing in the backup. After an interruption, run the same command again: it continues where it stopped.
 
-                Example: \(Options.program) restore /mnt/backup/monday --replace sqlite:documents
+                Example: \(Options.program) restore /mnt/backup/monday --replace sqlite:documents --replace ledger
                 """)
     }
 
@@ -29,8 +29,12 @@ struct Restore<Options: StorageOptions>: AsyncParsableCommand {
             }
             return try await restore(into: configuration)
         }
-        if place.json { return try Output.json(ShownRestore(report)) }
         let shown = ShownRestore(report)
+        if place.json { try Output.json(shown) } else { show(shown) }
+        if !shown.missing.isEmpty { throw ExitCode(ExitStatus.damaged.rawValue) }
+    }
+
+    private func show(_ shown: ShownRestore) {
         for name in shown.restored { Output.line("restored \(name)") }
         for name in shown.unchanged { Output.line("unchanged \(name)") }
         for name in shown.givenToOtherKey { Output.line("given to the key that was here: \(name)") }

@@ -57,6 +57,8 @@ struct Verify<Options: StorageOptions>: AsyncParsableCommand {
     // MARK: Databases
 
     private func verify(_ domain: StorageDomain) async throws {
+        // A router would create a missing anchor, and take the present file for the latest.
+        if let anchor, anchor != "keyring" { try await place.reporting { try NamedFile.requireExisting(anchor) } }
         let report = try await place.withRouter(for: [domain], changing: { apply(to: &$0, domain) }) { router in
             if acceptOlderFile {
                 try await consent.require("This takes an older file of \(domain.text) for the latest. Later changes are lost.")

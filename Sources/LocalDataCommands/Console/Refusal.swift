@@ -32,7 +32,7 @@ struct Refusal: Error {
         Refusal(
             status: .unknownName, code: "lostStore", name: domain.text,
             message:
-                "The \(domain.what) \(domain.text) is lost: the ledger records it, and its file does not exist. Restore a backup."
+                "The \(domain.what) \(domain.text) is lost: the ledger records it, and its file does not exist. Restore a backup, or begin with an empty one after forget \(domain.text)."
         )
     }
 

@@ -106,6 +106,7 @@ enum Terminal {
         defer { line.withUnsafeMutableBytes { bytes in bytes.baseAddress.map { explicit_bzero($0, bytes.count) } } }
         var byte: UInt8 = 0
         while read(STDIN_FILENO, &byte, 1) == 1, byte != UInt8(ascii: "\n") { line.append(byte) }
+        if line.last == UInt8(ascii: "\r") { line.removeLast() }
         guard let text = String(validating: line, as: UTF8.self) else { throw ValidationError("Standard input is not text (UTF-8).") }
         return text
     }

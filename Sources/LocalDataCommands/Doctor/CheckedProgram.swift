@@ -70,6 +70,23 @@ extension PlaceOptions {
         }
     }
 
+    /// Returns whether there is no file at a path. False if this user may not know it.
+    private static func isAbsent(_ path: String) -> Bool {
+        do { return try PosixFileSystem().status(path) == nil } catch { return false }
+    }
+
+    /// Returns the warning for a folder that does not exist, or for an application that has stored nothing in this session.
+    func selectionFindings() throws -> [Finding] {
+        if let root, Self.isAbsent(root) {
+            return [.warning("folder \(root)", "There is no such folder: no program has stored anything in it.")]
+        }
+        guard let applicationID, root == nil, service == nil else { return [] }
+        let known = try SessionApplications.ids()
+        if known.contains(applicationID) { return [] }
+        let list = known.isEmpty ? "No application has." : "Known: \(known.joined(separator: ", "))."
+        return [.warning("application", "\(applicationID) has stored nothing in this session. \(list)")]
+    }
+
     private func checkedProgram() throws -> CheckedProgram? {
         let configuration = try configuration()
         guard let directories = try configuration.directories else { return nil }

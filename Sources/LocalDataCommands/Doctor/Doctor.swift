@@ -18,8 +18,8 @@ struct Doctor: AsyncParsableCommand {
     @OptionGroup var place: PlaceOptions
 
     func run() async throws {
-        let programs = try place.checkedPrograms()
-        var found: [Finding] = []
+        let programs = try await place.reporting { try place.checkedPrograms() }
+        var found = try place.selectionFindings()
         var need = KeyringNeed()
         for program in programs {
             found += await TimedCheck.blocking("folder \(program.directories.data)") { FolderCheck(program).findings() }
@@ -47,7 +47,7 @@ struct Doctor: AsyncParsableCommand {
                 let store = StoreCheck(program)
                 let databases = store.databases()
                 let key = KeyCheck(program, databases)
-                return (key.findings() + store.findings(databases), key.keyringNeed)
+                return (key.findings() + store.findings(databases) + store.lostDatabases(), key.keyringNeed)
             }
             need.items += checked.need.items
             need.isNamed = need.isNamed || checked.need.isNamed

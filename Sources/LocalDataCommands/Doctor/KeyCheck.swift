@@ -101,10 +101,13 @@
             let needed = names(source)
             do throws(FileError) {
                 guard let status = try files.status(path) else {
-                    guard !needed.isEmpty || isRecorded("key file \(path)") else {
-                        return [.ok(Self.check, "There is no key file \(path) yet: the first sealed value creates it.")]
+                    guard !needed.isEmpty || isRecorded("key file \(path)") else { return absent("key file \(path)") }
+                    let own = "\(program.directories.data)/\(lastComponent(of: path))"
+                    guard !needed.isEmpty, path != own, try files.status(own) != nil else {
+                        return [missing("The key file \(path)", needed)]
                     }
-                    return [missing("The key file \(path)", needed)]
+                    let message = "There is no key file \(path). The program has the key file \(own), which has the same name."
+                    return [.problem(Self.check, "\(message) Name the program's key source.", repeated(source))]
                 }
                 if let exposed = self.exposed(path, status, "key file") { return [exposed] }
                 return [try content(path, source, "key file")] + untrusted(path)
@@ -115,7 +118,7 @@
             let needed = names(source)
             do throws(FileError) {
                 guard let status = try files.status(path) else {
-                    if needed.isEmpty { return [.ok(Self.check, "There is no file \(path) yet: the first sealed value creates it.")] }
+                    if needed.isEmpty { return absent("file \(path)") }
                     return [missing("The passphrase file \(path)", needed)]
                 }
                 if let exposed = self.exposed(path, status, "passphrase file") { return [exposed] }
@@ -138,6 +141,8 @@
             do throws(FileError) {
                 guard try files.status(path) != nil else {
                     if !needed.isEmpty { return [missing("The credential \(path)", needed)] }
+                    // Another source opens the databases, and is named below.
+                    if !databases.isEmpty { return [] }
                     let key = ShellCommand.tool(["keys", "new"])
                     return [
                         .problem(
@@ -163,6 +168,11 @@
         }
 
         // MARK: Findings
+
+        /// Returns the finding for a file that the first sealed value creates; none if another source opens the databases.
+        private func absent(_ what: String) -> [Finding] {
+            databases.isEmpty ? [.ok(Self.check, "There is no \(what) yet: the first sealed value creates it.")] : []
+        }
 
         private func missing(_ what: String, _ needed: [String]) -> Finding {
             let opened = needed.isEmpty ? "sealed values" : needed.joined(separator: ", ")

@@ -169,8 +169,7 @@
         private func unlockingCommand(ending hung: [RunningProcess] = [], _ signal: String? = nil) -> String {
             var ended = hung
             if ended.isEmpty {
-                // A daemon that hides its environment may belong to another session.
-                let running = bus.processes([Self.gnome]).filter(\.showsEnvironment)
+                let running = bus.processes([Self.gnome])
                 if running.count > 1 || systemEnvironmentVariable("XDG_RUNTIME_DIR") == nil { ended = running }
             }
             var words = ["kill"]

@@ -28,9 +28,6 @@ struct RunningProcess: Sendable {
     /// Whether the process was stopped by a signal or a debugger.
     var isStopped: Bool { state == "T" || state == "t" }
 
-    /// Whether this user may read the environment of the process.
-    var showsEnvironment: Bool { Self.text("/proc/\(id)/environ") != nil }
-
     /// Returns the value of an environment variable of the process; nil if it is not set, or if this user may not read it.
     func environmentVariable(_ name: String) -> String? {
         guard let text = Self.text("/proc/\(id)/environ") else { return nil }

@@ -101,7 +101,7 @@
             case .refuses:
                 return .problem(Self.check, "The bus has ended: no program listens at \(socket). \(remedy.sentence)", remedy.command)
             case .isSilent:
-                let stopped = processes(["dbus-daemon", "dbus-broker", "dbus-broker-lau"]).filter(\.isStopped)
+                let stopped = stoppedBuses()
                 guard let first = stopped.first else {
                     return .problem(Self.check, "The bus at \(socket) does not answer. \(remedy.sentence)", remedy.command)
                 }
@@ -111,13 +111,23 @@
             }
         }
 
-        /// Returns the processes of this user with one of the given names that may belong to this bus. A process whose environment
-        /// names another bus does not.
+        /// Returns the processes of this user with one of the given names whose environment names this bus. A process without an
+        /// address uses the socket in its `XDG_RUNTIME_DIR`. A process that hides its environment may belong to another session.
         func processes(_ names: Swift.Set<String>) -> [RunningProcess] {
-            let address = plainAddress
+            guard let address = plainAddress else { return [] }
             return RunningProcess.ofThisUser(names).filter { process in
-                guard let named = process.environmentVariable("DBUS_SESSION_BUS_ADDRESS"), let address else { return true }
-                return Self.plain(named) == address
+                let named = process.environmentVariable("DBUS_SESSION_BUS_ADDRESS").map(Self.plain)
+                let found = named ?? process.environmentVariable("XDG_RUNTIME_DIR").map { "unix:path=\($0)/bus" }
+                return found == address
+            }
+        }
+
+        /// Returns the stopped processes of this user that may be this bus. The environment of a bus does not name the bus itself.
+        private func stoppedBuses() -> [RunningProcess] {
+            RunningProcess.ofThisUser(["dbus-daemon", "dbus-broker", "dbus-broker-lau"]).filter { process in
+                guard process.isStopped else { return false }
+                guard let named = process.environmentVariable("DBUS_SESSION_BUS_ADDRESS").map(Self.plain) else { return true }
+                return named == plainAddress
             }
         }
 

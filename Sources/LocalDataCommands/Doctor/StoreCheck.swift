@@ -100,6 +100,24 @@ struct StoreCheck: Sendable {
             }
         }
 
+        /// Returns the warnings for databases that the ledger records and whose file does not exist.
+        func lostDatabases() -> [Finding] {
+            let ledger = "\(program.directories.state)/ledger.plist"
+            guard let contents = (try? files.read(ledger)) ?? nil,
+                let list = try? PropertyListSerialization.propertyList(from: Data(contents.bytes), format: nil) as? [String: Any]
+            else { return [] }
+            let recorded = list.filter { $0.key.hasPrefix("domain:") }.compactMap { $0.value as? [String] }
+            let names = recorded.filter { $0.count == 2 && $0[0] == StorageDomain.Kind.encryptedSQLite.name }.map { $0[1] }
+            return names.sorted().compactMap { (name) -> Finding? in
+                let path = "\(folders[0])/\(name).sqlite"
+                guard ((try? files.status(path)) ?? nil) == nil else { return nil }
+                return .warning(
+                    "database \(name)",
+                    "It is lost: the ledger records it, and there is no file \(path). Restore it from a backup, before the program creates "
+                        + "an empty one.")
+            }
+        }
+
         /// Returns the command that checks all rows of a database; nil if its application is unknown.
         private func verifying(_ database: StoredDatabase) -> String? {
             guard let application = database.application, parentDirectory(of: database.path) == folders[0] else { return nil }

@@ -4,7 +4,7 @@ import Synchronization
 /// Runs checks with a deadline, so that a dead bus or disk cannot stop `localdata doctor`.
 enum TimedCheck {
     /// The number of seconds that a check may take.
-    static let limit = 5
+    static let limit = 10
 
     /// Returns the finding for a check that did not end before the deadline.
     static func unfinished(_ name: String) -> Finding {

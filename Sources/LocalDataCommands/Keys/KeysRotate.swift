@@ -48,6 +48,11 @@ extension Keys {
             } else {
                 Output.line("\(report.databases) databases and \(report.values) single values have the new key.")
                 Output.line("The source keeps \(report.olderKeys) older key\(report.olderKeys == 1 ? "" : "s").")
+                if report.databases == 0, report.values == 0, report.remaining.isEmpty, report.olderKeys > 0 {
+                    Failure.write(
+                        "No new key was made, because the source keeps an older key. To make one, destroy the older key first: keys destroy-older."
+                    )
+                }
                 for text in report.remaining { Output.line("Not done: \(DomainWords.replacing(in: text))") }
             }
             if !report.isComplete { throw ExitCode(ExitStatus.tryAgain.rawValue) }

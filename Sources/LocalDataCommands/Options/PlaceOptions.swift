@@ -34,6 +34,18 @@ struct PlaceOptions: StorageOptions {
 
     func validate() throws {
         if root != nil, service != nil { throw ValidationError("Give one folder: --service or --root.") }
+        if [root, service, appID].contains("") { throw ValidationError("--root, --service and --app-id must not be empty.") }
+        if let service, service.contains("/") || service.hasPrefix(".") { throw ValidationError("\(service) is no name of a service.") }
+    }
+
+    var asksForPassphrase: Bool {
+        if case .passphrase = key.keySource?.reference.form { return true }
+        return key.passphrase
+    }
+
+    /// The domain whose state a command shows or changes. The lock of the keyring does not depend on an application.
+    func stateDomain(of domain: StorageDomain) throws -> StorageDomain {
+        try domain == .keychain && !key.vault && choices() != nil ? .keychain(service: Self.unnamed) : domain
     }
 
     // MARK: The application
@@ -67,7 +79,15 @@ struct PlaceOptions: StorageOptions {
         if folder != nil, found.count == 1 { return found[0] }
         if folder != nil, selection == .placed { return nil }
         let choices = found.map { "--app-id \($0)" }.joined(separator: " or ")
-        throw ValidationError("Name the application: \(choices.isEmpty ? "--app-id ID, --service NAME or --root FOLDER." : choices)")
+        guard choices.isEmpty else { throw ValidationError("Name the application: \(choices)") }
+        guard let folder else { throw ValidationError("Name the application: --app-id ID, --service NAME or --root FOLDER.") }
+        // A folder that this user may not read is a denied access, not an unknown application.
+        for path in [folder, "\(folder)/data", "\(folder)/data/databases"] where FileManager.default.fileExists(atPath: path) {
+            if access(path, R_OK | X_OK) != 0 {
+                throw Refusal(status: .refused, code: "accessDenied", name: path, message: "This user may not read the folder \(path).")
+            }
+        }
+        throw ValidationError("Name the application with --app-id ID: no database in \(folder) shows its application.")
     }
 
     // MARK: The configuration
@@ -81,7 +101,7 @@ struct PlaceOptions: StorageOptions {
         var selection = use.selection
         // Databases and sealed values are bound to an application id.
         // With another id, the tool and the program would reject each other's data.
-        if key.vault || use.domains.contains(where: { $0.kind == .encryptedSQLite }) { selection = .identified }
+        if key.vault || use.domains.contains(where: { $0.kind == .encryptedSQLite || $0 == .keychain }) { selection = .identified }
         let id = try await selectedID(selection, in: folder)
         if let id, folder == nil, !use.creates, selection > .any {
             let known = try SessionApplications.ids()
@@ -93,6 +113,10 @@ struct PlaceOptions: StorageOptions {
     private func requireFolder(_ folder: String) throws {
         func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
         let isParent = exists("\(folder)/LocalData") && !exists("\(folder)/data")
+        var isFolder: ObjCBool = false
+        if FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), !isFolder.boolValue {
+            throw Refusal(status: .unknownName, code: "unknownApplication", name: folder, message: "\(folder) is a file, not a folder.")
+        }
         if exists(folder), !isParent { return }
         throw Refusal(
             status: .unknownName, code: "unknownApplication", name: folder,
@@ -113,7 +137,10 @@ struct PlaceOptions: StorageOptions {
     }
 
     func advice(for error: StorageError) async -> String? {
-        guard error.code == .wrongContext, let id = await owners().first, id != applicationID else { return nil }
+        guard error.code == .wrongContext, let id = await owners().first else { return nil }
+        if id == applicationID || applicationID == nil {
+            return "If its file was moved or renamed, bind it to its new place: \(Self.program) keys adopt DOMAIN --from OLD-DOMAIN"
+        }
         return "The database belongs to the application \(id): --app-id \(id)"
     }
 }

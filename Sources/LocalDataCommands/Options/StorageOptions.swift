@@ -20,6 +20,12 @@ protocol StorageOptions: ParsableArguments {
     /// Returns the ids of the applications to choose from, if the options select none; nil if they select one.
     func choices() throws -> [String]?
 
+    /// Whether a passphrase opens the storage. No call can unlock it for a later one.
+    var asksForPassphrase: Bool { get }
+
+    /// Returns the domain whose state a command shows or changes.
+    func stateDomain(of domain: StorageDomain) throws -> StorageDomain
+
     /// Returns advice for an error; nil if there is none.
     func advice(for error: StorageError) async -> String?
 }
@@ -46,6 +52,10 @@ struct StorageUse {
 extension StorageOptions {
     func choices() throws -> [String]? { nil }
 
+    var asksForPassphrase: Bool { false }
+
+    func stateDomain(of domain: StorageDomain) throws -> StorageDomain { domain }
+
     func advice(for error: StorageError) async -> String? { nil }
 
     /// Runs a command with a router for the selected storage, then shuts the router down. Reports errors.
@@ -61,13 +71,14 @@ extension StorageOptions {
         isRemedy: Bool = false, changing change: (inout StorageConfiguration) -> Void = { _ in },
         _ body: (StorageRouter) async throws -> Answer
     ) async throws -> Answer {
-        try await reporting(of: isRemedy ? nil : domains.first) {
+        try await reporting(of: isRemedy || asksForPassphrase ? nil : domains.first) {
             var configuration = try await configuration(for: StorageUse(domains: domains, selection: selection, creates: creates))
             change(&configuration)
             let router = StorageRouter(configuration: configuration)
             do {
                 for catalog in catalogs ?? [] { try await router.registerCatalog(catalog) }
-                if !creates { try await KnownStores(router).require(domains) }
+                let known = KnownStores(router)
+                if creates { try await known.refuseLost(domains) } else { try await known.require(domains) }
                 let answer = try await body(router)
                 try await router.shutdown()
                 return answer

@@ -34,6 +34,6 @@ struct ApplicationStores {
         of domain: StorageDomain, _ files: Swift.Set<StorageDomain>, _ recorded: Swift.Set<StorageDomain>
     ) -> StoreSummary.State {
         if !finder.areFiles(domain.kind) || files.contains(domain) { return .present }
-        return recorded.contains(domain) ? .lost : .declared
+        return recorded.contains(domain) && StoreFinder.canBeLost(domain.kind) ? .lost : .declared
     }
 }

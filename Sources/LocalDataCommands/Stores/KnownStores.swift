@@ -23,12 +23,21 @@ struct KnownStores {
         }
     }
 
+    /// Checks that no domain has lost its store, because a new store would hide the loss.
+    /// - Throws: `Refusal` for a lost store; ``StorageError``.
+    func refuseLost(_ domains: [StorageDomain]) async throws {
+        let domains = domains.map(finder.scoped).filter { finder.areFiles($0.kind) && StoreFinder.canBeLost($0.kind) }
+        if domains.isEmpty { return }
+        let (files, recorded) = (try await finder.files(), (try? await finder.recorded()) ?? [])
+        if let lost = domains.first(where: { !files.contains($0) && recorded.contains($0) }) { throw Refusal.lostStore(lost) }
+    }
+
     private func requireFile(_ domain: StorageDomain, orLost: Bool) async throws {
         let files = try await finder.files()
         if files.contains(domain) { return }
         // A damaged ledger must not prevent the use of the stores.
         if let recorded = try? await finder.recorded(), recorded.contains(domain) {
-            if orLost { return }
+            if orLost || !StoreFinder.canBeLost(domain.kind) { return }
             throw Refusal.lostStore(domain)
         }
         // The first value of a registered key creates the store.

@@ -31,6 +31,10 @@ struct StoreSummary: Encodable {
     var otherRows: Int?
     /// The reason why the store cannot be read.
     var message: String?
+    /// The exit status for a store that cannot be read.
+    var exit = ExitStatus.done
+
+    private enum CodingKeys: CodingKey { case domain, state, values, damaged, collections, otherRows, message }
 
     /// The summary as lines of text.
     var lines: [String] {
@@ -70,6 +74,7 @@ struct StoreCounter {
                 summary.otherRows = max(0, report.rows - names.count)
             }
         } catch {
+            summary.exit = (error as? StorageError).map(ExitStatus.init(of:)) ?? .failure
             summary.message = (error as? StorageError).map { DomainWords.replacing(in: $0.message) } ?? error.localizedDescription
         }
         return summary

@@ -26,6 +26,9 @@ struct StoreFinder: Sendable {
         return kind == .userDefaults || kind == .encryptedSQLite || kind == .keychain && hasVaults
     }
 
+    /// Whether a store that is recorded and has no file is lost. A property list without a file is empty.
+    static func canBeLost(_ kind: StorageDomain.Kind) -> Bool { kind != .userDefaults }
+
     /// Returns the stores that have a file, of all programs that share the folders.
     /// - Throws: ``StorageError`` when a folder cannot be listed.
     func files() async throws -> Swift.Set<StorageDomain> {
@@ -76,7 +79,7 @@ struct StoreFinder: Sendable {
     }
 
     private func names(in folder: String, _ ending: String) async throws -> [String] {
-        (try await list(folder) ?? []).filter { $0.hasSuffix(ending) && !$0.hasPrefix(".") }.map { String($0.dropLast(ending.count)) }
+        (try await list(folder) ?? []).filter { $0.hasSuffix(ending) }.map { String($0.dropLast(ending.count)) }
     }
 
     /// Lists a folder; nil if it does not exist.

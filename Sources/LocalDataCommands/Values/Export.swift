@@ -51,7 +51,13 @@ struct Export<Options: StorageOptions>: AsyncParsableCommand {
         let report = try await place.withRouter(for: [values.domain.domain], selection: values.selection) { router in
             if let to { try NamedFile.requireNew(to) }
             var keys: [AnyStorageKey] = []
-            let chosen = names.isEmpty ? try await router.names(of: values.domain.domain) : names
+            let stored = try await router.names(of: values.domain.domain)
+            if let unknown = names.first(where: { !stored.contains($0) }) {
+                throw Refusal(
+                    status: .noValue, code: "notFound", name: unknown,
+                    message: "There is no value \(unknown) in \(values.domain.domain.text). Nothing was written.")
+            }
+            let chosen = names.isEmpty ? stored : names
             for key in values.keys(chosen) where try await !router.holdsSealingKey(key) { keys.append(key) }
             guard let to else {
                 return try await router.exportAsPlaintextThatAnyoneCanRead(keys) { Output.bytes($0) }
@@ -100,7 +106,15 @@ struct Import<Options: StorageOptions>: AsyncParsableCommand {
             let lines = try FileHandle.standardInput.readToEnd() ?? Data()
             return try await router.importPlaintext(lines, into: keys, replacing: replace)
         }
-        if place.json { return try Output.json(report) }
+        let handled = report.added + report.replaced + report.unchanged + report.kept + report.expired
+        let absent = names.filter { !handled.contains($0) }
+        if place.json { try Output.json(report) } else { show(report) }
+        if absent.isEmpty { return }
+        for name in absent { Failure.write("not in the export of \(values.domain.domain.text): \(name)") }
+        throw ExitCode(ExitStatus.noValue.rawValue)
+    }
+
+    private func show(_ report: ImportReport) {
         for (outcome, names) in [
             ("added", report.added), ("replaced", report.replaced), ("unchanged", report.unchanged), ("kept", report.kept),
             ("expired", report.expired), ("not named", report.unknown),

@@ -29,8 +29,7 @@ struct Forget<Options: StorageOptions>: AsyncParsableCommand {
 
     func run() async throws {
         let domains = domains.map(\.domain)
-        // The check of withRouter would refuse a store whose file is lost. To forget it removes what the ledger records about it.
-        try await place.withRouter(for: domains, selection: .identified, creates: !everything) { router in
+        try await place.withRouter(selection: everything ? .identified : selection(for: domains)) { router in
             try await KnownStores(router).require(domains, orLost: true)
             let names =
                 everything ? "everything that \(router.configuration.applicationID) stored" : domains.map(\.text).joined(separator: ", ")
@@ -39,5 +38,10 @@ struct Forget<Options: StorageOptions>: AsyncParsableCommand {
             for domain in domains { try await router.forget(domain) }
         }
         if place.json { try Output.done() }
+    }
+
+    /// Every database belongs to an application. The items of a keyring service and a property list need not.
+    private func selection(for domains: [StorageDomain]) -> StorageUse.Selection {
+        domains.contains { $0.kind == .encryptedSQLite } ? .identified : .any
     }
 }

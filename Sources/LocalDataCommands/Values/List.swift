@@ -9,7 +9,8 @@ struct List<Options: StorageOptions>: AsyncParsableCommand {
             discussion: """
                 With DOMAIN, the names of its values. Without it, the stores of the application, with the numbers of values and of the \
                 records of each collection. Without an application, the applications of the session. The names of collections in an \
-                encrypted database are encrypted: only a program that mounts these commands lists them. The tool counts their rows.
+                encrypted database are encrypted: only a program that mounts these commands lists them. The tool counts their rows. If a \
+                store is lost or cannot be read, the exit status tells the reason.
 
                 Example: \(Options.program) list sqlite:documents
                 """)
@@ -67,7 +68,12 @@ struct List<Options: StorageOptions>: AsyncParsableCommand {
             }
             return summaries
         }
-        if place.json { return try Output.json(summaries) }
+        if place.json { try Output.json(summaries) } else { show(summaries) }
+        let statuses = summaries.map { $0.state == .lost ? ExitStatus.unknownName : $0.exit }
+        if let worst = statuses.map(\.rawValue).max(), worst != 0 { throw ExitCode(worst) }
+    }
+
+    private func show(_ summaries: [StoreSummary]) {
         for line in summaries.flatMap(\.lines) { Output.line(line) }
         if summaries.isEmpty { Failure.write("There is no store.") }
         let hasHidden = summaries.contains { $0.otherRows ?? 0 > 0 && $0.collections == nil }

@@ -31,7 +31,10 @@ struct Set<Options: StorageOptions>: AsyncParsableCommand {
         let value = try await readValue()
         try await place.withRouter(for: [slot.domain.domain], selection: slot.selection, creates: true) { router in
             _ = try await sealingKey.requireConsent(router, slot, to: "replace")
-            if !changeKind { try await requireSameKind(router, value) }
+            if !changeKind {
+                try await requireSameSealing(router)
+                try await requireSameKind(router, value)
+            }
             switch value {
             // A text and bytes have the form in which a program stores them.
             case .string(let text): try await router.set(text, for: slot.key(String.self))
@@ -40,6 +43,19 @@ struct Set<Options: StorageOptions>: AsyncParsableCommand {
             }
         }
         if place.json { try Output.done() }
+    }
+
+    /// Checks that an existing value and the new one are both sealed one by one, or both are not.
+    /// - Throws: `ValidationError` with the next step if they differ.
+    private func requireSameSealing(_ router: StorageRouter) async throws {
+        guard let metadata = try await router.storedMetadata(of: .key(slot.key(DocumentValue.self))) else { return }
+        let isSealed = metadata.sealing != nil
+        guard isSealed != slot.sealed else { return }
+        let now = isSealed ? "is sealed, and the new value would be stored unsealed" : "is not sealed, and the new one would be"
+        let option = isSealed ? "With --sealed, the new value is sealed, too." : "Leave out --sealed."
+        throw ValidationError(
+            "\(slot.name) \(now): the program may not be able to read it. \(option) To replace it all the same: --change-kind. "
+                + "Nothing was changed.")
     }
 
     /// Checks that an existing value has the same kind as the new one. If there is no value, or if it cannot be
@@ -62,7 +78,10 @@ struct Set<Options: StorageOptions>: AsyncParsableCommand {
 
     // Reason: "The tool never takes a secret as an argument" in Docs/Decisions/ToolAndErrors.md.
     private func readValue() async throws -> DocumentValue {
-        if raw { return .data(try Self.input()) }
+        if raw {
+            if Terminal.isInteractive { throw ValidationError("Bytes cannot be typed on a terminal: with --raw, use a pipe or a file.") }
+            return .data(try Self.input())
+        }
         let text = try await readText()
         guard fromJSON else { return .string(text) }
         guard let value = DocumentValue(json: text) else { throw ValidationError("The value is not JSON.") }
@@ -71,18 +90,30 @@ struct Set<Options: StorageOptions>: AsyncParsableCommand {
 
     private func readText() async throws -> String {
         if Terminal.isInteractive {
-            guard let value = await Terminal.askSecret("Value of \(slot.name): ") else { throw ValidationError("No value was given.") }
+            guard let value = await Terminal.askSecret("Value of \(slot.name): "), !value.isEmpty else {
+                throw ValidationError("No value was given. Nothing was changed.")
+            }
             return value
         }
         guard var text = String(data: try Self.input(), encoding: .utf8) else {
             throw ValidationError("Standard input is not text (UTF-8). To store bytes: --raw.")
         }
-        if text.hasSuffix("\n") { text.removeLast() }
+        // In Swift, a carriage return with a line feed is one character.
+        if let last = text.last, last.isNewline { text.removeLast() }
         return text
     }
 
+    /// The largest value that a store takes, in bytes.
+    private static var largest: Int { 16 << 20 }
+
     private static func input() throws -> Data {
-        let data = try FileHandle.standardInput.readToEnd() ?? Data()
+        var data = Data()
+        do {
+            while data.count <= Self.largest, let more = try FileHandle.standardInput.read(upToCount: 1 << 20), !more.isEmpty {
+                data += more
+            }
+        } catch { throw ValidationError("Standard input cannot be read. Nothing was changed.") }
+        if data.count > Self.largest { throw ValidationError("A value has at most 16 MiB. Nothing was changed.") }
         // An empty text still ends with a newline. No input at all means that the command before the pipe has failed.
         if data.isEmpty { throw ValidationError("No value was given: standard input is empty. Nothing was changed.") }
         return data

@@ -116,7 +116,9 @@
         }
 
         @Test func `a missing key file is a problem if a database needs it`() async throws {
-            try await expectHealthy(service)
+            let fresh = try await doctor(service)
+            #expect(!fresh.contains { $0.finding == "problem" }, "\(fresh)")
+            #expect(fresh.contains { $0.finding == "warning" && $0.message.contains("no such folder") }, "\(fresh)")
             try await makeService()
             try FileManager.default.moveItem(atPath: keyFile, toPath: folder.file("copy"))
             let problem = try await onlyProblem(service)
@@ -134,6 +136,32 @@
             let problem = try await onlyProblem(service)
             let words = isKey ? "another key than the one that opens documents" : "does not contain keys"
             #expect(problem.check == "key source" && problem.message.contains(words), "\(problem)")
+        }
+
+        @Test func `if a key file of the same name is in the folder of the program, doctor names it`() async throws {
+            try await makeService()
+            let problem = try await onlyProblem(service + ["--key-source", "file:\(folder.file("other/sealing-key"))"])
+            #expect(problem.command?.hasSuffix("doctor --root \(root) --key-source file:\(keyFile)") == true, "\(problem)")
+            try await follow(problem)
+        }
+
+        @Test func `if another key source opens the databases, doctor suggests no new key`() async throws {
+            try await makeService()
+            let environment = environment.merging(["CREDENTIALS_DIRECTORY": try folder.folder("credentials")]) { $1 }
+            for source in ["credential:vault", "file:\(folder.file("other/key"))", "passphrase"] {
+                let found = try await doctor(service + ["--key-source", source], environment).filter { $0.check == "key source" }
+                #expect(found.count == 1 && found[0].message.contains("in key file sealing-key, not in"), "\(found)")
+            }
+        }
+
+        @Test func `a lost database is a warning`() async throws {
+            try await makeService()
+            for name in try FileManager.default.contentsOfDirectory(atPath: "\(root)/data/databases") {
+                try FileManager.default.removeItem(atPath: "\(root)/data/databases/\(name)")
+            }
+            let found = try await doctor(service)
+            let warning = try #require(found.first { $0.check == "database documents" }, "\(found)")
+            #expect(warning.finding == "warning" && warning.message.contains("is lost"), "\(warning)")
         }
 
         @Test func `with the wrong key source, doctor names the right one`() async throws {
@@ -368,6 +396,21 @@
                 #expect(shown.command?.hasSuffix(" unlock keychain:localdata") == true, "\(shown)")
                 try await follow(problem, session(keyring), input: PrivateKeyring.password + "\n")
                 try await expectHealthy([], session(keyring), attempts: 50)
+            }
+
+            @Test(.tags(.keyring)) func `the printed command does not end the keyring of another session`() async throws {
+                let (keyring, other) = try await offPool { (try PrivateKeyring(), try PrivateKeyring()) }
+                defer { endDaemons(of: keyring) }
+                // This daemon finds its bus through XDG_RUNTIME_DIR alone.
+                try await offPool {
+                    try other.restartDaemon(password: PrivateKeyring.password, namesBus: false)
+                    try keyring.restartDaemon(password: nil)
+                }
+                let problem = try await onlyProblem([], session(keyring))
+                #expect(problem.command?.contains("kill") == false, "\(problem)")
+                try await follow(problem, session(keyring), input: PrivateKeyring.password + "\n")
+                try await expectHealthy([], session(keyring), attempts: 50)
+                try await expectHealthy([], session(other))
             }
 
             @Test(.tags(.keyring)) func `a keyring without a password is a warning`() async throws {

@@ -86,6 +86,13 @@
                     environment: environment)
             }
             #expect(try await run("root", "set", "sqlite:main", "a", input: "older").status == 0)
+            #expect(try await verify().status == 66)
+            // The program makes the anchor.
+            var configuration = StorageConfiguration(root: URL(fileURLWithPath: folder.file("root")), applicationID: "localdata")
+            configuration.freshnessAnchors["main"] = .file(anchor)
+            let program = StorageRouter(configuration: configuration)
+            #expect(try await program.value(for: textKey("a", .encryptedSQLite(database: "main"))) == "older")
+            try await program.shutdown()
             let older = try Data(contentsOf: URL(fileURLWithPath: database))
             #expect(try await run("root", "set", "sqlite:main", "a", input: "later").status == 0)
             #expect(try await verify().status == 0)
@@ -111,7 +118,7 @@
             let verified = try await run("root", "verify", "--backup", file, input: "open sesame\n")
             #expect(verified.status == 65, "\(verified)")
             let restored = try await run("other", "restore", file, input: "open sesame\n")
-            #expect(restored.status == 0 && restored.stderr.contains("not in the backup: sqlite:main"), "\(restored)")
+            #expect(restored.status == 65 && restored.stderr.contains("not in the backup: sqlite:main"), "\(restored)")
             #expect(try await run("other", "get", "sqlite:other", "b").stdout == "secret")
         }
 
@@ -128,6 +135,23 @@
             let replaced = try await run("other", "import", "sqlite:main", "a", "--replace", "--yes", input: lines.stdout)
             #expect(replaced.stdout == "replaced a\nnot named b\n", "\(replaced)")
             #expect(try await run("root", "export", "sqlite:main").status == 64)
+            let absent = try await run("other", "import", "sqlite:main", "c", input: lines.stdout)
+            #expect(absent.status == 1 && absent.stderr.contains("not in the export of sqlite:main: c"), "\(absent)")
+            #expect(try await run("root", "export", "sqlite:main", "c", "--as-plaintext-that-anyone-can-read").status == 1)
+        }
+
+        @Test func `bytes stay bytes in an export and an import`() async throws {
+            #expect(try await run("root", "set", "defaults:d", "a", "--raw", input: "\u{0}raw\n").status == 0)
+            let lines = try await run("root", "export", "defaults:d", "--as-plaintext-that-anyone-can-read")
+            #expect(lines.stdout.contains(#""kind":"data""#), "\(lines)")
+            for place in ["defaults:d", "sqlite:main"] {
+                let moved = lines.stdout.replacingOccurrences(
+                    of: "userDefaults(d)", with: place == "defaults:d" ? "userDefaults(d)" : "encryptedSQLite(main)")
+                #expect(try await run("other", "import", place, "a", input: moved).stdout == "added a\n")
+                #expect(try await run("other", "get", place, "a", "--kind").stdout == "a: data, 5 bytes\n")
+                #expect(try await run("other", "get", place, "a").stdout == "\u{0}raw\n")
+                #expect(try await run("other", "import", place, "a", input: moved).stdout == "unchanged a\n")
+            }
         }
 
         @Test func `a rotation keeps the older key of a source, because values that are sealed one by one may need it`() async throws {

@@ -39,6 +39,30 @@
             #expect(status.status == 0 && !status.stdout.contains("documents"), "\(status)")
         }
 
+        @Test func `everything includes the property lists that earlier calls wrote in the folders of a session`() async throws {
+            func session(_ arguments: String..., input: String = "") async throws -> ProgramResult {
+                try await run(
+                    try Program.built("localdata"), arguments + ["--app-id", "com.f", "--key-source", "file:\(folder.file("key"))"],
+                    environment: environment, input: input)
+            }
+            for list in ["defaults:com.f", "defaults:com.shared"] {
+                #expect(try await session("set", list, "a", input: "secret").status == 0)
+            }
+            #expect(try await session("forget", "--everything", "--yes").status == 0)
+            for name in ["com.f", "com.shared"] {
+                #expect(!FileManager.default.fileExists(atPath: folder.file(".config/\(name).plist")), "\(name)")
+            }
+        }
+
+        @Test func `a value is not stored in a lost database`() async throws {
+            try await store()
+            try FileManager.default.removeItem(atPath: folder.file("root/data/databases"))
+            let refused = try await tool("set", "sqlite:documents", "a", input: "new")
+            #expect(refused.status == 66 && refused.stderr.contains("forget sqlite:documents"), "\(refused)")
+            #expect(try await tool("forget", "sqlite:documents", "--yes").status == 0)
+            #expect(try await tool("set", "sqlite:documents", "a", input: "new").status == 0)
+        }
+
         @Test func `everything is forgotten, and then the application is unknown`() async throws {
             try await store()
             #expect(try await tool("forget", "--everything", "sqlite:other", "--yes").status == 64)

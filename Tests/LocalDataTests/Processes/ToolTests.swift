@@ -277,6 +277,16 @@
             #expect(try await tool("get", "defaults:svc", "port").stdout == "")
         }
 
+        @Test func `a sealed value is not replaced by an unsealed one without --change-kind, and the other way around`() async throws {
+            #expect(try await tool("set", "defaults:a", "k", "--sealed", input: "secret").status == 0)
+            let refused = try await tool("set", "defaults:a", "k", input: "plain")
+            #expect(refused.status == 64 && refused.stderr.contains("--sealed"), "\(refused)")
+            #expect(try await tool("get", "defaults:a", "k", "--sealed").stdout == "secret")
+            #expect(try await tool("set", "defaults:a", "k", "--change-kind", input: "plain").status == 0)
+            #expect(try await tool("set", "defaults:a", "k", "--sealed", input: "secret").status == 64)
+            #expect(try await tool("get", "defaults:a", "k").stdout == "plain")
+        }
+
         @Test func `a sealing key is neither removed nor replaced without consent`() async throws {
             let place = ["keychain:example", "LocalData sealing key"]
             let text = try await run(try Program.built("localdata"), ["keys", "new"], environment: environment).stdout

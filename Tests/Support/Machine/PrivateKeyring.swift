@@ -219,10 +219,14 @@
         }
 
         /// Starts a daemon and waits until it answers.
-        /// - Parameter password: The password to unlock with. A wrong one leaves the collection locked.
-        ///   With nil the collection is neither unlocked nor created.
-        package func startDaemon(password: String?) throws {
+        /// - Parameters:
+        ///   - password: The password to unlock with. A wrong one leaves the collection locked.
+        ///     With nil the collection is neither unlocked nor created.
+        ///   - namesBus: Whether the environment names the bus. Without it, the daemon finds the bus in `XDG_RUNTIME_DIR`.
+        package func startDaemon(password: String?, namesBus: Bool = true) throws {
             let arguments = ["--foreground", "--components=secrets"] + (password == nil ? ["--start"] : ["--unlock"])
+            var environment = environment
+            if !namesBus { environment["DBUS_SESSION_BUS_ADDRESS"] = nil }
             let daemon = try ServiceProcess("gnome-keyring-daemon", arguments, environment, input: password ?? "")
             state.withLock { $0.daemon = daemon }
             let bus = try PrivateBus(address)
@@ -235,9 +239,9 @@
         }
 
         /// Kills the daemon and starts another one on the same files.
-        package func restartDaemon(password: String?) throws {
+        package func restartDaemon(password: String?, namesBus: Bool = true) throws {
             killDaemon()
-            try startDaemon(password: password)
+            try startDaemon(password: password, namesBus: namesBus)
         }
 
         private func signalDaemon(_ number: Int32) { state.withLock { _ = $0.daemon.map { kill($0.processID, number) } } }
