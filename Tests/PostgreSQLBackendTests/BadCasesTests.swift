@@ -23,7 +23,7 @@
 
         @Test func `a server that is not running is unavailable`() async throws {
             let place = try await TestDatabase()
-            let store = place.store("host=/nonexistent dbname=postgres", deadline: .milliseconds(300))
+            let store = place.store("host=/nonexistent dbname=postgres", deadline: .seconds(3))
             #expect(failure(try await store.read(address))?.code == .unavailable)
             #expect(failure(try await store.apply(.put(.bytes([1]), at: address)))?.code == .unavailable)
             #expect(try await place.store().read(address) == .absent)
@@ -147,7 +147,7 @@
                 SELECT * FROM tests.schema_version FOR UPDATE;
                 ALTER TABLE tests.records ADD COLUMN later bigint NOT NULL DEFAULT 7;
                 CREATE TABLE tests.later (context bytea PRIMARY KEY);
-                UPDATE tests.schema_version SET version = 2;
+                UPDATE tests.schema_version SET version = 3;
                 COMMIT;
                 """)
             #expect(try await place.store().apply(.put(.bytes([9]), at: StorageAddress("afterwards"))).isApplied)

@@ -17,6 +17,18 @@ struct GuideSampleTests {
         #expect(storage.configuration.applicationID == "com.example.shop")
     }
 
+    @Test func `a stale read and the acceptance of a failover need no server in memory`() async throws {
+        var configuration = StorageConfiguration.inMemory()
+        configuration.usePostgreSQL(PostgreSQLServer("host=/nonexistent"))
+        let storage = StorageRouter(configuration: configuration)
+        let token = StorageKey<String>(name: "token", domain: .postgreSQL(database: "main"))
+        try await storage.set("secret", for: token)
+        let shown = try await storage.value(for: token, .stale(upTo: .seconds(5)))
+        #expect(shown == "secret")
+        try await storage.acceptFailover()
+        #expect(try await storage.get(token) == "secret")
+    }
+
     @Test func `a configuration in memory needs no server`() async throws {
         var configuration = StorageConfiguration.inMemory()
         configuration.usePostgreSQL(PostgreSQLServer("host=/nonexistent"))

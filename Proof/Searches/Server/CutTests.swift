@@ -87,8 +87,8 @@
             var (number, secondCuts): (UInt8, Int) = (1, 0)
             for first in 0..<1_000 {
                 var hasCut = false
-                // The next connection sends some twenty messages before it asks.
-                for second in stride(from: 0, to: 40, by: 2) {
+                // The next connection sends some forty messages before it asks.
+                for second in stride(from: 0, to: 80, by: 2) {
                     number &+= 1
                     proxy.cut(after: first, second)
                     let result = try await store.apply(.put(.bytes([number]), at: address, if: .revision(revision)))

@@ -13,6 +13,11 @@
             /// The numbers of messages that pass before the next cut, before the one after it, and so on.
             var left: [Int] = []
             var cuts = 0
+            /// Whether the next cut ends every connection, and refuses others until ``lead(to:)``.
+            var failsOver = false
+            var isDown = false
+            /// The sockets of the connections that are open.
+            var sockets: Set<Int32> = []
             var traffic = Traffic()
         }
 
@@ -27,14 +32,14 @@
         }
 
         private let home: TemporaryDirectory
-        private let upstream: String
+        private let upstream: Mutex<String>
         private let listener: Int32
         private let state = Mutex(State())
 
         init(_ server: PrivatePostgreSQL) throws {
             home = try TemporaryDirectory()
-            upstream = "\(server.folder)/.s.PGSQL.5432"
-            let (listener, upstream) = (Self.socket(), upstream)
+            upstream = Mutex(Self.path(server))
+            let listener = Self.socket()
             self.listener = listener
             guard Self.withAddress("\(home.path)/.s.PGSQL.5432", { bind(listener, $0, $1) }) == 0, listen(listener, 64) == 0 else {
                 throw ProgramFailure("The proxy cannot listen.")
@@ -44,8 +49,11 @@
                     let client = accept(listener, nil, nil)
                     guard client >= 0, let self else { return }
                     let server = Self.socket()
-                    guard Self.withAddress(upstream, { connect(server, $0, $1) }) == 0 else {
+                    let upstream = self.upstream.withLock(\.self)
+                    guard self.admits([client, server]), Self.withAddress(upstream, { connect(server, $0, $1) }) == 0 else {
+                        self.state.withLock { $0.sockets.subtract([client, server]) }
                         close(client)
+                        close(server)
                         continue
                     }
                     Thread.detachNewThread { self.relay(from: client, to: server, isFirstUntyped: true) }
@@ -60,7 +68,34 @@
 
         /// Cuts a connection after a number of further messages, in both directions together; then another one after the
         /// next number.
-        func cut(after counts: Int...) { state.withLock { $0 = State(left: counts) } }
+        func cut(after counts: Int...) { cut(counts) }
+
+        /// Cuts every connection in place of a message, and refuses others until ``lead(to:)``, as a failed server does.
+        func goDown(after count: Int) { cut([count], failsOver: true) }
+
+        private func cut(_ counts: [Int], failsOver: Bool = false) {
+            state.withLock { state in
+                state = State(left: counts, failsOver: failsOver, isDown: state.isDown, sockets: state.sockets)
+            }
+        }
+
+        /// Whether every connection was cut, and others are refused.
+        var isDown: Bool { state.withLock(\.isDown) }
+
+        /// Leads new connections to another server.
+        func lead(to server: PrivatePostgreSQL) {
+            upstream.withLock { $0 = Self.path(server) }
+            state.withLock { $0.isDown = false }
+        }
+
+        private static func path(_ server: PrivatePostgreSQL) -> String { "\(server.folder)/.s.PGSQL.5432" }
+
+        private func admits(_ sockets: [Int32]) -> Bool {
+            state.withLock { state in
+                if !state.isDown { state.sockets.formUnion(sockets) }
+                return !state.isDown
+            }
+        }
 
         /// Returns how many connections were cut, and cuts no further one.
         func stop() -> Int {
@@ -96,6 +131,9 @@
                 }
                 state.left.removeFirst()
                 state.cuts += 1
+                guard state.failsOver else { return false }
+                (state.failsOver, state.isDown) = (false, true)
+                for socket in state.sockets { shutdown(socket, Int32(SHUT_RDWR)) }
                 return false
             }
         }
@@ -103,6 +141,8 @@
         private func relay(from source: Int32, to target: Int32, isFirstUntyped: Bool) {
             var isUntyped = isFirstUntyped
             defer {
+                // A socket that the system uses again must not be shut down with the former connections.
+                state.withLock { $0.sockets.subtract([source, target]) }
                 shutdown(source, Int32(SHUT_RDWR))
                 shutdown(target, Int32(SHUT_RDWR))
             }

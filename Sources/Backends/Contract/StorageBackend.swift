@@ -6,6 +6,10 @@ public enum ReadFreshness: Hashable, Sendable {
     case validated
     /// The result is read from the store, and not from a cache. It is the state that a newly started process would see.
     case fresh
+    /// The result may come from a copy of the store, such as the standby of a server. It is at most this old. A slot
+    /// that is absent in the result was absent in the copy, which proves nothing about the store. A store without copies
+    /// reads as for ``validated``.
+    case stale(upTo: Duration)
 }
 
 /// A store of named slots; a slot is the location of one value. Every domain (a kind of store that a key can choose) is

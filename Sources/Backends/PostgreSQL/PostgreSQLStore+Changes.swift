@@ -44,7 +44,7 @@
         private let context: [UInt8]
         private let channel: String
         private let clock: any RuntimeClock
-        /// The stamp from which rows are new; nil on a new connection.
+        /// The stamp from which rows are new; nil on a new connection. Another server uses the same stamps for other rows.
         private var stamp: String?
         private var isHinted = false
 
@@ -88,6 +88,7 @@
             let results = try connection.run(
                 [link.facts.tables.changes(context, since: known)], until: clock.now.advanced(by: .seconds(10)))
             guard let row = results.first?.rows.first else { throw .lost("The server did not answer.") }
+            _ = try link.doubt(about: row, 2, isAbsence: false, connection, until: clock.now.advanced(by: .seconds(10)))
             return (row.text(0), row.isTrue(1))
         }
 

@@ -198,7 +198,11 @@
                 defer { link.close() }
                 do throws(ServerFault) {
                     return try link.use(until: until) { (connection) throws(ServerFault) in
-                        try connection.run([statement], until: until)[0].rows
+                        let results = try connection.run([statement, ServerTables.readSegment], until: until)
+                        // The list proves that there is no other database.
+                        let doubt = try link.doubt(about: results[1].rows.first, 0, isAbsence: true, connection, until: until)
+                        if let doubt { throw doubt }
+                        return results[0].rows
                     }
                 } catch { throw error.backendError() }
             }

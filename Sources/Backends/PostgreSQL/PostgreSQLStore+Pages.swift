@@ -66,6 +66,8 @@
         }
 
         /// Reads rows of a namespace in the order of their slots. Returns the last slot if there may be more rows.
+        ///
+        /// If a missing row proves nothing, the rows that exist are returned. Then the page after the last row fails.
         private func rows(
             _ query: StorageQuery, after last: [UInt8], limit: Int
         ) async throws(BackendError) -> (rows: [Found], next: [UInt8]?) {
@@ -76,21 +78,22 @@
                     contextKey, session.form.namespace(query.namespace), labels: session.form.labels(query),
                     unindexed: session.form.unindexed(query.namespace), after: last, limit: limit)
                 let version = facts.tables.version(contextKey)
-                let results = try await onLink(deadline) { (connection, limit) throws(ServerFault) in
+                let (results, doubt) = try await onLink(deadline) { [link] (connection, deadline) throws(ServerFault) in
                     // The header is read after the rows. If it is unchanged now, it was unchanged then.
-                    try connection.run([statement, version], until: limit)
+                    let results = try connection.run([statement, version], until: deadline)
+                    let isAbsence = results[0].rows.count < limit
+                    let doubt = try link.doubt(about: results[1].rows.first, 1, isAbsence: isAbsence, connection, until: deadline)
+                    return (results, doubt)
                 }
-                if results[1].rows.first?.bytes(0) == session.version {
+                if results[1].rows.first?[0] == session.version {
                     let rows = results[0].rows
-                    guard !rows.contains(where: { $0.isTrue(5) }) else {
-                        throw ServerFault("25006", "The server is a standby.").backendError()
-                    }
+                    if let doubt, rows.isEmpty { throw doubt.backendError() }
                     let found = rows.map { row in
                         let (place, stored) = StoredRow.parse(row)
                         let (address, probe) = session.form.content(place, stored)
                         return Found(place: place, address: address, probe: probe.withNativeValue)
                     }
-                    return (found, rows.count < limit ? nil : found.last?.place.slot)
+                    return (found, rows.count < limit && doubt == nil ? nil : found.last?.place.slot)
                 }
                 known = try await opened(insteadOf: session, deadline)
             }

@@ -29,10 +29,12 @@
         let runtime: Runtime
         let otherSealedIDs: @Sendable () async throws(BackendError) -> Set<[UInt8]>
         private let deadline: Duration
-        private let readers: [Worker<ReadRequest, [ServerRows]>]
+        private let readers: [Worker<ReadRequest, ReadAnswer>]
         private let writers: [Worker<WriteRequest, WriteResponse>]
         /// The lane and connection for the header, and for lists and other long work.
         let link: ServerLink
+        /// The lane and connection for reads that allow a stale result.
+        let standby: ServerLink
         let hints: ChangeHints
         private let state = Mutex(State())
 
@@ -44,6 +46,12 @@
         /// Statements that only read.
         private struct ReadRequest: Sendable {
             let statement: ServerStatement
+        }
+
+        private struct ReadAnswer: Sendable {
+            let rows: [[[UInt8]?]]
+            /// The reason why a missing row proves nothing; nil if it proves that there is no value.
+            let doubt: ServerFault?
         }
 
         /// A connection that serves waiting callers in groups.
@@ -94,11 +102,12 @@
             let facts = ServerFacts(conninfo: conninfo, tables: ServerTables(schema: schema), runtime: runtime) { hints.schedule() }
             self.facts = facts
             link = ServerLink("postgresql.lists", facts)
+            standby = ServerLink("postgresql.stale", facts, readsStandby: true)
             hints.send(on: link)
             let (clock, half) = (runtime.clock, max(1, connections / 2))
             readers = (0..<half).map { number in
                 let link = ServerLink("postgresql.read.\(number)", facts)
-                let calls = GroupCommit<ReadRequest, [ServerRows]>(lane: link.lane, clock: clock, maximumGroup: 256) {
+                let calls = GroupCommit<ReadRequest, ReadAnswer>(lane: link.lane, clock: clock, maximumGroup: 256) {
                     requests, deadline, _ in
                     Self.read(requests, link, deadline)
                 }
@@ -117,13 +126,16 @@
         /// Runs the statements of waiting callers in one round trip.
         private static func read(
             _ requests: [ReadRequest], _ link: ServerLink, _ deadline: MonotonicInstant
-        ) -> [Result<[ServerRows], BackendError>] {
+        ) -> [Result<ReadAnswer, BackendError>] {
             let statements = requests.map(\.statement)
             do throws(ServerFault) {
-                let results = try link.read(until: deadline) { (connection) throws(ServerFault) in
-                    try connection.run(statements, until: deadline)
+                let (results, doubt) = try link.read(until: deadline) { (connection) throws(ServerFault) in
+                    let results = try connection.run(statements, until: deadline)
+                    let isAbsence = results.contains { $0.rows.contains { $0[2] == nil } }
+                    let row = results.first?.rows.first
+                    return (results, try link.doubt(about: row, 1, isAbsence: isAbsence, connection, until: deadline))
                 }
-                return results.map { .success([$0]) }
+                return results.map { .success(ReadAnswer(rows: $0.rows, doubt: doubt)) }
             } catch {
                 return requests.map { _ in .failure(error.backendError()) }
             }
@@ -146,14 +158,15 @@
             if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed.") }
             do throws(BackendError) {
                 let deadline = nextDeadline
+                if case .stale(let limit) = freshness { return try await readStale(addresses, upTo: limit, deadline) }
                 var known = try await opened(deadline)
                 while true {
                     guard let session = known else { return addresses.map(\.probeOfNothing) }
                     let places = addresses.map(session.form.place)
                     if places.isEmpty { return [] }
                     let request = ReadRequest(statement: facts.tables.read(contextKey, places))
-                    let rows = try await submit(request, to: readers, deadline: deadline, isMutation: false).first?.rows ?? []
-                    if let probes = try Self.probes(addresses, places, rows, session) { return probes }
+                    let answer = try await submit(request, to: readers, deadline: deadline, isMutation: false)
+                    if let probes = Self.probes(addresses, places, answer.rows, session, answer.doubt) { return probes }
                     known = try await opened(insteadOf: session, deadline)
                 }
             } catch {
@@ -166,14 +179,14 @@
         }
 
         /// Returns the content of the rows; nil if the header has changed.
-        private static func probes(
-            _ addresses: [StorageAddress], _ places: [RowPlace], _ rows: [[[UInt8]?]], _ session: ServerSession
-        ) throws(BackendError) -> [StorageProbe]? {
+        static func probes(
+            _ addresses: [StorageAddress], _ places: [RowPlace], _ rows: [[[UInt8]?]], _ session: ServerSession, _ doubt: ServerFault?
+        ) -> [StorageProbe]? {
             guard rows.count == places.count, rows.allSatisfy({ $0.bytes(0) == session.version }) else { return nil }
-            // A standby may not have the latest value, and proves no absence.
-            guard !rows.contains(where: { $0.isTrue(1) }) else { throw ServerFault("25006", "The server is a standby.").backendError() }
             return rows.indices.map { index in
-                guard let revision = rows[index][2] else { return addresses[index].probeOfNothing }
+                guard let revision = rows[index][2] else {
+                    return doubt.map { StorageProbe.unavailable($0.backendError()) } ?? addresses[index].probeOfNothing
+                }
                 let row = StoredRow(revision: revision, key: rows[index][3], record: rows[index].bytes(4))
                 return session.form.content(places[index], row).1.withNativeValue
             }
@@ -252,12 +265,17 @@
         var nextDeadline: MonotonicInstant { runtime.deadline(after: deadline) }
 
         /// Returns the open database; nil only if the primary server certainly has none.
-        /// - Parameter outdated: A session that was found to be outdated.
-        func opened(insteadOf outdated: ServerSession? = nil, _ deadline: MonotonicInstant) async throws(BackendError) -> ServerSession? {
+        /// - Parameters:
+        ///   - outdated: A session that was found to be outdated.
+        ///   - limit: The age of a result that a standby may answer with; nil if only the primary may answer.
+        func opened(
+            insteadOf outdated: ServerSession? = nil, _ deadline: MonotonicInstant, staleUpTo limit: Duration? = nil
+        ) async throws(BackendError) -> ServerSession? {
             let (known, isLocked) = state.withLock { ($0.session, $0.isLocked) }
             if isLocked { throw BackendError(.locked, "The program has locked the store. Unlock it and try again.") }
             if let known, known !== outdated { return known }
-            guard let header = try await storedHeader(deadline) else {
+            let found = if let limit { try await staleHeader(deadline, upTo: limit) } else { try await storedHeader(deadline) }
+            guard let header = found else {
                 state.withLock { $0.session = nil }
                 return nil
             }
@@ -305,9 +323,13 @@
         }
 
         func storedHeader(_ deadline: MonotonicInstant) async throws(BackendError) -> StoredHeader? {
-            let (statements, contextKey) = (facts.tables.header(contextKey), contextKey)
-            let results = try await onLink(deadline) { (connection, limit) throws(ServerFault) in
-                try connection.run(statements, until: limit)
+            let statements = facts.tables.header(contextKey)
+            let results = try await onLink(deadline) { [link] (connection, limit) throws(ServerFault) in
+                let results = try connection.run(statements, until: limit)
+                let row = results[1].rows.first
+                let doubt = try link.doubt(about: row, 0, isAbsence: row?[1] == nil, connection, until: limit)
+                if let doubt { throw doubt }
+                return results
             }
             return try StoredHeader.parse(results, context: contextKey)
         }
@@ -337,11 +359,13 @@
         }
 
         /// Runs work on the connection for lists, and repeats it until the deadline if the connection is lost.
+        /// - Parameter other: Another lane and connection to use.
         func onLink<R: Sendable>(
-            _ deadline: MonotonicInstant, isMutation: Bool = false,
+            _ deadline: MonotonicInstant, isMutation: Bool = false, other: ServerLink? = nil,
             _ work: @escaping @Sendable (ServerConnection, MonotonicInstant) throws(ServerFault) -> R
         ) async throws(BackendError) -> R {
-            try await link.lane.run(clock: runtime.clock, deadline: deadline, isMutation: isMutation) { [link] (_) throws(BackendError) in
+            let link = other ?? self.link
+            return try await link.lane.run(clock: runtime.clock, deadline: deadline, isMutation: isMutation) { (_) throws(BackendError) in
                 do throws(ServerFault) {
                     return try link.read(until: deadline) { (connection) throws(ServerFault) in try work(connection, deadline) }
                 } catch { throw error.backendError(outcome: isMutation && error.isConnectionLost ? .unknown : .notApplied) }
@@ -366,7 +390,7 @@
         private func letGo(within limit: Duration) async {
             state.withLock { $0.session = nil }
             let deadline = runtime.clock.now.advanced(by: limit)
-            for link in [link] + readers.map(\.link) + writers.map(\.link) {
+            for link in [link, standby] + readers.map(\.link) + writers.map(\.link) {
                 _ = try? await link.lane.run(clock: runtime.clock, deadline: deadline, isMutation: false) { (_) throws(BackendError) in
                     link.close()
                 }

@@ -27,20 +27,23 @@
 
         // MARK: Connecting
 
-        /// Connects to a server that accepts writes.
+        /// Connects to a server.
         ///
         /// A connection to another machine is always encrypted, and the certificate and host name of the server are
         /// checked (`verify-full`), whatever the connection string says. A socket or a loopback address is exempt.
         /// - Parameters:
         ///   - conninfo: A URI or keywords and values, as libpq accepts them. May be empty: libpq reads its environment.
+        ///   - attributes: The value of `target_session_attrs`: by default a server that accepts writes.
         ///   - deadline: When the attempt ends.
         ///   - clock: The clock of the deadline.
-        static func connect(_ conninfo: String, deadline: MonotonicInstant, clock: any RuntimeClock) throws(ServerFault) -> ServerConnection
-        {
-            let first = try start(conninfo, [:], clock)
+        static func connect(
+            _ conninfo: String, attributes: String = "read-write", deadline: MonotonicInstant, clock: any RuntimeClock
+        ) throws(ServerFault) -> ServerConnection {
+            let role = ["target_session_attrs": attributes]
+            let first = try start(conninfo, role, clock)
             guard let remote = first.remoteHost, !remote.isVerified else { return try first.completed(deadline) }
             // The first connection has sent nothing. The second one overrides the mode in the connection string.
-            return try start(conninfo, ["sslmode": "verify-full"], clock).completed(deadline)
+            return try start(conninfo, role.merging(["sslmode": "verify-full"]) { $1 }, clock).completed(deadline)
         }
 
         private static func start(
@@ -50,7 +53,7 @@
             let options =
                 [
                     ("keepalives_idle", "30"), ("keepalives_interval", "10"), ("keepalives_count", "3"), ("dbname", conninfo),
-                    ("fallback_application_name", "localdata"), ("target_session_attrs", "read-write"),
+                    ("fallback_application_name", "localdata"),
                 ] + overrides.map { ($0.key, $0.value) }
             let texts = options.flatMap { [strdup($0.0), strdup($0.1)] }
             defer { for text in texts { free(text) } }

@@ -4,7 +4,7 @@
     /// An error of the server or of the connection to it.
     struct ServerFault: Error {
         /// The SQLSTATE of the server (PostgreSQL documentation, appendix A). Connection errors of this library use the
-        /// class 08.
+        /// class 08, and its errors about older rows use the class LD.
         let state: String
         /// The first line of the server's message. It contains no parameter of a statement.
         let message: String
@@ -35,7 +35,7 @@
         /// Whether a new connection may succeed soon. It does not if the server refuses the client or another cluster
         /// answers, or if the deadline has passed.
         var isLinkLost: Bool {
-            ["08000", "08001", "08003", "08004", "08006", "08L05", "25006"].contains(state) || state.hasPrefix("57P")
+            ["08000", "08001", "08003", "08004", "08006", "08L05", "25006", "55000"].contains(state) || state.hasPrefix("57P")
         }
 
         /// The error for the caller.
@@ -53,8 +53,19 @@
                 (.untrusted, "Set sslrootcert to the certificate of the issuer, and renew the server's certificate if it has expired.")
             case "08L03": (.unsupported, "Correct the connection string.")
             case "08L04": (.incompatibleServer, "Connect to the cluster that this program used before, or start the program again.")
-            case "25006", "08L05":
+            case "25006", "55000", "08L05":
                 (.unavailable, "The server accepts no writes, because it is a standby or read-only. Name the primary, or all hosts.")
+            case "LD001":
+                (
+                    .unavailable,
+                    "A standby was promoted or a copy was restored, so a value that is missing may be lost. Restore what is lost, then call StorageRouter.acceptFailover()."
+                )
+            case "LD002":
+                (
+                    .rolledBack,
+                    "A standby was promoted or a copy was restored. Restore what is lost, or accept the loss with StorageRouter.acceptFailover()."
+                )
+            case "LD003": (.unavailable, "Allow an older result, or read from the primary.")
             case "28000", "28P01": (.accessDenied, "Check the role, its password and pg_hba.conf.")
             case "42501": (.accessDenied, "Grant the role the rights that Docs/PostgreSQL.md lists.")
             case "3D000": (.unavailable, "Create the database, or correct dbname.")
@@ -63,7 +74,7 @@
             case "53300": (.unavailable, "Raise max_connections, or put a pooler in front of the server.")
             case "57P01", "57P02", "57P03": (.unavailable, "The server is starting or stopping. Try again.")
             case "42P01", "3F000", "42703":
-                (.incompatibleServer, "Create the tables with a role that may, as Docs/PostgreSQL.md describes.")
+                (.incompatibleServer, "Create or upgrade the tables with a role that may, as Docs/PostgreSQL.md describes.")
             case _ where state.hasPrefix("08"): (.unavailable, "Check that the server runs and can be reached.")
             case _ where state.hasPrefix("53"): (.unavailable, "The server lacks a resource. Try again later.")
             case _ where isRetriable: (.timedOut, "Other transactions changed the same values. Try again.")

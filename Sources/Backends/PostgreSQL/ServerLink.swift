@@ -3,24 +3,13 @@
     import BackendRuntime
     import Synchronization
 
-    /// The cluster that the connections of a store lead to.
-    struct ServerCluster: Hashable, Sendable {
-        /// The identifier that `initdb` gave the cluster. A copy of its files has the same one.
-        let systemIdentifier: Int64
-        /// The timeline, which grows when a standby is promoted.
-        let timeline: Int64
-        /// Whether the server flushes its files.
-        let isDurable: Bool
-        /// Whether a commit waits for a standby.
-        let waitsForStandby: Bool
-    }
-
     /// The facts that all connections of a store share.
     final class ServerFacts: Sendable {
         let conninfo: String
         let tables: ServerTables
         let runtime: Runtime
-        private let cluster = Mutex<ServerCluster?>(nil)
+        /// The cluster, its timeline, and whether its rows are complete.
+        let epoch = ServerEpoch()
         private let isPrepared = Atomic(false)
         /// Sends other machines a hint that something was changed, soon; nil for none.
         let hint: (@Sendable () -> Void)?
@@ -30,77 +19,96 @@
         }
 
         /// The durability of a commit. Durable as long as no server has said otherwise.
-        var durability: StorageDurability { cluster.withLock { $0?.isDurable } == false ? .untilPowerLoss : .durable }
-
-        /// Whether a commit waits for a standby.
-        var waitsForStandby: Bool { cluster.withLock { $0?.waitsForStandby } ?? false }
+        var durability: StorageDurability { epoch.isDurable == false ? .untilPowerLoss : .durable }
 
         /// Checks the server of a new connection: the cluster must be the one of the other connections, and the tables must
-        /// exist in a version that this release can use. Creates them if they do not exist and the role may create them.
-        func check(_ connection: ServerConnection, until deadline: MonotonicInstant) throws(ServerFault) {
+        /// exist in a version that this release can use. Creates or upgrades them if the role may.
+        /// - Returns: The timeline of the server.
+        func check(_ connection: ServerConnection, until deadline: MonotonicInstant) throws(ServerFault) -> Int64 {
             let found = try connection.run(
                 [
                     ServerStatement(
                         """
-                        SELECT s.system_identifier, c.timeline_id::int8, current_setting('fsync') = 'on', \
+                        SELECT system_identifier, \(ServerTables.segment), current_setting('fsync') = 'on', \
                         extract(epoch FROM clock_timestamp())::float8, current_setting('synchronous_standby_names') <> '' \
-                        FROM pg_control_system() s, pg_control_checkpoint() c
+                        FROM pg_control_system()
                         """)
                 ], until: deadline)
             guard let row = found.first?.rows.first else { throw .lost("The server did not name its cluster.") }
-            try pin(
-                ServerCluster(
-                    systemIdentifier: row.integer(0), timeline: row.integer(1), isDurable: row.isTrue(2), waitsForStandby: row.isTrue(4)))
+            let cluster = ServerCluster(
+                systemIdentifier: row.integer(0), timeline: row.timeline(1), isDurable: row.isTrue(2), waitsForStandby: row.isTrue(4))
+            try epoch.requireSuccessor(cluster)
             if let clock = runtime.clock as? ServerClock, row.bytes(3).count == 8 {
-                clock.note(Double(bitPattern: UInt64(bitPattern: row.integer(3))))
+                clock.note(row.double(3))
             }
-            if isPrepared.load(ordering: .acquiring) { return }
-            try prepare(connection, until: deadline)
-            isPrepared.store(true, ordering: .releasing)
+            if !isPrepared.load(ordering: .acquiring) {
+                try prepare(connection, until: deadline)
+                isPrepared.store(true, ordering: .releasing)
+            }
+            try epoch.check(cluster, connection, tables, until: deadline)
+            return cluster.timeline
         }
 
-        private func pin(_ found: ServerCluster) throws(ServerFault) {
-            let former = cluster.withLock { known -> ServerCluster? in
-                if let known, known.systemIdentifier != found.systemIdentifier || found.timeline < known.timeline { return known }
-                known = found
-                return nil
-            }
-            guard let former else { return }
-            throw ServerFault(
-                "08L04",
-                "The connection leads to cluster \(UInt64(bitPattern: found.systemIdentifier)), timeline \(found.timeline), instead of cluster \(UInt64(bitPattern: former.systemIdentifier)), timeline \(former.timeline).",
-                isConnectionLost: true)
+        /// Checks the server of a new connection that may lead to a standby. Changes nothing.
+        func checkCopy(_ connection: ServerConnection, until deadline: MonotonicInstant) throws(ServerFault) {
+            let results = try connection.run(
+                [ServerStatement("SELECT system_identifier FROM pg_control_system()"), tables.readVersion], until: deadline)
+            try epoch.requireSystem(results[0].rows.first?.integer(0) ?? 0)
+            let version = try TableVersion(results[1])
+            guard version.isUsable else { throw version.refusal(tables.name) }
         }
 
         private func prepare(_ connection: ServerConnection, until deadline: MonotonicInstant) throws(ServerFault) {
             for _ in 0..<10 {
+                let statements: [String]
+                let refusal: ServerFault?
                 do throws(ServerFault) {
-                    guard let row = try connection.run([tables.readVersion], until: deadline).first?.rows.first else {
-                        throw ServerFault("42P01", "The table schema_version is empty.")
-                    }
-                    let (version, compatible) = (row.integer(0), row.integer(1))
-                    guard compatible <= ServerTables.version, version >= ServerTables.version else {
-                        throw ServerFault(
-                            "42703",
-                            "The schema \(tables.name) has version \(version), usable by releases from version \(compatible); this release has version \(ServerTables.version)."
-                        )
-                    }
-                    return
+                    let version = try TableVersion(try connection.run([tables.readVersion], until: deadline).first)
+                    if version.isUsable { return }
+                    guard version.number < ServerTables.version else { throw version.refusal(tables.name) }
+                    (statements, refusal) = (tables.upgrade, version.refusal(tables.name))
                 } catch {
                     guard error.isSchemaMissing else { throw error }
+                    (statements, refusal) = (tables.creation, nil)
                 }
                 do throws(ServerFault) {
-                    let transaction = [ServerStatement("BEGIN")] + tables.creation.map { ServerStatement($0) } + [ServerTables.commit]
+                    let transaction = [ServerStatement("BEGIN")] + statements.map { ServerStatement($0) } + [ServerTables.commit]
                     _ = try connection.run(transaction, until: deadline)
                 } catch {
                     if error.isConnectionLost { throw error }
                     _ = try connection.run([ServerTables.rollback], until: deadline)
+                    // The role may not change the tables.
+                    if let refusal, error.state == "42501" { throw refusal }
                     // Another machine creates the tables at the same time. Otherwise the error is the server's last word.
                     guard ["23505", "42P06", "42P07", "42710", "40P01"].contains(error.state) else { throw error }
                     runtime.clock.pause(.milliseconds(20))
                 }
             }
             throw ServerFault("42P01", "The tables of the schema \(tables.name) could not be created.")
+        }
+    }
+
+    /// The version of the tables of a schema.
+    private struct TableVersion {
+        let number: Int64
+        /// The lowest version of a release that can use the tables.
+        let compatible: Int64
+
+        /// Reads the result of ``ServerTables/readVersion``.
+        init(_ rows: ServerRows?) throws(ServerFault) {
+            guard let row = rows?.rows.first else { throw ServerFault("42P01", "The table schema_version is empty.") }
+            (number, compatible) = (row.integer(0), row.integer(1))
+        }
+
+        /// Whether this release can use the tables.
+        var isUsable: Bool { compatible <= ServerTables.version && number >= ServerTables.version }
+
+        /// The error for tables that this release cannot use.
+        func refusal(_ schema: String) -> ServerFault {
+            ServerFault(
+                "42703",
+                "The schema \(schema) has version \(number), usable by releases from version \(compatible); this release has version \(ServerTables.version)."
+            )
         }
     }
 
@@ -111,11 +119,15 @@
     final class ServerLink: @unchecked Sendable {
         let lane: any Lane
         let facts: ServerFacts
+        /// Whether the connection may lead to a standby, for reads that allow a stale result.
+        private let readsStandby: Bool
         private var connection: ServerConnection?
+        /// The timeline of the server, when the connection was made.
+        private var timeline: Int64 = 0
         private let clock: any RuntimeClock
 
-        init(_ name: String, _ facts: ServerFacts) {
-            self.facts = facts
+        init(_ name: String, _ facts: ServerFacts, readsStandby: Bool = false) {
+            (self.facts, self.readsStandby) = (facts, readsStandby)
             clock = facts.runtime.clock
             lane = facts.runtime.makeLane(name)
         }
@@ -126,6 +138,10 @@
         func use<R>(
             until deadline: MonotonicInstant, _ work: (ServerConnection) throws(ServerFault) -> R
         ) throws(ServerFault) -> R {
+            if connection != nil, !readsStandby, facts.epoch.isOutdated(timeline) {
+                connection = nil
+                throw .lost(ServerEpoch.moved)
+            }
             let connection = try opened(until: deadline)
             do throws(ServerFault) { return try work(connection) } catch {
                 if error.isConnectionLost { self.connection = nil }
@@ -155,8 +171,13 @@
             var pause = Duration.milliseconds(20)
             while true {
                 do throws(ServerFault) {
-                    let made = try ServerConnection.connect(facts.conninfo, deadline: deadline, clock: clock)
-                    try facts.check(made, until: deadline)
+                    let attributes = readsStandby ? "prefer-standby" : "read-write"
+                    let made = try ServerConnection.connect(facts.conninfo, attributes: attributes, deadline: deadline, clock: clock)
+                    if readsStandby {
+                        try facts.checkCopy(made, until: deadline)
+                    } else {
+                        timeline = try facts.check(made, until: deadline)
+                    }
                     connection = made
                     return made
                 } catch {
@@ -167,6 +188,24 @@
                     pause = min(pause * 2, .seconds(1))
                 }
             }
+        }
+
+        /// Checks which server has answered: behind a pooler, it can be another one than before. Call this in the work.
+        /// - Parameters:
+        ///   - row: A row of the answer, with ``ServerTables/segment`` in a column.
+        ///   - isAbsence: Whether the answer is proof of absence.
+        /// - Returns: The reason why a missing row proves nothing; nil if it proves that there is no value.
+        func doubt(
+            about row: [[UInt8]?]?, _ column: Int, isAbsence: Bool, _ connection: ServerConnection, until deadline: MonotonicInstant
+        ) throws(ServerFault) -> ServerFault? {
+            let found = row?.timeline(column) ?? 0
+            guard found == timeline else { throw .lost(ServerEpoch.moved) }
+            return isAbsence ? try facts.epoch.doubt(on: found, connection, facts.tables, until: deadline) : nil
+        }
+
+        /// Notes that the server has acknowledged a transaction. Returns false if the server is no primary any more.
+        func acknowledge(_ commit: AcknowledgedCommit) -> Bool {
+            facts.epoch.acknowledge(commit, of: ObjectIdentifier(self), on: timeline)
         }
 
         /// Returns the time after which no attempt begins, so that the caller gets the error of the last attempt before

@@ -19,12 +19,11 @@
         /// The header of a sealed database; nil in a plain one.
         let sealed: ServerHeader?
 
-        /// Reads the results of ``ServerTables/header(_:)``.
+        /// Reads the results of ``ServerTables/header(_:isStale:)``.
         /// - Returns: Nil if the server has no such database.
-        /// - Throws: ``BackendError``: `unavailable` if the server is a standby; `corrupted`.
+        /// - Throws: ``BackendError`` with `corrupted`.
         static func parse(_ results: [ServerRows], context: [UInt8]) throws(BackendError) -> StoredHeader? {
             guard results.count == 5, let row = results[1].rows.first else { throw ServerHeader.damage }
-            guard !row.isTrue(0) else { throw ServerFault("25006", "The server is a standby.").backendError() }
             guard row[1] != nil else { return nil }
             guard row.isTrue(3) else { return StoredHeader(version: row.bytes(1), sealed: nil) }
             var keys: [KeyTables.Key] = []

@@ -83,6 +83,9 @@
             return bytes.reduce(bytes.first.map { $0 > 127 } == true ? -1 : 0) { $0 << 8 | Int64($1) }
         }
 
+        /// Returns a column of the type `float8`; 0 for NULL.
+        func double(_ column: Int) -> Double { Double(bitPattern: UInt64(bitPattern: integer(column))) }
+
         /// Returns a column of a text type.
         func text(_ column: Int) -> String { String(decoding: bytes(column), as: UTF8.self) }
     }

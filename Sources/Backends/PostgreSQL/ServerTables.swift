@@ -8,8 +8,8 @@
         let schema: String
         let name: String
 
-        /// The version of the tables that this release makes and uses.
-        static let version: Int64 = 1
+        /// The version of the tables that this release makes and uses. Releases for version 1 can use them too.
+        static let version: Int64 = 2
 
         /// Creates the statements for a schema.
         init(schema: String) {
@@ -25,7 +25,8 @@
                 "CREATE SCHEMA IF NOT EXISTS \(schema)",
                 """
                 CREATE TABLE \(schema).schema_version (
-                    one boolean PRIMARY KEY DEFAULT true CHECK (one), version bigint NOT NULL, compatible bigint NOT NULL)
+                    one boolean PRIMARY KEY DEFAULT true CHECK (one), version bigint NOT NULL, compatible bigint NOT NULL,
+                    \(Self.acceptance.joined(separator: ",\n    ")))
                 """,
                 """
                 CREATE TABLE \(schema).databases (
@@ -65,7 +66,30 @@
                 CREATE TABLE \(schema).commits (
                     key uuid PRIMARY KEY, abandoned boolean NOT NULL DEFAULT false, at timestamptz NOT NULL DEFAULT now())
                 """,
-                "INSERT INTO \(schema).schema_version (version, compatible) VALUES (\(Self.version), \(Self.version))",
+            ] + Self.purged.map { "CREATE INDEX \($0)_at ON \(schema).\($0) USING brin (at)" } + [
+                "INSERT INTO \(schema).schema_version (version, compatible) VALUES (\(Self.version), 1)"
+            ]
+        }
+
+        /// The columns of `schema_version` since version 2: the cluster and the timeline whose rows are complete. Their
+        /// defaults are those of the present server.
+        private static let acceptance = [
+            "system bigint NOT NULL DEFAULT (pg_control_system()).system_identifier",
+            "timeline bigint NOT NULL DEFAULT \(timeline)",
+            "accepted timestamptz NOT NULL DEFAULT now()",
+        ]
+
+        /// The tables whose rows are deleted after a day. Without the indexes, this reads the whole table.
+        private static let purged = ["deletions", "commits"]
+
+        /// The statements that upgrade the tables of version 1. Releases for version 1 go on. Docs/PostgreSQL.md contains
+        /// the same text.
+        var upgrade: [String] {
+            [
+                "ALTER TABLE \(schema).schema_version\n"
+                    + Self.acceptance.map { "    ADD COLUMN IF NOT EXISTS \($0)" }.joined(separator: ",\n")
+            ] + Self.purged.map { "CREATE INDEX IF NOT EXISTS \($0)_at ON \(schema).\($0) USING brin (at)" } + [
+                "UPDATE \(schema).schema_version SET version = \(Self.version) WHERE version < \(Self.version)"
             ]
         }
 
@@ -93,19 +117,26 @@
         static let commit = ServerStatement("COMMIT")
         static let rollback = ServerStatement("ROLLBACK")
 
-        /// Records the key of a transaction. A second transaction with the same key waits for the first one and fails if
-        /// that one was committed.
+        /// Records the key of a transaction, and returns the server's time. A second transaction with the same key waits for
+        /// the first one and fails if that one was committed.
         func record(_ key: [UInt8]) -> ServerStatement {
-            ServerStatement("INSERT INTO \(schema).commits (key) VALUES ($1)", [.uuid(key)])
+            ServerStatement("INSERT INTO \(schema).commits (key) VALUES ($1) RETURNING extract(epoch FROM at)::float8", [.uuid(key)])
         }
 
-        /// Finds out whether a transaction was committed. If it was not, it is abandoned: its key is taken, so that it
-        /// never will be. The answer can be requested again, because the row says who inserted it.
+        /// Finds out whether a transaction was committed, and when. If it was not, it is abandoned: its key is taken, so that
+        /// it never will be. The answer can be requested again, because the row says who inserted it.
+        ///
+        /// The row is written in either case. A server process that was ended while it waited for a standby has committed
+        /// without the standby. The commit of this question waits again, and includes that transaction.
         func settle(_ key: [UInt8]) -> [ServerStatement] {
             [
                 ServerStatement(
-                    "INSERT INTO \(schema).commits (key, abandoned) VALUES ($1, true) ON CONFLICT DO NOTHING", [.uuid(key)]),
-                ServerStatement("SELECT NOT abandoned FROM \(schema).commits WHERE key = $1", [.uuid(key)]),
+                    """
+                    INSERT INTO \(schema).commits AS c (key, abandoned) VALUES ($1, true) \
+                    ON CONFLICT (key) DO UPDATE SET abandoned = c.abandoned
+                    """, [.uuid(key)]),
+                ServerStatement(
+                    "SELECT NOT abandoned, extract(epoch FROM at)::float8 FROM \(schema).commits WHERE key = $1", [.uuid(key)]),
             ]
         }
 
@@ -124,9 +155,10 @@
 
         private static let columns = "r.namespace, r.slot, r.revision, r.key, r.record"
 
-        /// Reads slots. The result has a row for each, with the version of the header and whether the server is a standby.
-        func read(_ context: [UInt8], _ places: [RowPlace]) -> ServerStatement {
-            let head = "SELECT d.version, pg_is_in_recovery(), r.revision, r.key, r.record"
+        /// Reads slots. The result has a row for each, with the version of the header and the timeline.
+        /// - Parameter isStale: Whether a standby may answer. Then the age of the result replaces the timeline.
+        func read(_ context: [UInt8], _ places: [RowPlace], isStale: Bool = false) -> ServerStatement {
+            let head = "SELECT d.version, \(isStale ? Self.age : Self.segment), r.revision, r.key, r.record"
             if places.count == 1, let place = places.first {
                 return ServerStatement(
                     """
@@ -186,14 +218,16 @@
                 """, [.bytea(context), .bytea(place.namespace), .bytea(place.slot)])
         }
 
-        /// Returns the lowest transaction that may still be running, and whether rows were changed or deleted since an
-        /// earlier such transaction. A transaction that ends later has a higher stamp, so no change is missed.
+        /// Returns the lowest transaction that may still be running, whether rows were changed or deleted since an earlier
+        /// such transaction, and the timeline. On one timeline, a transaction that ends later has a higher stamp, so no
+        /// change is missed. A promoted standby uses the numbers of lost transactions again.
         func changes(_ context: [UInt8], since stamp: String) -> ServerStatement {
             let condition = "WHERE context = $1 AND stamp >= $2::text::xid8"
             return ServerStatement(
                 """
                 SELECT pg_snapshot_xmin(pg_current_snapshot())::text, \
-                EXISTS (SELECT 1 FROM \(schema).records \(condition)) OR EXISTS (SELECT 1 FROM \(schema).deletions \(condition))
+                EXISTS (SELECT 1 FROM \(schema).records \(condition)) OR EXISTS (SELECT 1 FROM \(schema).deletions \(condition)), \
+                \(Self.segment)
                 """, [.bytea(context), .text(stamp)])
         }
 
@@ -221,7 +255,7 @@
             let condition = labels.isEmpty ? "" : "AND (r.labels @> $5 OR r.labels @> $6) "
             return ServerStatement(
                 """
-                SELECT \(Self.columns), pg_is_in_recovery() FROM \(schema).records r \
+                SELECT \(Self.columns) FROM \(schema).records r \
                 WHERE r.context = $1 AND r.namespace = $2 AND r.slot > $3 \(condition)ORDER BY r.slot LIMIT $4
                 """,
                 [.bytea(context), .bytea(namespace), .bytea(last), .int8(Int64(limit))]
@@ -230,13 +264,14 @@
 
         // MARK: The header
 
-        /// Reads the header of a database, and whether the server is a standby.
-        func header(_ context: [UInt8]) -> [ServerStatement] {
+        /// Reads the header of a database, and the timeline.
+        /// - Parameter isStale: Whether a standby may answer. Then the age of the result replaces the timeline.
+        func header(_ context: [UInt8], isStale: Bool = false) -> [ServerStatement] {
             [
                 ServerStatement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
                 ServerStatement(
                     """
-                    SELECT pg_is_in_recovery(), d.version, d.origin, d.sealed, d.database, d.sender, d.index_key, d.tag \
+                    SELECT \(isStale ? Self.age : Self.segment), d.version, d.origin, d.sealed, d.database, d.sender, d.index_key, d.tag \
                     FROM (VALUES (1)) s LEFT JOIN \(schema).databases d ON d.context = $1
                     """, [.bytea(context)]),
                 ServerStatement("SELECT key, state FROM \(schema).keys WHERE context = $1", [.bytea(context)]),
@@ -246,9 +281,16 @@
             ]
         }
 
-        /// Reads the version of the header in a transaction.
+        /// Reads the version of the header in a transaction, and the timeline. The result has one row.
         func version(_ context: [UInt8]) -> ServerStatement {
-            ServerStatement("SELECT version FROM \(schema).databases WHERE context = $1", [.bytea(context)])
+            ServerStatement(
+                "SELECT d.version, \(Self.segment) FROM (VALUES (1)) s LEFT JOIN \(schema).databases d ON d.context = $1",
+                [.bytea(context)])
         }
+
+        /// How many seconds ago a standby has replayed the last transaction; NULL if it has replayed none since its start.
+        /// Everything before that transaction is in its rows.
+        private static let age =
+            "CASE WHEN pg_is_in_recovery() THEN extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp())::float8 ELSE 0::float8 END"
     }
 #endif

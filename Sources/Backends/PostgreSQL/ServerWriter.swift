@@ -92,8 +92,12 @@
             let milliseconds = max(1, runtime.clock.now.duration(to: deadline).wholeNanoseconds / 1_000_000)
             return try link.use(until: limit) { (connection) throws(ServerFault) in
                 let begin = ServerTables.begin(milliseconds: milliseconds) + [tables.version(context), tables.lock(context, places)]
-                let found = try endingFailed(connection, limit) { () throws(ServerFault) in try connection.run(begin, until: limit) }
-                var draft = WriteDraft(version: found[2].rows.first?.bytes(0), rows: found[3].rows)
+                let (found, doubt) = try endingFailed(connection, limit) { () throws(ServerFault) in
+                    let found = try connection.run(begin, until: limit)
+                    let isAbsence = found[3].rows.count < places.count
+                    return (found, try link.doubt(about: found[2].rows.first, 1, isAbsence: isAbsence, connection, until: limit))
+                }
+                var draft = WriteDraft(version: found[2].rows.first?[0], rows: found[3].rows, doubt: doubt?.backendError())
                 let responses = requests.map { draft.add($0, durability: link.facts.durability) }
                 let writes = draft.writes(tables, context)
                 if writes.isEmpty {
@@ -103,10 +107,15 @@
                 let key = runtime.randomBytes(ServerRow.revisionLength)
                 let purge = runtime.randomBits() % 1_024 == 0 ? tables.purge : []
                 // A timeout during the wait for a standby would acknowledge a commit that the standby does not have.
-                let patience = link.facts.waitsForStandby ? [ServerTables.withoutTimeout] : []
+                let patience = link.facts.epoch.waitsForStandby ? [ServerTables.withoutTimeout] : []
                 let rest = writes + purge + [tables.record(key)] + patience + [ServerTables.commit]
                 do throws(ServerFault) {
-                    _ = try endingFailed(connection, limit) { () throws(ServerFault) in try connection.run(rest, until: limit) }
+                    let done = try endingFailed(connection, limit) { () throws(ServerFault) in try connection.run(rest, until: limit) }
+                    let time = done[writes.count + purge.count].rows.first?.double(0) ?? 0
+                    // The answer of a server that is separated from its successor does not count.
+                    guard link.acknowledge(AcknowledgedCommit(key: key, time: time)) else {
+                        return .unanswered(Unanswered(key: key, responses: responses))
+                    }
                     link.facts.hint?()
                     return .committed(responses)
                 } catch {
@@ -133,10 +142,19 @@
             var pause = Duration.milliseconds(10)
             while true {
                 do throws(ServerFault) {
-                    return try link.use(until: deadline) { (connection) throws(ServerFault) in
-                        try connection.run(tables.settle(unanswered.key), until: deadline)[1].rows.first?.isTrue(0)
+                    let milliseconds = max(1, runtime.clock.now.duration(to: deadline).wholeNanoseconds / 1_000_000)
+                    let question = ServerTables.begin(milliseconds: milliseconds) + tables.settle(unanswered.key) + [ServerTables.commit]
+                    let row = try link.use(until: deadline) { (connection) throws(ServerFault) in
+                        try connection.run(question, until: deadline)[3].rows.first ?? []
                     }
+                    guard !row.isEmpty else { return nil }
+                    guard row.isTrue(0) else { return false }
+                    guard link.acknowledge(AcknowledgedCommit(key: unanswered.key, time: row.double(1))) else {
+                        throw .lost(ServerEpoch.moved)
+                    }
+                    return true
                 } catch {
+                    link.close()
                     guard error.isConnectionLost, runtime.clock.now.advanced(by: pause) < deadline else { return nil }
                     runtime.clock.pause(link.jittered(pause))
                     pause = min(pause * 2, .milliseconds(500))
@@ -148,6 +166,8 @@
     /// The rows of a transaction, as its batches change them one after the other.
     struct WriteDraft {
         private let version: [UInt8]?
+        /// The reason why a missing row proves nothing; nil if it proves that there is no value.
+        private let doubt: BackendError?
         private let before: [RowPlace: StoredRow]
         private var after: [RowPlace: StoredRow]
         /// The places that must be absent until the transaction is committed, although it writes nothing there.
@@ -157,8 +177,9 @@
         /// - Parameters:
         ///   - version: The version of the header; nil if there is no database.
         ///   - rows: The locked rows.
-        init(version: [UInt8]?, rows: [[[UInt8]?]]) {
-            self.version = version
+        ///   - doubt: The reason why a missing row proves nothing.
+        init(version: [UInt8]?, rows: [[[UInt8]?]], doubt: BackendError? = nil) {
+            (self.version, self.doubt) = (version, doubt)
             before = Dictionary(rows.map(StoredRow.parse)) { first, _ in first }
             after = before
         }
@@ -170,7 +191,7 @@
             var results: [MutationResult] = []
             for (index, change) in request.changes.enumerated() {
                 let row = rows[change.place]
-                let probe = row.map { request.session.form.content(change.place, $0).1 } ?? .absent
+                let probe = row.map { request.session.form.content(change.place, $0).1 } ?? probeOfNothing(change.mutation.precondition)
                 if let refusal = probe.withNativeValue.refusal(of: change.mutation) {
                     return .results(request.changes.map(\.mutation).results(endingIn: refusal, at: index))
                 }
@@ -186,6 +207,14 @@
             }
             (after, claimed) = (rows, claims)
             return .results(results)
+        }
+
+        /// Returns the state of a slot without a row. A change that replaces any content needs no proof of absence.
+        private func probeOfNothing(_ precondition: StorageMutation.Precondition) -> StorageProbe {
+            switch precondition {
+            case .none, .replaceable: .absent
+            case .absent, .revision: doubt.map { StorageProbe.unavailable($0) } ?? .absent
+            }
         }
 
         /// Returns the statements that make the changes, in the order of the primary keys.

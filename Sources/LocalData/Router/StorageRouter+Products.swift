@@ -77,6 +77,13 @@ extension StorageRouter {
         if let lifetime { facts.expiry = .after(lifetime) }
         return try await ValueWriter(env).update(try entry(key), self, facts: facts, body)
     }
+
+    /// Reads the value at a key's destination, possibly from a copy of the store that is behind, such as a standby.
+    /// Legacy locations are not read, and nothing is written.
+    /// - Parameter limit: The age that the result may have.
+    package nonisolated func staleValue<Value>(for key: StorageKey<Value>, upTo limit: Duration) async throws -> Value? {
+        try await call("value", key) { try await ValueReader(env).stale(try entry(key), upTo: limit) }
+    }
 }
 
 /// The interface of a router for key rotation: replacing the current key of a key source.

@@ -241,6 +241,16 @@ struct ValueReader: Sendable {
         }
     }
 
+    /// Reads the value of a slot, possibly from a copy of the store that is behind. Migrates and writes nothing.
+    /// - Parameter limit: The age that the result may have.
+    func stale<Value>(_ slot: Slot<Value>, upTo limit: Duration) async throws -> Value? {
+        // The records of presence may be ahead of the copy.
+        let probe = try await slot.route.overridingWitness.probe(.stale(upTo: limit))
+        if case .corrupt(let corruption) = probe { throw slot.route.corrupted(corruption) }
+        guard let record = probe.record, !env.isExpired(record) else { return nil }
+        return try await env.coder.read(record, slot).value
+    }
+
     private func record<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> StorageRecord? {
         try await env.prepare(slot.key, host)
         var probe = try await slot.route.probe()

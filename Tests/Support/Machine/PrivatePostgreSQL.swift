@@ -40,7 +40,7 @@
             if geteuid() == 0 { chown(home.path, 65_534, 65_534) }
             if let primary {
                 let source = ["-h", primary.folder, "-U", "owner", "-D", self.data, "-R", "-X", "stream", "-c", "fast", "--no-sync"]
-                try await Self.make("pg_basebackup", source)
+                try await Self.make("pg_basebackup", source + (primary.port.map { ["-p", "\($0)"] } ?? []))
             } else {
                 try await Self.make("initdb", ["-D", self.data, "-A", "trust", "-U", "owner", "--no-sync"])
             }
@@ -98,6 +98,21 @@
             let children = try await run("pgrep", ["-P", "\(program.processID)"]).lines.compactMap { Int32($0) }
             for child in children { Foundation.kill(child, SIGKILL) }
             await program.kill()
+        }
+
+        /// Makes a primary of this standby, with a new timeline.
+        package func promote() async throws { try await Self.make("pg_ctl", ["promote", "-D", data]) }
+
+        /// Waits until this standby has repeated every change that a primary has made so far.
+        package func catchUp(with primary: PrivatePostgreSQL) async throws {
+            let position = try await primary.sql("SELECT pg_current_wal_flush_lsn()").joined()
+            while try await sql("SELECT pg_last_wal_replay_lsn() >= '\(position)'") != ["t"] { await Task.yield() }
+        }
+
+        /// Separates this standby from its primary. Later changes of the primary do not reach it.
+        package func leavePrimary() async throws {
+            try await sql("ALTER SYSTEM SET primary_conninfo = ''; SELECT pg_reload_conf()")
+            while try await sql("SELECT count(*) FROM pg_stat_wal_receiver") != ["0"] { await Task.yield() }
         }
 
         /// Stops the server. Open transactions are rolled back.

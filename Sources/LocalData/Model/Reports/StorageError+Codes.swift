@@ -62,7 +62,7 @@ extension StorageErrorCodes {
     /// renamed.
     public static var wrongContext: StorageError.Code { StorageError.Code("wrongContext") }
     /// The freshness anchor of a database, a record of its latest state outside of its file, does not match. The
-    /// database is an older copy, or another database.
+    /// database is an older copy, or another database. Or a database server lacks changes that it has acknowledged.
     public static var rolledBack: StorageError.Code { StorageError.Code("rolledBack") }
     /// A migration failed. The value is still in its previous location.
     public static var migrationFailed: StorageError.Code { StorageError.Code("migrationFailed") }

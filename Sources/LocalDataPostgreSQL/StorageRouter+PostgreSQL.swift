@@ -1,0 +1,64 @@
+import BackendContract
+public import LocalData
+import PostgreSQLBackend
+
+/// The age that the result of a read from a standby may have.
+public struct StandbyRead: Hashable, Sendable {
+    let limit: Duration
+
+    /// Allows a standby to answer, if its rows are at most this old.
+    ///
+    /// The age is the time since the last transaction that the standby has replayed. If no program writes, the age grows
+    /// although nothing is missing, and the read fails.
+    public static func stale(upTo limit: Duration) -> StandbyRead { StandbyRead(limit: limit) }
+}
+
+extension StorageRouter {
+    /// Reads the value at a key's destination from a standby, which may be behind the primary.
+    ///
+    /// The standby is one of the hosts in ``PostgreSQLServer/connection``. If no standby can be reached, the primary
+    /// answers. Legacy locations are not read, and nothing is written. For a key of another domain, this is an ordinary
+    /// read of its destination.
+    ///
+    /// ```swift
+    /// let shown = try await storage.value(for: token, .stale(upTo: .seconds(5)))
+    /// ```
+    /// - Returns: The value; nil if the standby has none. That does not prove that the primary has none.
+    /// - Throws: ``StorageError``: `unavailable` if no server has rows that are new enough.
+    @concurrent
+    public nonisolated func value<Value>(for key: StorageKey<Value>, _ read: StandbyRead) async throws -> Value? {
+        try await staleValue(for: key, upTo: read.limit)
+    }
+
+    /// Accepts that changes are lost, after a standby was promoted or the database was restored from a copy.
+    ///
+    /// A promoted standby may lack changes that the earlier primary acknowledged. So values that exist are read, and a
+    /// value that is missing is `unavailable` until this call. If this process finds that its own changes are missing,
+    /// every call fails with `rolledBack`. Restore what is lost before you call this, or find out that nothing is lost.
+    ///
+    /// The acceptance is valid for all programs that use the schema of the server, and for the present timeline of the
+    /// server. It is durable when this returns. Without a failover, the call has no effect.
+    /// - Throws: ``StorageError``: `unsupported` if the configuration has no server.
+    @concurrent
+    public nonisolated func acceptFailover() async throws {
+        try await call("acceptFailover") {
+            if configuration.isInMemory { return }
+            #if PostgreSQL
+                guard let server = (configuration.provider(of: .postgreSQL) as? PostgreSQLProvider)?.server else {
+                    throw StorageError(
+                        StorageError.unsupported, key: "acceptFailover",
+                        "The configuration has no server. Set one with StorageConfiguration.usePostgreSQL(_:). Nothing was changed.")
+                }
+                let runtime = configuration.runtime
+                try await translatingErrors(key: "acceptFailover") { () throws(BackendError) in
+                    try await PostgreSQLSchema.acceptFailover(
+                        conninfo: server.connection, schema: server.schema, deadline: server.deadline, runtime: runtime)
+                }
+            #else
+                throw StorageError(
+                    StorageError.unsupported, key: "acceptFailover",
+                    "This build has no PostgreSQL backend (trait PostgreSQL). Build with the trait. Nothing was changed.")
+            #endif
+        }
+    }
+}
