@@ -24,6 +24,7 @@ steps: campaigns   simulated programs over the real router, by the thousand (Pro
        mutants     switches off one part of the protocol at a time, which a campaign must notice (Proof/Mutants)
        faults      real operations on real files, killed, torn or failing at each of their calls (Proof/RealFaults)
        cuts        every disk that a power cut during a real operation can leave (Proof/RealFaults)
+       flushes     real operations of which a flush fails and drops its pages, then a power cut (Proof/RealFaults)
        processes   several real processes on the same stores, killed and stopped at random
        server      a PostgreSQL server that is killed under load, and processes that are killed while they move a database to it
        attacks     every bit of every format flipped, every table exchanged (Proof/Searches)
@@ -33,6 +34,7 @@ steps: campaigns   simulated programs over the real router, by the thousand (Pro
        model       the migration protocol in all its states, with spin (Proof/Models)
        fuzz        libFuzzer on every reader of foreign bytes (Proof/Fuzz)
        providers   the real KeePassXC, KWallet and pass_secret_service, which it installs; runs only if it is named
+       lazyfs      power cuts of LazyFS, a file system that it builds (Proof/lazyfs.py); needs root; runs only if it is named
 
 Each run writes its row into Proof/Evidence.md. A run that finds something prints the command that repeats it; the exit status is then 1."""
 
@@ -86,11 +88,21 @@ def steps(length):
             else [
                 Run("cuts", f"{prove} cuts " + pick("", "", "--operation {part} --exactly"), parts=operation_parts),
                 Run("cuts of a real ext4", f"{prove} cuts --ext4"),
+                Run("cuts, torn as in ALICE", f"{prove} cuts --model alice " + pick("", "--every 3", "--operation {part} --exactly"),
+                    parts=operation_parts),
             ]
         )
         + [
             Run("cuts, flushes of folders left out", f"{prove} cuts --operation 'list: first set' --planted directories", True),
             Run("cuts, flushes of logs left out", f"{prove} cuts --operation 'database: set' --planted logs", True),
+            Run("cuts, renames divided", f"{prove} cuts --operation 'list: set' --exactly --model dividedNames", True),
+        ],
+        "flushes": [
+            Run("flushes that fail", f"{prove} flushes " + pick(
+                "--operation 'list: set' --exactly --disks 8", "--every 12 --disks 24", "--operation {part} --exactly"),
+                parts=operation_parts),
+            Run("flushes that fail, reported as made",
+                f"{prove} flushes --operation 'list: set' --exactly --disks 8 --planted retries", True),
         ],
         "processes": [
             Run(
@@ -127,18 +139,22 @@ def steps(length):
         "model": [Run("model", "Scripts/check-model")],
         "fuzz": [Run("fuzz", f"Scripts/fuzz --seconds {pick(5, 30, 1200)} {{part}}", parts=listed("Scripts/fuzz --list") if long else [""])],
         "providers": [Run("providers", "Scripts/providers")],
+        "lazyfs": [
+            Run("cuts of LazyFS", "Scripts/lazyfs " + pick("--operation ': set'", "--cuts 24", "--cuts 200")),
+            Run("cuts of LazyFS, flushes not made", "Scripts/lazyfs --operation 'list: set' --planted", True),
+        ],
     }
 
 
 #: The steps of each length, if none is named.
 ORDINARY = {
-    "quick": ["campaigns", "mutants", "faults", "cuts", "processes", "server"],
-    "default": ["campaigns", "mutants", "faults", "cuts", "processes", "server", "attacks", "limits", "laws", "judges", "model", "fuzz"],
+    "quick": ["campaigns", "mutants", "faults", "cuts", "flushes", "processes", "server"],
+    "default": ["campaigns", "mutants", "faults", "cuts", "flushes", "processes", "server", "attacks", "limits", "laws", "judges", "model", "fuzz"],
 }
 ORDINARY["long"] = ORDINARY["default"]
 
 #: The product that must be built for a step.
-PRODUCTS = {"campaigns": "Prove", "mutants": "Prove", "faults": "Prove", "cuts": "Prove", "processes": "Prove", "limits": "Prove", "server": "Prove"}
+PRODUCTS = dict.fromkeys(["campaigns", "mutants", "faults", "cuts", "flushes", "processes", "limits", "server"], "Prove")
 
 
 def listed(command):
@@ -278,7 +294,7 @@ def main(arguments):
             length = argument[2:]
         elif argument == "--list":
             lists = True
-        elif argument in ORDINARY["default"] + ["providers"]:
+        elif argument in ORDINARY["default"] + ["providers", "lazyfs"]:
             names.append(argument)
         else:
             asks = argument in ("-h", "--help")

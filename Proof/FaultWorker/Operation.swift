@@ -54,7 +54,7 @@ struct Operation: Sendable {
     var older: [StorageKey<String>] = []
 
     /// All operations.
-    static let all = values + moves + records + upkeep + keyring
+    static let all = values + moves + records + upkeep + ownFiles + keyring
 
     /// The configuration of every run. All files are below one folder, and the database `other` has a separate key.
     static func configuration(_ root: URL) -> StorageConfiguration {

@@ -3,6 +3,7 @@ import Foundation
 import RealFaults
 
 extension Trials.Planted: ExpressibleByArgument {}
+extension Trials.Model: ExpressibleByArgument {}
 
 /// The options that choose the operations and how many run at once, and the function that runs them and prints the
 /// results.
@@ -49,6 +50,8 @@ struct Tally {
     /// How many runs there were of each kind, in the order of the printed columns.
     var counts: [Int]
     var notReached = 0
+    /// How many disks were checked after the runs.
+    var disks = 0
     var violations: [Trials.Violation] = []
     var slowest = (seconds: 0.0, what: "")
 
@@ -57,6 +60,7 @@ struct Tally {
     mutating func note(_ outcome: Trials.Outcome) {
         if !outcome.hasFired { notReached += 1 }
         violations += outcome.violations
+        disks += outcome.disks
         if outcome.seconds > slowest.seconds { slowest = (outcome.seconds, outcome.what) }
     }
 
@@ -105,6 +109,9 @@ struct Cuts: AsyncParsableCommand {
 
     @OptionGroup var options: RealFaultOptions
     @Option(help: "Leaves out flushes of `directories` or `logs`, to see that this is noticed.") var planted: Trials.Planted?
+    @Option(help: "Which disks: `own`, `alice` or `dividedNames`, which only a file system without a journal leaves.")
+    var model = Trials.Model.own
+    @Option(help: "Every so many disks only.") var every = 1
     @Flag(help: "On a real ext4 in the image of a disk, which is copied while it is mounted. Needs root.") var ext4 = false
     @Option(help: "How many copies of each operation's image.") var copies = 16
 
@@ -114,10 +121,10 @@ struct Cuts: AsyncParsableCommand {
             // Skips operations on the keyring. Another process writes the keyring's files, so the recording would not
             // contain these writes.
             guard !trials.operation.usesKeyring else { return Tally(counts: [0, 0]) }
-            let cuts = try await trials.cuts(ignoring: planted)
+            let cuts = try await trials.cuts(model, ignoring: planted).enumerated().filter { $0.offset % every == 0 }.map(\.element)
             var tally = Tally(counts: [cuts.count, 0])
             try await options.each(cuts, &tally) { try await trials.run($0) }
-            guard planted == nil else { return tally }
+            guard planted == nil, model == .own else { return tally }
             tally.counts[1] = trials.changes
             try await options.each(Array(1...max(trials.changes, 1)), &tally) { change in
                 var all = Trials.Outcome()
@@ -135,6 +142,30 @@ struct Cuts: AsyncParsableCommand {
             let found = try await trials.ext4(copies: copies)
             var tally = Tally(counts: [found.count, found.afterwards, found.before, found.after])
             tally.violations = found.violations
+            return tally
+        }
+    }
+}
+
+/// The command for flushes that fail and drop pages.
+struct Flushes: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Lets each flush of real operations fail and drop its pages, then cuts the power; exits with 1 if anything is lost."
+    )
+
+    @OptionGroup var options: RealFaultOptions
+    @Option(help: "With `retries`, failed flushes report success, to see that this is noticed.") var planted: Trials.Planted?
+    @Option(help: "Every so many failing flushes only.") var every = 1
+    @Option(help: "How many disks of each failing flush and loss at most.") var disks = 100_000
+
+    func run() async throws {
+        try await options.run(columns: ["failing flushes", "disks after them"]) { trials in
+            // Skips operations on the keyring, as the command for power cuts does.
+            guard !trials.operation.usesKeyring else { return Tally(counts: [0, 0]) }
+            let flushes = trials.failedFlushes.enumerated().filter { $0.offset % every == 0 }.map(\.element)
+            var tally = Tally(counts: [flushes.count, 0])
+            try await options.each(flushes, &tally) { try await trials.run($0, disks: disks, planted: planted) }
+            tally.counts[1] = tally.disks
             return tally
         }
     }

@@ -11,6 +11,9 @@ import TestSupport
 /// The *ordered* model is that of ext4 with its default options. All changes of names and sizes up to some moment are
 /// on the disk. This moment is not before the last flush of any file. Of the content that was not flushed, either
 /// everything is on the disk or nothing.
+///
+/// Two other files have further images: `CrashImages+Alice.swift` those of the model of ALICE, and
+/// `CrashImages+FailedFlush.swift` those after a flush that failed.
 struct CrashImages {
     /// A disk after a power cut, and the answer that the program got before the cut.
     struct Image: Sendable {
@@ -25,27 +28,16 @@ struct CrashImages {
     /// once.
     /// - Parameter onlyLast: If true, returns only the image after the last event that has just the durable changes.
     func all(onlyLast: Bool = false) -> [Image] {
-        var images: [Image] = []
-        var seen: Set<Int> = []
+        var collector = ImageCollector(record)
         var changes: [(number: Int, change: DiskRecord.Change)] = []
         var durable: Set<Int> = []
         var lastFlush = 0
         var told: String?
 
         func add(_ description: String, last torn: DiskRecord.Change? = nil, _ isThere: (Int, DiskRecord.Change) -> Bool) {
-            var nodes = record.nodes
-            for (index, element) in changes.enumerated() {
-                if case .begin = element.change.kind {
-                    element.change.apply(to: &nodes)
-                } else if isThere(index, element.change) {
-                    element.change.apply(to: &nodes)
-                }
-            }
-            torn?.apply(to: &nodes)
-            nodes = Self.reachable(nodes)
-            if seen.insert([AnyHashable(nodes), AnyHashable(told)].hashValue).inserted {
-                images.append(Image(nodes: nodes, told: told, description: description))
-            }
+            var there = changes.enumerated().compactMap { $1.change.isBeginning || isThere($0, $1.change) ? $1.change : nil }
+            if let torn { there.append(torn) }
+            collector.add(description, told: told, there)
         }
 
         func cut(_ number: Int) {
@@ -78,13 +70,33 @@ struct CrashImages {
             case .flush(let file):
                 for (index, element) in changes.enumerated() where element.change.flushedWith == file { durable.insert(index) }
                 lastFlush = changes.count
+            case .failedFlush: break
             case .told(let text):
                 // Only the answer of the operation counts, not the answer of the call that closes the stores.
                 if text.hasPrefix("told ") { told = text.split(separator: " ").dropFirst().first.map(String.init) }
             }
             if !onlyLast || number == record.events.count - 1 { cut(number) }
         }
-        return images
+        return collector.images
+    }
+}
+
+/// Collects images that differ from each other.
+struct ImageCollector {
+    private let record: DiskRecord
+    private(set) var images: [CrashImages.Image] = []
+    private var seen: Set<Int> = []
+
+    init(_ record: DiskRecord) { self.record = record }
+
+    /// Adds the image with some changes, unless an equal one was added before.
+    mutating func add(_ description: String, told: String?, _ changes: [DiskRecord.Change]) {
+        var nodes = record.nodes
+        for change in changes { change.apply(to: &nodes) }
+        nodes = Self.reachable(nodes)
+        if seen.insert([AnyHashable(nodes), AnyHashable(told)].hashValue).inserted {
+            images.append(CrashImages.Image(nodes: nodes, told: told, description: description))
+        }
     }
 
     /// Returns the files and folders that can be reached by names from the root.

@@ -4,10 +4,24 @@ import TestSupport
 /// Power cuts of one operation. A preloaded library records the changes that the operation makes on the disk. A new
 /// process checks every disk that a cut could leave.
 extension Trials {
-    /// A planted mistake: flushes of folders, or of write-ahead logs, are left out of the recording, as if the library
-    /// had not made them. The checks of the disks must notice this.
+    /// A planted mistake, which the checks of the disks must notice.
     package enum Planted: String, CaseIterable, Sendable {
+        /// Flushes of folders, or of write-ahead logs, are left out of the recording, as if the library had not made
+        /// them.
         case directories, logs
+        /// Flushes that fail report success, as if the library had repeated them. Has no effect on other searches.
+        case retries
+    }
+
+    /// Which disks a power cut can leave.
+    package enum Model: String, CaseIterable, Sendable {
+        /// The two models of ``CrashImages``.
+        case own
+        /// Further disks, in which a write was torn into parts, or a file has its size without its content.
+        case alice
+        /// The disks of `alice`, and disks in which a rename or removal was divided. Journaling file systems never leave
+        /// those.
+        case dividedNames
     }
 
     /// A disk after a power cut.
@@ -18,7 +32,7 @@ extension Trials {
     }
 
     /// Every disk that a power cut during the operation, or after it, can leave.
-    package func cuts(ignoring planted: Planted? = nil) async throws -> [Cut] {
+    package func cuts(_ model: Model = .own, ignoring planted: Planted? = nil) async throws -> [Cut] {
         let folder = try place.makeRoot()
         let root = folder.file("root")
         try await begin(at: root)
@@ -26,7 +40,14 @@ extension Trials {
         let acted = try await act(root, log: folder.file("log"), killedBefore: 0, planted)
         guard acted["told"] == "acknowledged" else { throw ProgramFailure("\(operation.name), recorded: \(acted.text)") }
         try record.read(folder.file("log"))
-        return CrashImages(record: record).all().map { Cut(image: $0, root: root) }
+        let images = CrashImages(record: record)
+        let disks =
+            switch model {
+            case .own: images.all()
+            case .alice: images.alice()
+            case .dividedNames: images.alice(dividesNames: true)
+            }
+        return disks.map { Cut(image: $0, root: root) }
     }
 
     /// The disk that a power cut can leave after a kill and a second run. The program is killed before a change. A

@@ -31,6 +31,8 @@ struct DiskRecord: Sendable {
         }
 
         let kind: Kind
+        /// The size of the file before the change, if the change affects content or size.
+        var formerSize = 0
 
         /// The file whose flush makes the change durable; for names, the folder.
         var flushedWith: Int? {
@@ -43,12 +45,18 @@ struct DiskRecord: Sendable {
 
         /// Whether the change affects only bytes, neither sizes nor names.
         var isContent: Bool { if case .write = kind { true } else { false } }
+
+        /// Whether the change only creates a file or folder that has no name yet.
+        var isBeginning: Bool { if case .begin = kind { true } else { false } }
     }
 
     enum Event: Sendable {
         case change(Change)
         /// All changes of a file, or of the names of a folder, become durable.
         case flush(Int)
+        /// A flush failed. The changes that it should have made durable never get to the disk by a later flush. If
+        /// `isReverted` is true, the program does not see them any more either.
+        case failedFlush(Int, isReverted: Bool)
         /// The program got the answer of a call.
         case told(String)
     }
@@ -58,8 +66,12 @@ struct DiskRecord: Sendable {
     private(set) var nodes: [Int: Node] = [:]
     private(set) var events: [Event] = []
 
+    /// The indexes of SQLite's logs (`-shm`). The first program that opens one after a restart empties it, so its content
+    /// after a power cut does not matter.
+    private(set) var indexes: Set<Int> = []
+
     private var ids: [UInt64: Int] = [:]
-    private var live: [Int: Node] = [:]
+    private(set) var live: [Int: Node] = [:]
     private var next = 0
 
     /// Reads the content of a folder before the program changes it.
@@ -81,6 +93,7 @@ struct DiskRecord: Sendable {
                 node.entries[name] = try add("\(path)/\(name)")
             }
         } else {
+            if path.hasSuffix("-shm") { indexes.insert(id) }
             node.bytes = [UInt8](FileManager.default.contents(atPath: path) ?? Data())
         }
         nodes[id] = node
@@ -127,8 +140,13 @@ struct DiskRecord: Sendable {
             case "extend": apply(.extend(file: try file(), size: try number(2)))
             case "mode": apply(.mode(file: try file(), mode: UInt16(try number(2, radix: 8))))
             case "sync": events.append(.flush(try file()))
+            case "lose": events.append(.failedFlush(try file(), isReverted: false))
+            case "revert":
+                events.append(.failedFlush(try file(), isReverted: true))
+                live = contentSeen()
             case "create", "folder", "unnamed":
                 let id = takeID(UInt64(try number(1)))
+                if words[0] == "create", text(from: 3).hasSuffix("-shm") { indexes.insert(id) }
                 apply(.begin(file: id, Node(isFolder: words[0] == "folder", mode: UInt16(try number(2, radix: 8)))))
                 if words[0] != "unnamed" { apply(.names(cleared: [], set: [(try entry(text(from: 3)), id)])) }
             case "link": apply(.names(cleared: [], set: [(try entry(text(from: 2)), try file())]))
@@ -142,9 +160,43 @@ struct DiskRecord: Sendable {
     }
 
     private mutating func apply(_ kind: Change.Kind) {
-        let change = Change(kind: kind)
+        var change = Change(kind: kind)
+        if let file = change.flushedWith { change.formerSize = live[file]?.bytes.count ?? 0 }
         change.apply(to: &live)
         events.append(.change(change))
+    }
+
+    /// Whether a change is one of the index of a log.
+    func isOfIndex(_ change: Change) -> Bool { change.flushedWith.map(indexes.contains) ?? false }
+
+    /// Adds the beginning of another program that uses the same files. The machine was not restarted in between.
+    mutating func beginAnotherProgram() { events.append(.told("begins")) }
+
+    /// Whether a flush has failed.
+    var hasFailedFlush: Bool { events.contains { if case .failedFlush = $0 { true } else { false } } }
+
+    /// The answer after the last event; see ``LastAnswer``.
+    var lastAnswer: String? {
+        var answer = LastAnswer()
+        for case .told(let text) in events { answer.hear(text) }
+        return answer.told
+    }
+
+    /// The files as programs see them after the last event: without the changes that a failed flush has reverted.
+    private func contentSeen() -> [Int: Node] {
+        var changes: [(change: Change, isDurable: Bool)] = []
+        for event in events {
+            switch event {
+            case .change(let change): changes.append((change, false))
+            case .flush(let file):
+                for index in changes.indices where changes[index].change.flushedWith == file { changes[index].isDurable = true }
+            case .failedFlush(let file, isReverted: true): changes.removeAll { $0.change.flushedWith == file && !$0.isDurable }
+            case .failedFlush, .told: break
+            }
+        }
+        var seen = nodes
+        for (change, _) in changes { change.apply(to: &seen) }
+        return seen
     }
 
     /// The folder and the name of a path below the root.
@@ -177,6 +229,23 @@ extension DiskRecord.Change {
             for entry in cleared { nodes[entry.folder]?.entries[entry.name] = nil }
             for (entry, file) in set { nodes[entry.folder]?.entries[entry.name] = file }
         }
+    }
+
+    /// Splits a write into its parts in each block of a size. If the write makes the file longer, the first part is the
+    /// new size. Other changes are not split.
+    func split(inBlocksOf size: Int = 4_096) -> [DiskRecord.Change] {
+        guard case .write(let file, let offset, let bytes) = kind else { return [self] }
+        let end = offset + bytes.count
+        var parts: [DiskRecord.Change] = []
+        if end > formerSize { parts.append(DiskRecord.Change(kind: .extend(file: file, size: end), formerSize: formerSize)) }
+        var start = offset
+        while start < end {
+            let next = min(end, (start / size + 1) * size)
+            let part = Array(bytes[start - offset..<next - offset])
+            parts.append(DiskRecord.Change(kind: .write(file: file, offset: start, bytes: part), formerSize: max(formerSize, end)))
+            start = next
+        }
+        return parts
     }
 
     /// The first half of a write; nil for other changes.

@@ -10,6 +10,8 @@ package struct Trials: Sendable {
     let expectation: Expectation
     /// The calls of the run without a fault: the kind of each, and its path.
     let calls: [String]
+    /// The folders after the run without a fault, as paths below the root that begin with a slash.
+    let folders: Set<String>
 
     /// A fault after which a rule was broken.
     package struct Violation: Sendable, CustomStringConvertible {
@@ -21,6 +23,8 @@ package struct Trials: Sendable {
         /// Whether the run reached the call at which the fault was planned.
         package var hasFired = true
         package var violations: [Violation] = []
+        /// How many disks were checked.
+        package var disks = 0
         /// How long the program with the fault ran, in seconds.
         package var seconds = 0.0
         /// The fault, and the call at which it occurred.
@@ -55,6 +59,7 @@ package struct Trials: Sendable {
         let log = base.file("calls")
         let acted = try await place.work("act", operation, in: done, plan: "count", log: log)
         guard acted["told"] == "acknowledged" else { throw ProgramFailure("\(operation.name), undisturbed: \(acted.text)") }
+        folders = Self.folders(in: done)
         let after = try await look(done)
         calls = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").map(String.init)
         expectation = Expectation(
@@ -63,6 +68,14 @@ package struct Trials: Sendable {
         if let wrong = expectation.violations(told: "acknowledged", then: nil, found: after).first {
             throw ProgramFailure("\(operation.name), undisturbed: \(wrong)")
         }
+    }
+
+    private static func folders(in root: String) -> Set<String> {
+        let paths = (try? FileManager.default.subpathsOfDirectory(atPath: root)) ?? []
+        var isFolder: ObjCBool = false
+        return Set(
+            paths.filter { FileManager.default.fileExists(atPath: "\(root)/\($0)", isDirectory: &isFolder) && isFolder.boolValue }
+                .map { "/\($0)" })
     }
 
     private static func prepare(_ operation: Workplace.Operation, _ root: String, _ place: Workplace) async throws {

@@ -10,11 +10,16 @@
 //                                   fails, too) or `lifted` (as `on`, until the program calls `fault_lift`)
 //                 short N           the Nth call, or the first later one that reads or writes, transfers only half of the bytes
 //                 record N          records every change with its bytes; SIGKILL before the Nth change, unless N is 0
+//                 drop N SPAN PAGES records as `record 0`. The Nth flush fails with EIO, and drops what it should have written: a later flush
+//                                   succeeds without it. SPAN: `once`; `on` and `lifted` as above; `killed` (SIGKILL before the next change).
+//                                   PAGES: `kept` or `reverted`. Later reads return the new content (ext4, XFS), or the content of the disk
+//                                   (Btrfs). If the flush was that of a folder, every later change fails with EROFS, because the journal of
+//                                   the file system has failed
 //   FAULT_LOG     the file that this library writes. `count` writes a line for each call, `record` every change, and the other plans one line
 //                 when the fault happens
 //   FAULT_SOCKETS if it is set, messages to other processes are counted as well, as changes
-//   FAULT_IGNORE  for `record`: `directories` or `logs`. Flushes of folders, or of write-ahead logs, are then made but not recorded. These are
-//                 planted mistakes, which the search must notice
+//   FAULT_IGNORE  a planted mistake, which the search must notice. For `record` and `drop`: `directories` or `logs`. Flushes of folders, or of
+//                 write-ahead logs, are then made but not recorded. For `drop`: `retries`. Flushes that fail then report success
 //
 // A change is a flush, or a call that can alter what is on the disk. Calls of another process, or outside of the folder, are not counted.
 #define _GNU_SOURCE
@@ -41,16 +46,18 @@ enum kind { OPEN, OPEN_TO_WRITE, CREATE, READ, WRITE, SYNC, NAME, RESIZE, MODE, 
 static const char *const kind_names[KINDS] = {
     "open", "open-to-write", "create", "read", "write", "sync", "name", "resize", "mode", "look", "lock", "list", "map", "send"};
 
-static enum { NOTHING, COUNT, KILL, TEAR, FAIL, SHORT, RECORD } plan;
+static enum { NOTHING, COUNT, KILL, TEAR, FAIL, SHORT, RECORD, DROP } plan;
 static long target;
 static int fault;
 static char failing_kinds[160];
-static enum { ONCE, ON, LIFTED } span;
+static enum { ONCE, ON, LIFTED, KILLED } span;
 static char root[PATH_MAX];
 static size_t root_length;
 static int log_file = -1;
-static long calls, changes;
+static long calls, changes, flushes;
 static int has_fired, is_lifted;
+// For `drop`: whether pages are reverted, and whether a failed flush of a folder has made the file system read-only.
+static int reverts, is_sealed;
 static const char *ignored = "";
 static int counts_messages;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -68,7 +75,12 @@ __attribute__((constructor)) static void begin(void) {
     sscanf(text, "%15s %ld %d %15s %159s", word, &target, &fault, length, failing_kinds);
     plan = !strcmp(word, "count") ? COUNT : !strcmp(word, "kill") ? KILL : !strcmp(word, "tear") ? TEAR : !strcmp(word, "fail") ? FAIL
         : !strcmp(word, "short") ? SHORT : !strcmp(word, "record") ? RECORD : NOTHING;
-    span = !strcmp(length, "on") ? ON : !strcmp(length, "lifted") ? LIFTED : ONCE;
+    if (!strcmp(word, "drop")) {
+        plan = DROP;
+        sscanf(text, "%*s %*d %15s %159s", length, failing_kinds);
+        reverts = !strcmp(failing_kinds, "reverted");
+    }
+    span = !strcmp(length, "on") ? ON : !strcmp(length, "lifted") ? LIFTED : !strcmp(length, "killed") ? KILLED : ONCE;
     counts_messages = getenv("FAULT_SOCKETS") != NULL;
     if (getenv("FAULT_IGNORE")) ignored = getenv("FAULT_IGNORE");
     // The log's descriptor gets a high number, so that the program's descriptors have the same numbers as without this library.
@@ -97,13 +109,16 @@ __attribute__((format(printf, 1, 2))) static void note(const char *format, ...) 
 }
 
 // The program calls `fault_lift` to end the fault, and `fault_mark` to write a word between the recorded changes.
-void fault_lift(void) { __atomic_store_n(&is_lifted, 1, __ATOMIC_SEQ_CST); }
-
 void fault_mark(const char *word) {
-    if (plan != RECORD) return;
+    if (plan != RECORD && plan != DROP) return;
     pthread_mutex_lock(&mutex);
     note("mark %s\n", word);
     pthread_mutex_unlock(&mutex);
+}
+
+void fault_lift(void) {
+    __atomic_store_n(&is_lifted, 1, __ATOMIC_SEQ_CST);
+    fault_mark("lifted");
 }
 
 static int is_ours(const char *path) {
@@ -169,6 +184,13 @@ static enum verdict enter(enum kind kind, const char *path) {
         if (plan != TEAR || kind != WRITE) die();
         verdict = HALF_THEN_KILL;
     }
+    if (plan == DROP && has_fired && is_change(kind)) {
+        if (span == KILLED) die();
+        if (is_sealed) {
+            fault = EROFS;
+            verdict = FAILS;
+        }
+    }
     if ((plan == FAIL || plan == SHORT) && calls >= target && suits(kind)) {
         int is_over = span == LIFTED && __atomic_load_n(&is_lifted, __ATOMIC_SEQ_CST);
         if (!is_over && (!has_fired || (plan == FAIL && span != ONCE))) {
@@ -194,7 +216,7 @@ static unsigned long long inode_at(const char *path) {
 // Returns whether a call is recorded. If so, the mutex stays locked until `ends_record`. So the record has the changes
 // in the order in which they were made.
 static int starts_record(const char *path) {
-    if (plan != RECORD || !is_ours(path)) return 0;
+    if ((plan != RECORD && plan != DROP) || !is_ours(path)) return 0;
     pthread_mutex_lock(&mutex);
     return 1;
 }
@@ -203,6 +225,66 @@ static void ends_record(void) {
     int error = errno;
     pthread_mutex_unlock(&mutex);
     errno = error;
+}
+
+// MARK: Flushes that fail
+
+// The former content of a part of a file that was changed and not flushed since. For `reverted` pages only.
+struct former {
+    struct former *next;
+    unsigned long long inode;
+    off_t offset, size;
+    size_t count;
+    char bytes[];
+};
+static struct former *formers;
+
+// Keeps what a change of a file will overwrite or cut off, and the size of the file. The mutex is locked.
+static void keep_former(int descriptor, off_t offset, size_t count) {
+    struct stat found;
+    if (plan != DROP || !reverts || syscall(SYS_fstat, descriptor, &found) != 0) return;
+    struct former *former = malloc(sizeof *former + count);
+    if (!former) abort();
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+    // The program may have opened the file for writing only.
+    int file = syscall(SYS_open, link, O_RDONLY | O_CLOEXEC, 0);
+    long there = file < 0 ? -1 : syscall(SYS_pread64, file, former->bytes, count, offset);
+    if (file >= 0) syscall(SYS_close, file);
+    *former = (struct former){.next = formers, .inode = found.st_ino, .offset = offset, .size = found.st_size, .count = there > 0 ? there : 0};
+    formers = former;
+}
+
+// Drops what was kept of a file. If its flush has failed, first puts the former content back, the last change first.
+// The mutex is locked.
+static void end_formers(int descriptor, int has_failed) {
+    unsigned long long inode = inode_of(descriptor);
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+    int file = has_failed && formers ? (int)syscall(SYS_open, link, O_WRONLY | O_CLOEXEC, 0) : -1;
+    for (struct former **place = &formers; *place;) {
+        struct former *former = *place;
+        if (former->inode != inode) {
+            place = &former->next;
+            continue;
+        }
+        if (has_failed) {
+            if (file < 0 || syscall(SYS_ftruncate, file, former->size) != 0) abort();
+            if (former->count > 0 && syscall(SYS_pwrite64, file, former->bytes, former->count, former->offset) < 0) abort();
+        }
+        *place = former->next;
+        free(former);
+    }
+    if (file >= 0) syscall(SYS_close, file);
+}
+
+// Returns whether this flush fails, and what it should have flushed is lost. The mutex is locked.
+static int drops(int is_folder) {
+    if (plan != DROP || ++flushes < target || (has_fired && span == ONCE)) return 0;
+    if (span == LIFTED && __atomic_load_n(&is_lifted, __ATOMIC_SEQ_CST)) return 0;
+    has_fired = 1;
+    is_sealed = is_sealed || (is_folder && strcmp(ignored, "retries"));
+    return 1;
 }
 
 // MARK: Descriptors' content
@@ -229,6 +311,7 @@ static ssize_t write_at(int descriptor, const void *bytes, size_t count, off_t o
         int appends = (fcntl(descriptor, F_GETFL) & O_APPEND) && syscall(SYS_fstat, descriptor, &found) == 0;
         offset = appends ? found.st_size : lseek(descriptor, 0, SEEK_CUR);
     }
+    if (is_recorded) keep_former(descriptor, offset, part);
     ssize_t done = is_placed ? syscall(SYS_pwrite64, descriptor, bytes, part, offset) : syscall(SYS_write, descriptor, bytes, part);
     if (is_recorded) {
         if (done > 0) {
@@ -280,14 +363,23 @@ static int sync_file(int descriptor, long number) {
     const char *path = path_of(descriptor, buffer);
     if (enter(SYNC, path) == FAILS) { errno = fault; return -1; }
     int is_recorded = starts_record(path);
+    struct stat found;
+    int is_folder = is_recorded && syscall(SYS_fstat, descriptor, &found) == 0 && S_ISDIR(found.st_mode);
+    if (is_recorded && drops(is_folder)) {
+        note("%s %llu\n", reverts && !is_folder ? "revert" : "lose", inode_of(descriptor));
+        if (!is_folder) end_formers(descriptor, 1);
+        ends_record();
+        if (!strcmp(ignored, "retries")) return 0;
+        errno = EIO;
+        return -1;
+    }
     int status = syscall(number, descriptor);
     if (is_recorded) {
-        struct stat found;
-        int is_folder = syscall(SYS_fstat, descriptor, &found) == 0 && S_ISDIR(found.st_mode);
         size_t length = strlen(path);
         int is_log = length > 4 && !strcmp(path + length - 4, "-wal");
         if (status == 0 && !(is_folder && !strcmp(ignored, "directories")) && !(is_log && !strcmp(ignored, "logs")))
             note("sync %llu\n", inode_of(descriptor));
+        if (status == 0 && !is_folder) end_formers(descriptor, 0);
         ends_record();
     }
     return status;
@@ -301,6 +393,9 @@ static int resize(int descriptor, off_t size) {
     const char *path = path_of(descriptor, buffer);
     if (enter(RESIZE, path) == FAILS) { errno = fault; return -1; }
     int is_recorded = starts_record(path);
+    struct stat found;
+    if (is_recorded && syscall(SYS_fstat, descriptor, &found) == 0)
+        keep_former(descriptor, size, found.st_size > size ? found.st_size - size : 0);
     int status = syscall(SYS_ftruncate, descriptor, size);
     if (is_recorded) {
         if (status == 0) note("resize %llu %lld\n", inode_of(descriptor), (long long)size);
@@ -317,6 +412,7 @@ static int extend(int descriptor, int mode, off_t offset, off_t length) {
     const char *path = path_of(descriptor, buffer);
     if (enter(RESIZE, path) == FAILS) { errno = fault; return -1; }
     int is_recorded = starts_record(path);
+    if (is_recorded) keep_former(descriptor, offset, 0);
     int status = syscall(SYS_fallocate, descriptor, mode, offset, length);
     if (is_recorded) {
         if (status == 0 && mode == 0) note("extend %llu %lld\n", inode_of(descriptor), (long long)(offset + length));

@@ -79,7 +79,7 @@ struct RestoreJournal: Codable {
         } catch { throw error.backendError() }
         do throws(DurableReplaceError) {
             try runtime.files.replaceDurably(path, with: bytes, temporaryName: temporary)
-        } catch { throw error.error.backendError() }
+        } catch { throw error.error.backendError(outcome: error.mayBeReplaced ? .unknown : .notApplied) }
     }
 
     /// Renames the drafts to their targets. After an interruption, a repeated call continues with the remaining drafts.

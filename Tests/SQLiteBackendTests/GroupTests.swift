@@ -181,6 +181,24 @@
             await other.close()
         }
 
+        @Test func `the first change of a process, and the first one after a failed flush, write the log again`() async throws {
+            let other = place.store()
+            try await other.put("0", at: "known")
+            let files = HookedFiles()
+            let store = place.store(runtime: .live(files: files))
+            try await store.put("1", at: "known")
+            try await store.put("2", at: "known")
+            #expect(files.count("rewrite") == 1)
+            files.fail("synchronizeFile", with: EIO)
+            await #expect(throws: BackendError.self) { try await store.synchronize() }
+            files.fail("synchronizeFile", with: nil)
+            #expect(try await store.synchronize() == .durable)
+            #expect(files.count("rewrite") == 2)
+            try await store.put("3", at: "known")
+            #expect(files.count("rewrite") == 2)
+            await other.close()
+        }
+
         @Test func `concurrent calls of synchronize share one flush`() async throws {
             try await place.store().put("0", at: "known")
             let files = HookedFiles()

@@ -18,6 +18,7 @@ package struct NoFiles: FileSystem {
     package func link(_ path: String, to newPath: String) throws(FileError) { throw refuse("link", path) }
     package func remove(_ path: String) throws(FileError) { throw refuse("unlink", path) }
     package func overwriteWithZeros(_ path: String) throws(FileError) { throw refuse("overwrite", path) }
+    package func rewrite(_ path: String) throws(FileError) { throw refuse("rewrite", path) }
     package func synchronizeDirectory(_ path: String) throws(FileError) { throw refuse("fsync", path) }
     package func createDirectory(_ path: String) throws(FileError) { throw refuse("mkdir", path) }
     package func list(_ path: String) throws(FileError) -> [String]? { throw refuse("readdir", path) }

@@ -141,6 +141,12 @@ package protocol FileSystem: Sendable {
     /// Overwrites every byte of a file with zeros, durably. The file keeps its size.
     func overwriteWithZeros(_ path: String) throws(FileError)
 
+    /// Writes every byte of a file again, unchanged and durably. The caller excludes other writers.
+    ///
+    /// After a failed fsync, the kernel may have dropped pages that programs still read. A later fsync then succeeds
+    /// without them. This call changes every page, so that they are all written.
+    func rewrite(_ path: String) throws(FileError)
+
     /// Reads a part of a regular file; nil if there is no file. The result is shorter if the file ends earlier.
     func read(_ path: String, from offset: Int64, count: Int) throws(FileError) -> [UInt8]?
 

@@ -135,6 +135,37 @@ package struct PosixFileSystem: FileSystem {
         guard fsync(descriptor) == 0 else { throw FileError(number: errno, operation: "fsync", path: path) }
     }
 
+    /// Reads the file with `pread` and writes the same bytes with `pwrite`. Calls `fsync` on the same descriptor, so that
+    /// an error of the kernel in between is reported.
+    package func rewrite(_ path: String) throws(FileError) {
+        let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { throw FileError(number: errno, operation: "open", path: path) }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 256 << 10)
+        var offset: off_t = 0
+        while true {
+            let count = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, offset) }
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw FileError(number: errno, operation: "read", path: path)
+            }
+            if count == 0 { break }
+            var written = 0
+            while written < count {
+                let part = bytes.withUnsafeBytes {
+                    pwrite(descriptor, $0.baseAddress?.advanced(by: written), count - written, offset + off_t(written))
+                }
+                if part < 0 {
+                    if errno == EINTR { continue }
+                    throw FileError(number: errno, operation: "write", path: path)
+                }
+                written += part
+            }
+            offset += off_t(count)
+        }
+        guard fsync(descriptor) == 0 else { throw FileError(number: errno, operation: "fsync", path: path) }
+    }
+
     private func write(_ bytes: [UInt8], to descriptor: Int32, _ path: String) throws(FileError) {
         var written = 0
         while written < bytes.count {

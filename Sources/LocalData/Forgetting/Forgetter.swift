@@ -28,8 +28,13 @@ struct Forgetter: Sendable {
             try (try ForgetMark.read(directories, files)?.union(mark) ?? mark).write(directories, files)
         }
         await close()
-        try await resume()
-        try await forgetNotes(domains)
+        do {
+            try await resume()
+            try await forgetNotes(domains)
+        } catch let error as StorageError where error.outcome == .notApplied {
+            // The mark exists, so the next call of any program goes on.
+            throw StorageError(error.code, key: error.keyName, error.message, outcome: .unknown, underlying: error.underlying)
+        }
     }
 
     /// Completes what a mark on the disk names, if there is one.

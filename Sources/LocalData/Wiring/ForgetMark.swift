@@ -45,7 +45,7 @@ struct ForgetMark: Codable, Hashable {
         } catch { throw error.backendError() }
         do throws(DurableReplaceError) {
             try files.replaceDurably(Self.path(directories), with: Array(bytes), temporaryName: Self.temporaryName)
-        } catch { throw error.error.backendError() }
+        } catch { throw error.error.backendError(outcome: error.mayBeReplaced ? .unknown : .notApplied) }
     }
 
     private static let temporaryName = ".forget.json.tmp"

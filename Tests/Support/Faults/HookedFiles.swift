@@ -132,6 +132,9 @@ package final class HookedFiles: FileSystem {
     package func overwriteWithZeros(_ path: String) throws(FileError) {
         try change("overwriteWithZeros", path) { () throws(FileError) in try real.overwriteWithZeros(path) }
     }
+    package func rewrite(_ path: String) throws(FileError) {
+        try change("rewrite", path) { () throws(FileError) in try real.rewrite(path) }
+    }
     package func synchronizeFile(_ path: String) throws(FileError) {
         try change("synchronizeFile", path) { () throws(FileError) in try real.synchronizeFile(path) }
     }

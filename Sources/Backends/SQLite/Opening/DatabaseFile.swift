@@ -61,6 +61,8 @@
         let follower: AnchorFollower?
         private let state = Mutex(State())
         private let openSession = Mutex<DatabaseSession?>(nil)
+        /// Whether a flush of the log has failed, so that pages of the log may never get to the disk.
+        private let hasLostPages = Atomic(false)
         /// Whether the program has locked the database. Then no session is opened or used.
         private let lockFlag = Atomic(false)
 
@@ -266,7 +268,10 @@
 
         /// Returns the connection that writes to the file at the path; nil if there is no file.
         func writer(deadline: MonotonicInstant) throws(BackendError) -> DatabaseWriter? {
-            if let known = state.withLock(\.writer), try fileAtPath() == known.file { return known }
+            if let known = state.withLock(\.writer), try fileAtPath() == known.file {
+                if hasLostPages.load(ordering: .acquiring) { try rewriteLog(known, deadline: deadline) }
+                return known
+            }
             let file = try fileID()
             keepOnly(file)
             guard let file else { return nil }
@@ -276,8 +281,27 @@
             // The log exists now, so make its name durable. SQLite ignores a failed flush of the folder, and does not
             // flush the folders above it.
             do throws(FileError) { try files.synchronizeDirectory(parentDirectory(of: path)) } catch { throw error.backendError() }
+            // Reason: "The log is written again before the first commit" in Docs/Decisions/LocksAndCommits.md.
+            try rewriteLog(writer, deadline: deadline)
             state.withLock { $0.writer = writer }
             return writer
+        }
+
+        /// Writes the log again, so that all of its pages are on the disk.
+        private func rewriteLog(_ writer: DatabaseWriter, deadline: MonotonicInstant) throws(BackendError) {
+            guard try hasLog() else { return }
+            try writer.withoutOtherWriters(deadline: deadline) { () throws(BackendError) in
+                do throws(FileError) { try files.rewrite(path + "-wal") } catch { throw error.backendError() }
+            }
+            hasLostPages.store(false, ordering: .releasing)
+        }
+
+        /// Makes the log durable. If that fails, the next writer writes the log again.
+        func synchronizeLog() throws(FileError) {
+            do throws(FileError) { if try files.status(path + "-wal") != nil { try files.synchronizeFile(path + "-wal") } } catch {
+                hasLostPages.store(true, ordering: .releasing)
+                throw error
+            }
         }
 
         /// Opens a connection that can write. SQLite opens a file read-only if it cannot open it for writing. Further

@@ -225,10 +225,12 @@
         /// visible. Another program may have made commits that are visible but not durable. The caller holds the lock.
         func flush(deadline: MonotonicInstant) throws(BackendError) {
             guard try fileID() != nil else { return }
+            // If the log is written again, that is done before its flush.
+            if try hasLog() { _ = try writer(deadline: deadline) }
             // Open the log only. Closing a descriptor of the database itself would release the locks that SQLite holds
             // on it.
             do throws(FileError) {
-                if try files.status(path + "-wal") != nil { try files.synchronizeFile(path + "-wal") }
+                try synchronizeLog()
                 try files.synchronizeDirectory(parentDirectory(of: path))
             } catch {
                 throw error.backendError()

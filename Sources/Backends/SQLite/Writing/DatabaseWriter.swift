@@ -210,6 +210,16 @@
             }
         }
 
+        /// Runs work in a write transaction that changes nothing. So no other program writes to the log or empties it.
+        func withoutOtherWriters(deadline: MonotonicInstant, _ work: () throws(BackendError) -> Void) throws(BackendError) {
+            patience.deadline.withLock { $0 = deadline }
+            try use { (tools, _) throws(BackendError) in
+                do throws(SQLiteFault) { try tools.statements.beginTransaction() } catch { throw error.backendError() }
+                defer { tools.statements.undoTransaction() }
+                try work()
+            }
+        }
+
         /// Ends a transaction that has changed nothing. The log may contain a complete transaction that is not in the
         /// log's index. Then this call commits the unchanged first page, which overwrites that transaction.
         private static func endUnchanged(_ tools: Tools) throws(BackendError) {
