@@ -348,7 +348,8 @@ if Context.environment["LOCALDATA_PROOF"] != nil {
             dependencies: ["BackendContract", "BackendRuntime", "Sealing", "SQLiteBackend", "TestSupport", crypto, sqlite],
             path: "Proof/Searches/Database", swiftSettings: house),
         .testTarget(
-            name: "ServerSearches", dependencies: ["BackendContract", "BackendRuntime", "PostgreSQLBackend", "TestSupport"],
+            name: "ServerSearches",
+            dependencies: ["LocalData", "LocalDataPostgreSQL", "BackendContract", "BackendRuntime", "PostgreSQLBackend", "TestSupport"],
             path: "Proof/Searches/Server", swiftSettings: house),
         .testTarget(
             name: "KeyringSearches", dependencies: ["BackendContract", "BackendRuntime", "KeyringBackend", "TestSupport"],

@@ -114,6 +114,7 @@ def steps(length):
             Run("processes, increments made twice", f"{prove} processes --seconds 6 --rounds 1 --planted twice", True),
         ],
         "server": [
+            Run("failover", "swift test --skip-build --filter '^ServerSearches[.]FailoverTests'"),
             Run("server", f"{prove} server " + pick("--kills 3", "--kills 200", "--kills 200 --seed {part}"),
                 parts=[f"{today}{part:02}" for part in range(5)] if long else [""]),
             Run("server, moves", f"{prove} server-moves " + pick("--keys 600 --kills 4", "", "--seed {part}"),
@@ -167,7 +168,7 @@ def build(names, length):
     if any(PRODUCTS.get(name) for name in names):
         configuration = ["--product", "Prove"] if length == "quick" else ["-c", "release", "--product", "Prove"]
         subprocess.run(["Scripts/build", "--quiet", *configuration], cwd=TOP, check=True)
-    if {"attacks", "laws", "judges"} & set(names):
+    if {"attacks", "laws", "judges", "server"} & set(names):
         subprocess.run(["Scripts/build", "--quiet", "--build-tests"], cwd=TOP, check=True)
 
 

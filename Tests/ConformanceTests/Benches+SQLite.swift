@@ -34,7 +34,7 @@ import BackendContract
 
     private func sqliteStore(at path: String) -> SQLiteStore {
         let folder = parentDirectory(of: path)
-        let deadline = Duration.seconds(60)
+        let deadline = Duration.seconds(240)
         return SQLiteStore(
             path: path, lockPath: folder + "/state/lock", context: StoreContext(application: "test", kind: "sqlite", scope: "store"),
             keys: SealingKeys(pins: .none, randomBytes: Runtime.live.randomBytes),

@@ -20,6 +20,7 @@
         @Test func `the tool backs up the stores of a service and refuses to make an empty backup`() async throws {
             var configuration = StorageConfiguration.service(applicationID: "com.example.service")
             configuration.runtime.host.environment = ["STATE_DIRECTORY": try folder.folder("state")]
+            configuration.deadlines.files = .seconds(120)
             let router = StorageRouter(configuration: configuration)
             try await router.set("secret", for: textKey("a", .encryptedSQLite(database: "main")))
             try await router.set("plain", for: textKey("b", .userDefaults))
@@ -90,6 +91,7 @@
             // The program makes the anchor.
             var configuration = StorageConfiguration(root: URL(fileURLWithPath: folder.file("root")), applicationID: "localdata")
             configuration.freshnessAnchors["main"] = .file(anchor)
+            configuration.deadlines.files = .seconds(120)
             let program = StorageRouter(configuration: configuration)
             #expect(try await program.value(for: textKey("a", .encryptedSQLite(database: "main"))) == "older")
             try await program.shutdown()

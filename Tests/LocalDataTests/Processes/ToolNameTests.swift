@@ -81,6 +81,7 @@
         @Test func `the tool finds the folder of a systemd service by its name`() async throws {
             var configuration = StorageConfiguration.service(applicationID: "com.example.service")
             configuration.runtime.host.environment = ["STATE_DIRECTORY": try folder.folder("state/example")]
+            configuration.deadlines.files = .seconds(120)
             let router = StorageRouter(configuration: configuration)
             try await router.set("secret", for: textKey("a", .encryptedSQLite(database: "main")))
             try await router.shutdown()
@@ -94,8 +95,9 @@
         }
 
         @Test func `the records of a collection are listed with their metadata, and an unknown collection is an error`() async throws {
-            let router = StorageRouter(
-                configuration: StorageConfiguration(root: URL(fileURLWithPath: folder.file("root")), applicationID: "localdata"))
+            var configuration = StorageConfiguration(root: URL(fileURLWithPath: folder.file("root")), applicationID: "localdata")
+            configuration.deadlines.files = .seconds(120)
+            let router = StorageRouter(configuration: configuration)
             for domain in [StorageDomain.userDefaults(suite: "new"), .encryptedSQLite(database: "documents")] {
                 let notes = StorageCollection<Note>("notes", domain: domain, owner: "Tests", description: "Notes") { $0.id }
                 try await router.set([Note(id: "a"), Note(id: "b")], in: notes, attributes: ["colour": "red"])
