@@ -101,6 +101,17 @@
             #expect(try await both.read(StorageAddress("other")) == .absent)
         }
 
+        @Test func `a host that accepts connections and never answers does not use up the time of the others`() async throws {
+            let place = try await TestDatabase()
+            #expect(try await place.store().apply(.put(.bytes([1]), at: address)).isApplied)
+            let silent = try SilentServer()
+            let store = place.store("host=\(silent.folder),\(place.server.folder) user=owner dbname=postgres connect_timeout=1")
+            #expect(try await store.read(address).record?.payload == .bytes([1]))
+            let alone = place.store("host=\(silent.folder),\(silent.folder) user=owner dbname=postgres", deadline: .seconds(2))
+            let error = await #expect(throws: BackendError.self) { try await alone.read(address) }
+            #expect(error?.code == .timedOut)
+        }
+
         @Test func `a primary that becomes read-only is unavailable`() async throws {
             let place = try await TestDatabase(on: PrivatePostgreSQL())
             #expect(try await place.store().apply(.put(.bytes([1]), at: address)).isApplied)

@@ -19,7 +19,8 @@
             let tables = ServerTables(schema: "tests")
             let (clock, random) = (SystemClock(), Runtime.live.randomBytes)
             let end = clock.now.advanced(by: .seconds(20))
-            let connection = try ServerConnection.connect(place.server.conninfo, deadline: end, clock: clock)
+            var silent: Set<Int> = []
+            let connection = try ServerConnection.connect(place.server.conninfo, silent: &silent, deadline: end, clock: clock)
             let (abandoned, committed) = (random(16), random(16))
             _ = try connection.run([tables.record(committed)], until: end)
             for _ in 0..<2 {

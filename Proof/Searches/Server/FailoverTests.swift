@@ -208,7 +208,8 @@
             #expect(try await store.read(missing) == .absent)
         }
 
-        @Test func `a commit that was ended while it waited for a standby is acknowledged when the standby has it`() async throws {
+        @Test(arguments: ["pg_terminate_backend", "pg_cancel_backend"])
+        func `a commit that was ended while it waited for a standby is acknowledged when the standby has it`(_ ends: String) async throws {
             let server = try await PrivatePostgreSQL()
             let place = try await TestDatabase(on: server)
             let store = place.store()
@@ -220,7 +221,7 @@
             var waiters: [String] = []
             while waiters.isEmpty { waiters = try await server.sql("SELECT pid \(waiting)") }
             let first = waiters.joined()
-            try await server.sql("SELECT pg_terminate_backend(\(first))")
+            try await server.sql("SELECT \(ends)(\(first))")
             // The client asks on another connection, whose commit waits too.
             let release = Task {
                 var hasWaited = false
@@ -235,6 +236,27 @@
             let hasWaited = try await release.value
             #expect(isApplied && hasWaited)
             #expect(try await store.read(kept).record?.payload == .bytes([2]))
+        }
+
+        @Test func `a change that finds nothing to change waits for a standby too`() async throws {
+            let server = try await PrivatePostgreSQL()
+            let place = try await TestDatabase(on: server)
+            #expect(try await place.store().apply(.put(.bytes([1]), at: kept)).isApplied)
+            try await server.sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'; SELECT pg_reload_conf()")
+            let store = place.store(deadline: .seconds(60))
+            let isOver = Shared(false)
+            async let result = store.apply(.delete(missing))
+            let waiting = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = 'localdata'"
+            let release = Task {
+                var hasWaited = false
+                while !hasWaited, !isOver.value.withLock(\.self) { hasWaited = try await !server.sql(waiting).isEmpty }
+                try await server.sql("ALTER SYSTEM RESET synchronous_standby_names; SELECT pg_reload_conf()")
+                return hasWaited
+            }
+            let isApplied = try await result.isApplied
+            isOver.value.withLock { $0 = true }
+            let hasWaited = try await release.value
+            #expect(isApplied && hasWaited)
         }
 
         // MARK: Stale reads

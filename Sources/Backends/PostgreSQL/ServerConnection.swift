@@ -17,13 +17,25 @@
         private let clock: any RuntimeClock
         /// The number of round trips so far.
         private(set) var roundTrips = 0
+        /// Whether the server has sent a warning. libpq's callback sets it.
+        private let warning = UnsafeMutablePointer<Bool>.allocate(capacity: 1)
 
         /// Whether notices of other sessions are kept for ``notice(until:)``. Behind a pooler, every connection may get them.
         var keepsNotices = false
 
-        private init(_ handle: OpaquePointer, _ clock: any RuntimeClock) { (self.handle, self.clock) = (handle, clock) }
+        private init(_ handle: OpaquePointer, _ clock: any RuntimeClock) {
+            (self.handle, self.clock) = (handle, clock)
+            warning.initialize(to: false)
+        }
 
-        deinit { PQfinish(handle) }
+        deinit {
+            PQfinish(handle)
+            warning.deallocate()
+        }
+
+        /// Whether the server has sent a warning during the last ``run(_:until:)``. A commit warns if its wait for a standby was
+        /// cancelled: its changes are visible, and a failover may lose them.
+        var hasWarned: Bool { warning.pointee }
 
         // MARK: Connecting
 
@@ -31,19 +43,48 @@
         ///
         /// A connection to another machine is always encrypted, and the certificate and host name of the server are
         /// checked (`verify-full`), whatever the connection string says. A socket or a loopback address is exempt.
+        ///
+        /// Several hosts are tried in turn, each for an equal share of the time that is left, and for no longer than
+        /// `connect_timeout`. In its non-blocking calls, libpq itself would wait for a silent host until the deadline.
         /// - Parameters:
         ///   - conninfo: A URI or keywords and values, as libpq accepts them. May be empty: libpq reads its environment.
         ///   - attributes: The value of `target_session_attrs`: by default a server that accepts writes.
+        ///   - silent: The positions of hosts that did not answer at an earlier attempt. They are tried last. The call updates it.
         ///   - deadline: When the attempt ends.
         ///   - clock: The clock of the deadline.
         static func connect(
-            _ conninfo: String, attributes: String = "read-write", deadline: MonotonicInstant, clock: any RuntimeClock
+            _ conninfo: String, attributes: String = "read-write", silent: inout Set<Int>, deadline: MonotonicInstant,
+            clock: any RuntimeClock
         ) throws(ServerFault) -> ServerConnection {
             let role = ["target_session_attrs": attributes]
-            let first = try start(conninfo, role, clock)
-            guard let remote = first.remoteHost, !remote.isVerified else { return try first.completed(deadline) }
-            // The first connection has sent nothing. The second one overrides the mode in the connection string.
-            return try start(conninfo, role.merging(["sslmode": "verify-full"]) { $1 }, clock).completed(deadline)
+            let draft = try start(conninfo, role, clock)
+            let hosts = draft.hosts
+            // The draft has sent nothing. A connection that leads to another machine overrides the mode in the connection string.
+            let security = draft.remoteHost.map { $0.isVerified ? [:] : ["sslmode": "verify-full"] } ?? [:]
+            let patience = draft.option("connect_timeout").flatMap(Int.init).flatMap { $0 > 0 ? Duration.seconds($0) : nil }
+            if hosts.count < 2 {
+                let end = patience.map { min(clock.now.advanced(by: $0), deadline) } ?? deadline
+                return try security.isEmpty ? draft.completed(end) : start(conninfo, role.merging(security) { $1 }, clock).completed(end)
+            }
+            let order = hosts.indices.filter { !silent.contains($0) } + silent.sorted()
+            let roles = attributes == "prefer-standby" ? ["standby", "any"] : [attributes]
+            let attempts = roles.flatMap { role in order.map { (host: $0, role: ["target_session_attrs": role]) } }
+            var faults: [ServerFault] = []
+            for (index, attempt) in attempts.enumerated() {
+                let share = clock.now.duration(to: deadline) / (attempts.count - index)
+                do throws(ServerFault) {
+                    let options = hosts[attempt.host].merging(attempt.role) { $1 }.merging(security) { $1 }
+                    let end = clock.now.advanced(by: min(share, patience ?? share))
+                    let made = try start(conninfo, options, clock).completed(end)
+                    silent.remove(attempt.host)
+                    return made
+                } catch {
+                    if error.isSilence { silent.insert(attempt.host) }
+                    faults.append(error)
+                }
+            }
+            // A host that refuses says more than one that does not answer.
+            throw faults.first { !$0.isLinkLost && !$0.isSilence } ?? faults.first { !$0.isSilence } ?? .silent
         }
 
         private static func start(
@@ -66,7 +107,12 @@
             // Before a connection exists, the message of libpq can quote the connection string, with a password in it.
             let fault = ServerFault("08L03", "The connection string, or the service it names, is not valid.")
             guard PQstatus(handle) != CONNECTION_BAD else { throw connection.option("host") == nil ? fault : connection.failure }
-            PQsetNoticeReceiver(handle, { _, _ in }, nil)
+            PQsetNoticeReceiver(
+                handle,
+                { warning, notice in
+                    guard let severity = PQresultErrorField(notice, Int32(UInt8(ascii: "V"))) else { return }
+                    if strcmp(severity, "WARNING") == 0 { warning?.assumingMemoryBound(to: Bool.self).pointee = true }
+                }, connection.warning)
             // Only this verbosity puts the SQLSTATE into the message of a failed connection.
             PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
             return connection
@@ -88,11 +134,28 @@
 
         /// The host, if it is neither a socket nor a loopback address, and whether its certificate is checked in full.
         private var remoteHost: (name: String, isVerified: Bool)? {
-            let hosts = (option("hostaddr") ?? option("host") ?? "").split(separator: ",", omittingEmptySubsequences: false)
-            let isLocal = { (host: Substring) in
+            let isLocal = { (host: String) in
                 host.isEmpty || host.hasPrefix("/") || host.hasPrefix("@") || host.hasPrefix("127.") || host == "::1" || host == "localhost"
             }
-            return hosts.first { !isLocal($0) }.map { (String($0), option("sslmode") == "verify-full") }
+            let names = elements("hostaddr").isEmpty ? elements("host") : elements("hostaddr")
+            return names.first { !isLocal($0) }.map { ($0, option("sslmode") == "verify-full") }
+        }
+
+        /// The options that lead to each host of the connection string. libpq takes one port for all hosts, or one for each.
+        private var hosts: [[String: String]] {
+            let (names, addresses, ports) = (elements("host"), elements("hostaddr"), elements("port"))
+            return (0..<max(names.count, addresses.count)).map { index in
+                var options: [String: String] = [:]
+                if index < names.count { options["host"] = names[index] }
+                if index < addresses.count { options["hostaddr"] = addresses[index] }
+                if let port = ports.count == 1 ? ports[0] : ports.dropFirst(index).first { options["port"] = port }
+                return options
+            }
+        }
+
+        /// Returns the elements of an option that may have one for each host.
+        private func elements(_ keyword: String) -> [String] {
+            option(keyword)?.split(separator: ",", omittingEmptySubsequences: false).map(String.init) ?? []
         }
 
         /// Returns an option that is in use; nil if it is not set.
@@ -127,6 +190,7 @@
         /// - Parameter deadline: When to give up. The connection cannot be used after that.
         func run(_ statements: [ServerStatement], until deadline: MonotonicInstant) throws(ServerFault) -> [ServerRows] {
             roundTrips += 1
+            warning.pointee = false
             for statement in statements { try send(statement) }
             guard PQpipelineSync(handle) == 1 else { throw lost }
             try flush(until: deadline)

@@ -22,6 +22,9 @@
         /// The server did not answer before the deadline.
         static let silent = ServerFault("08L01", "The server did not answer before the deadline.", isConnectionLost: true)
 
+        /// Whether the server did not answer before the deadline.
+        var isSilence: Bool { state == Self.silent.state }
+
         /// Whether the same transaction may succeed if it is repeated at once: a serialization failure, a deadlock, a row
         /// that another transaction has inserted, or a lock that was not available.
         var isRetriable: Bool { ["40001", "40P01", "23505", "55P03"].contains(state) }

@@ -11,6 +11,8 @@
         /// The cluster, its timeline, and whether its rows are complete.
         let epoch = ServerEpoch()
         private let isPrepared = Atomic(false)
+        /// The positions of the hosts of the connection string that did not answer when a connection was last made.
+        let silentHosts = Mutex<Set<Int>>([])
         /// Sends other machines a hint that something was changed, soon; nil for none.
         let hint: (@Sendable () -> Void)?
 
@@ -172,7 +174,10 @@
             while true {
                 do throws(ServerFault) {
                     let attributes = readsStandby ? "prefer-standby" : "read-write"
-                    let made = try ServerConnection.connect(facts.conninfo, attributes: attributes, deadline: deadline, clock: clock)
+                    var silent = facts.silentHosts.withLock(\.self)
+                    defer { facts.silentHosts.withLock { $0 = silent } }
+                    let made = try ServerConnection.connect(
+                        facts.conninfo, attributes: attributes, silent: &silent, deadline: deadline, clock: clock)
                     if readsStandby {
                         try facts.checkCopy(made, until: deadline)
                     } else {

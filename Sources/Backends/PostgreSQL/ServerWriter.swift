@@ -100,7 +100,8 @@
                 var draft = WriteDraft(version: found[2].rows.first?[0], rows: found[3].rows, doubt: doubt?.backendError())
                 let responses = requests.map { draft.add($0, durability: link.facts.durability) }
                 let writes = draft.writes(tables, context)
-                if writes.isEmpty {
+                // The rows may be those of a commit that a standby does not have yet. The key of this one waits for it.
+                if writes.isEmpty, !link.facts.epoch.waitsForStandby {
                     _ = try connection.run([ServerTables.commit], until: limit)
                     return .committed(responses)
                 }
@@ -111,6 +112,8 @@
                 let rest = writes + purge + [tables.record(key)] + patience + [ServerTables.commit]
                 do throws(ServerFault) {
                     let done = try endingFailed(connection, limit) { () throws(ServerFault) in try connection.run(rest, until: limit) }
+                    // The wait for a standby was cancelled. The question of the key waits again.
+                    if connection.hasWarned { return .unanswered(Unanswered(key: key, responses: responses)) }
                     let time = done[writes.count + purge.count].rows.first?.double(0) ?? 0
                     // The answer of a server that is separated from its successor does not count.
                     guard link.acknowledge(AcknowledgedCommit(key: key, time: time)) else {
