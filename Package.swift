@@ -329,9 +329,12 @@ if Context.environment["LOCALDATA_PROOF"] != nil {
             name: "ServerFaults",
             dependencies: ["LocalData", "LocalDataPostgreSQL", "BackendContract", "PostgreSQLBackend", "TestSupport"],
             path: "Proof/Server", exclude: ["judge.py"], swiftSettings: house),
-        .executableTarget(
-            name: "Prove", dependencies: ["Simulation", "RealFaults", "ServerFaults", "TestSupport", arguments], path: "Proof/Prove",
+        .target(
+            name: "ScaleLoads", dependencies: ["LocalData", "LocalDataPostgreSQL", "TestSupport"], path: "Proof/Scale/Loads",
             swiftSettings: house),
+        .executableTarget(
+            name: "Prove", dependencies: ["Simulation", "RealFaults", "ServerFaults", "ScaleLoads", "TestSupport", arguments],
+            path: "Proof/Prove", swiftSettings: house),
         .testTarget(
             name: "SimulationSearches",
             dependencies: ["Simulation", "RealFaults", "BackendConformance", "BackendContract", "BackendRuntime", "TestSupport"],

@@ -33,6 +33,10 @@ steps: campaigns   simulated programs over the real router, by the thousand (Pro
        judges      the cryptography with the test vectors of Project Wycheproof and of RFC 9180 (Tests/SealingTests)
        model       the migration protocol in all its states, with spin (Proof/Models)
        fuzz        libFuzzer on every reader of foreign bytes (Proof/Fuzz)
+       patroni     three PostgreSQL servers with Patroni whose primary is killed and cut off (Proof/Failover); runs only if it is named
+       coverage    how much of Migration, Sealing and SQLite's writer the tests reach (Proof/coverage.py); runs only if it is named
+       scale       one server with many machines: sets per second, a sweep of 100,000 keys (Proof/Scale); runs only if it is named
+       soak        six hours under load with kills and locks, in parts that can be resumed (Proof/Scale); runs only if it is named
        providers   the real KeePassXC, KWallet and pass_secret_service, which it installs; runs only if it is named
        lazyfs      power cuts of LazyFS, a file system that it builds (Proof/lazyfs.py); needs root; runs only if it is named
 
@@ -70,6 +74,15 @@ def steps(length):
             return Run(name, f"{prove} {name} --seeds 100000 --first {{part}}", parts=parts)
         return Run(name, f"{prove} {name} --seeds 4000" if quick else f"{prove} {name} --seeds {default} --covers")
 
+    def patroni(name, setting, rounds, load=f"{prove} failover-load", kinds=None, loses=False):
+        # The results have the revision in their name, so that a run continues only with the same program.
+        results = f".build/prove/failover/$(git rev-parse --short HEAD)-{re.sub(r'[^a-z0-9]+', '-', name.lower())}-{length}.jsonl"
+        options = [f"--rounds {min(5, rounds) if quick else rounds} --setting {setting} --results {results}"]
+        options += ([f"--kinds {kinds}"] if kinds else []) + ([f"--load '{load}'"] if load else [])
+        return Run(name, f"python3 -B Proof/Failover/rounds.py {' '.join(options)}", loses)
+
+    # A soak of five minutes.
+    short = "--minutes 5 --total 5 --interval 10"
     operations = ["list: set", "database: set"]
     # Only a long run needs the names of the operations, and only the built program can list them.
     operation_parts = listed(f"{prove} faults --list") if long else [""]
@@ -127,6 +140,35 @@ def steps(length):
                 ("returned", "removed values put back"),
             ]
         ],
+        "patroni": [
+            patroni("patroni", "strict", pick(5, 30, 300)),
+            patroni("patroni, with a restart before it", "patient", 5, kinds="relapse"),
+            patroni("patroni, synchronous_commit=local", "local", 5),
+            patroni("patroni, asynchronous replication", "async", 5, loses=True),
+            patroni("patroni, Patroni 3.0.2 with etcd v3", "etcd3", 3, kinds="cut", loses=True),
+        ]
+        + [
+            patroni(f"patroni, without LocalData, synchronous_commit={setting}", setting, 5, load=None, loses=True)
+            for setting in ("local", "off")
+        ],
+        "coverage": [Run("coverage", "Proof/coverage.py")],
+        "scale": [
+            Run(
+                "scale, sets",
+                f"Proof/Scale/sets.py --program {prove} "
+                + ("--processes 1 2 --seconds 3" if quick else "--markdown Proof/Scale/Sets.md --picture Proof/Scale/sets.svg")),
+            Run("scale, sweep", f"{prove} server-sweep " + pick("--keys 2000", "", "")),
+            Run("scale, sweep, writes acknowledged but not made", f"{prove} server-sweep --keys 2000 --planted", True),
+        ],
+        "soak": [
+            Run(
+                "soak",
+                f"Proof/Scale/soak.py --program {prove} "
+                + (f"--fresh --folder .build/soak-quick {short}" if quick else "--picture Proof/Scale/soak.svg")),
+            Run(
+                "soak, descriptors and memory that leak",
+                f"Proof/Scale/soak.py --program {prove} --planted --fresh --folder .build/soak-planted {short}", True),
+        ],
         "limits": [Run("limits", f"{prove} limits")],
         "attacks": [Run("attacks", "swift test --skip-build --filter '^(Simulation|Storage|Database|Server|Fuzz)Searches[.]'")],
         "laws": [
@@ -154,8 +196,11 @@ ORDINARY = {
 }
 ORDINARY["long"] = ORDINARY["default"]
 
+#: The steps that run only if they are named.
+NAMED = ["patroni", "coverage", "scale", "soak", "providers", "lazyfs"]
+
 #: The product that must be built for a step.
-PRODUCTS = dict.fromkeys(["campaigns", "mutants", "faults", "cuts", "flushes", "processes", "limits", "server"], "Prove")
+PRODUCTS = dict.fromkeys(["campaigns", "mutants", "faults", "cuts", "flushes", "processes", "limits", "server", "patroni", "scale", "soak"], "Prove")
 
 
 def listed(command):
@@ -295,7 +340,7 @@ def main(arguments):
             length = argument[2:]
         elif argument == "--list":
             lists = True
-        elif argument in ORDINARY["default"] + ["providers", "lazyfs"]:
+        elif argument in ORDINARY["default"] + NAMED:
             names.append(argument)
         else:
             asks = argument in ("-h", "--help")

@@ -20,7 +20,20 @@ struct Prove: AsyncParsableCommand {
     /// The commands that need the trait `PostgreSQL`.
     private static var server: [any ParsableCommand.Type] {
         #if PostgreSQL && os(Linux)
-            [ServerKills.self, ServerMoves.self, ServerMoveProcess.self]
+            [
+                ServerKills.self, ServerMoves.self, ServerMoveProcess.self, FailoverLoadProcess.self, ServerSweep.self,
+                ServerSweepMover.self,
+                ServerSweepVisitor.self, ServerSets.self,
+            ] + soak
+        #else
+            []
+        #endif
+    }
+
+    /// The command that needs all stores.
+    private static var soak: [any ParsableCommand.Type] {
+        #if PostgreSQL && Keyring && SQLite && os(Linux)
+            [SoakProcess.self]
         #else
             []
         #endif

@@ -80,12 +80,9 @@ private struct FailingDisk {
     /// changed since. A lost size does if the size has changed since.
     mutating func flush(_ file: Int) {
         let pending = pending(file)
-        let pages = Set(pending.compactMap { page(of: changes[$0].change) })
-        let hasSize = pending.contains { page(of: changes[$0].change) == nil }
-        for index in changes.indices where changes[index].change.flushedWith == file && changes[index].state == .lost {
-            let isWritten = page(of: changes[index].change).map(pages.contains) ?? hasSize
-            if isWritten { changes[index].state = .durable }
-        }
+        let written = Set(pending.map { page(of: changes[$0].change) })
+        let lost = changes.indices.filter { changes[$0].change.flushedWith == file && changes[$0].state == .lost }
+        for index in lost.filter({ written.contains(page(of: changes[$0].change)) }) { changes[index].state = .durable }
         for index in pending { changes[index].state = .durable }
     }
 

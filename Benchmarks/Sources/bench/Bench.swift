@@ -11,7 +11,7 @@ struct Bench {
 
     private static let usage = """
         usage: bench [--quick] [--json FILE] [get | set | start | database | sweep | records | bystanders | keyring | server] ... [number ...]
-               bench sessions [number] | bench figures
+               bench sessions [number] | bench figures | bench [--quick] [--json FILE] ycsb
 
         Without a subject, all of the first line but the keyring and the server, which Scripts/bench starts.
         moves, idle, registration and programs are parts of sweep.
@@ -37,7 +37,7 @@ struct Bench {
         }
         let (numbers, subjects) = (words.compactMap { Int($0) }.sorted(), Set(words.filter { Int($0) == nil }))
         let known: Set<String> = Set(
-            ["get", "set", "start", "database", "sweep", "records", "bystanders", "keyring", "server", "sessions", "figures"]
+            ["get", "set", "start", "database", "sweep", "records", "bystanders", "keyring", "server", "sessions", "figures", "ycsb"]
                 + parts["sweep", default: []])
         guard subjects.isSubset(of: known) else {
             print(usage)
@@ -75,6 +75,7 @@ struct Bench {
         if subjects.contains("sessions") {
             try await Sessions(root: folder("sessions"), results: results, count: numbers.last ?? 100_000).run()
         }
+        if subjects.contains("ycsb") { try await YCSB(root: folder("ycsb"), results: results, isQuick: isQuick).run() }
         if subjects.contains("figures") { try await Figures(root: folder("figures")).run() }
         if let file { try results.write(to: file) }
     }
