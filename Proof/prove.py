@@ -145,7 +145,6 @@ def steps(length):
             patroni("patroni, with a restart before it", "patient", 5, kinds="relapse"),
             patroni("patroni, synchronous_commit=local", "local", 5),
             patroni("patroni, asynchronous replication", "async", 5, loses=True),
-            patroni("patroni, Patroni 3.0.2 with etcd v3", "etcd3", 3, kinds="cut", loses=True),
         ]
         + [
             patroni(f"patroni, without LocalData, synchronous_commit={setting}", setting, 5, load=None, loses=True)

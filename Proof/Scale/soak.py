@@ -3,7 +3,8 @@
 
 Two processes last for a whole part of the run, and two others are killed at random and started again. All four use the same property
 list, encrypted database, keyring and PostgreSQL server at a steady rate. Each minute, the driver notes the memory, descriptors and
-threads of the two that last, and the durations of their calls.
+threads of the two that last, and the durations of their calls. It also notes how long a bare write with a flush takes: other programs of
+the machine delay both.
 
 The run consists of parts. Files and keyring stay from part to part; processes and server are new. After an interruption, the same
 command goes on after the last part that ended. `soak.csv` has the notes, `state.json` the parts that ended.
@@ -17,13 +18,14 @@ import random
 import shutil
 import signal
 import sys
+import threading
 import time
 from pathlib import Path
 
 from programs import TOP, Keyring, PostgreSQL, Worker, end, figures, output, temporary
 from drawing import Panel, draw
 
-FIELDS = ["part", "minute", "process", "memory", "descriptors", "threads", "calls", "refused", "p50", "p99"]
+FIELDS = ["part", "minute", "process", "memory", "descriptors", "threads", "calls", "refused", "p50", "p99", "bare"]
 LASTING, KILLED = 2, 2
 COLLECTION = "/org/freedesktop/secrets/collection/login"
 # The first rows of a process are not judged: caches are filled, and connections are made.
@@ -58,6 +60,28 @@ class Lock:
             (session, b"", Keyring.PASSWORD, "text/plain"))
 
 
+class BareWrites(threading.Thread):
+    """Writes 100 bytes to a file and flushes them, twenty times a second. No program can answer a durable call in less time."""
+
+    def __init__(self, path):
+        super().__init__(daemon=True)
+        self.path, self.durations = path, []
+        self.is_over = threading.Event()
+
+    def run(self):
+        with open(self.path, "wb", buffering=0) as file:
+            while not self.is_over.wait(0.05):
+                begin = time.monotonic()
+                file.write(bytes(100))
+                os.fdatasync(file.fileno())
+                self.durations.append(time.monotonic() - begin)
+
+    def p99(self):
+        """Returns the 99th percentile since the last call, in microseconds."""
+        durations, self.durations = sorted(self.durations), []
+        return round(1e6 * durations[len(durations) * 99 // 100]) if durations else 0
+
+
 class Part:
     """One part of the run: a server, a keyring, processes, and a schedule of kills and locks."""
 
@@ -65,7 +89,7 @@ class Part:
         self.number, self.options = number, options
         self.random = random.Random("%d %d" % (options.seed, number))
         self.calls = self.kills = self.locks = 0
-        self.lasting, self.killed = [], []
+        self.lasting, self.killed, self.bare = [], [], None
 
     def run(self, add):
         """Runs for the minutes of a part. Calls `add` with each row."""
@@ -84,6 +108,8 @@ class Part:
             finally:
                 for worker in self.lasting + self.killed:
                     end(worker.process)
+                if self.bare:
+                    self.bare.is_over.set()
                 keyring.stop()
                 server.stop()
 
@@ -92,6 +118,8 @@ class Part:
         return Worker(words + (["--leaking"] if self.options.planted else []), self.environment, self.errors)
 
     def work(self, lock, add):
+        self.bare = BareWrites(self.options.folder / "bare")
+        self.bare.start()
         self.lasting = [self.start() for _ in range(LASTING)]
         self.killed = [self.start() for _ in range(KILLED)]
         begin = time.monotonic()
@@ -125,12 +153,13 @@ class Part:
                 raise ChildProcessError("A worker has ended with status %s: see %s" % (worker.process.returncode, self.errors.name))
 
     def sample(self, minute, add):
+        bare = self.bare.p99()
         for index, worker in enumerate(self.lasting):
             calls, refused, p50, p99 = (int(word) for word in worker.ask("report").split())
             memory, descriptors, threads = figures(worker.pid)
             self.calls += calls
             add(dict(zip(FIELDS, [
-                self.number, round(minute, 3), index, memory, descriptors, threads, calls, refused, p50, p99])))
+                self.number, round(minute, 3), index, memory, descriptors, threads, calls, refused, p50, p99, bare])))
 
 
 def middle(values):
@@ -156,8 +185,10 @@ def judge(rows):
         grew("memory", 1.05, 2_048)
         grew("descriptors", 1, 3)
         grew("threads", 1, 3)
-        # Other programs use the machine, too.
-        grew("p99", 2, 1_000)
+        # Other programs use the machine, too. They delay a bare write as well.
+        before, after = (middle([row["p99"] / max(row["bare"], 1) for row in rows]) for rows in (first, last))
+        if after > before * 2:
+            findings.append("part %d, process %d: p99 grew from %.1f to %.1f bare writes" % (part, process, before, after))
         if middle([row["calls"] for row in last]) == 0:
             findings.append("part %d, process %d: no call succeeds" % (part, process))
     return findings
@@ -191,7 +222,9 @@ def picture(rows, state):
         "%s kills of other processes, %s locks of the keyring; a dashed line is a new start" % (
             format(total["kills"], ","), format(total["locks"], ",")),
         [panel("resident memory in MiB", "memory", 1 / 1024), panel("open descriptors", "descriptors"), panel("threads", "threads"),
-         panel("99th percentile of a call in ms", "p99", 1e-3)],
+         Panel("99th percentile in ms", {
+             **{"call of process %d" % (number + 1): line("p99", number, 1e-3) for number in range(LASTING)},
+             "bare write and flush": line("bare", 0, 1e-3)}, list(begins.values())[1:], is_log=True)],
         "minutes", "%d minutes, %d kills, %d locks. %s" % (
             total["minutes"], total["kills"], total["locks"], "; ".join(judge(rows)) or "Nothing grows."))
 

@@ -88,7 +88,7 @@
                 await call(&dice)
                 calls += 1
                 if isLeaking, calls % 10 == 0 { Self.leak() }
-                try? await Task.sleep(for: .milliseconds(50))
+                try? await Task.sleep(for: .milliseconds(100))
             }
         }
 
