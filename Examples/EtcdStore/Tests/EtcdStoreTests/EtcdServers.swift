@@ -69,6 +69,9 @@ final class EtcdServers: Sendable {
     /// Kills a member with SIGKILL, and waits until it has ended.
     func kill(_ index: Int) async { await processes.withLock { $0.removeValue(forKey: index) }?.kill() }
 
+    /// Stops all members with SIGSTOP. They keep their connections, and do not answer.
+    func stop() { processes.withLock { for process in $0.values { process.stop() } } }
+
     /// Returns new connections to the members.
     func cluster(deadline: Duration = .seconds(60), interceptors: [any ClientInterceptor] = []) -> EtcdCluster {
         EtcdCluster(members, interceptors: interceptors, deadline: deadline)
@@ -134,6 +137,8 @@ private final class MemberProcess: Sendable {
         process.standardError = FileHandle.nullDevice
         try await ProcessThread.shared.run { [process] in try process.run() }
     }
+
+    func stop() { Foundation.kill(process.processIdentifier, SIGSTOP) }
 
     func kill() async {
         Foundation.kill(process.processIdentifier, SIGKILL)

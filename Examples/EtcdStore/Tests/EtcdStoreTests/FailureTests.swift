@@ -38,6 +38,21 @@ extension EtcdTests {
             #expect(settled == .absent || unwritten.outcome == .unknown && settled.record?.payload == text("new"))
         }
 
+        @Test func `calls to members that do not answer time out, and a change that was sent is unknown`() async throws {
+            let servers = try await EtcdServers.started()
+            let store = EtcdStore(servers.cluster(deadline: .seconds(5)), context: "stopped")
+            let address = StorageAddress("x")
+            let revision = try await applied(store.apply(.put(text("x"), at: address, if: .absent)))
+            servers.stop()
+            let change = await #expect(throws: BackendError.self) {
+                _ = try await store.apply(.put(text("y"), at: address, if: .revision(revision)))
+            }
+            #expect(change?.code == .timedOut)
+            #expect(change?.outcome == .unknown)
+            let read = await #expect(throws: BackendError.self) { _ = try await store.read(address, .fresh) }
+            #expect(read?.code == .timedOut)
+        }
+
         @Test func `each acknowledged change is made once, while one member after the other is killed`() async throws {
             let servers = try await EtcdServers.started()
             let address = StorageAddress("count")
@@ -167,6 +182,12 @@ extension EtcdTests {
 
 /// Returns a text as a payload.
 func text(_ text: String) -> StoragePayload { .bytes(Array(text.utf8)) }
+
+/// Returns the revision of a change that was applied.
+func applied(_ result: MutationResult) throws -> StorageRevision {
+    guard case .applied(let revision?, _) = result else { throw TestFailure("A change is \(result)") }
+    return revision
+}
 
 /// Raises a number in a slot by 1. Returns false if another caller has changed it.
 private func increment(_ address: StorageAddress, in store: EtcdStore) async throws -> Bool {

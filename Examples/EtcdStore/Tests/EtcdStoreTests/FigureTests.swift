@@ -5,7 +5,7 @@ import Testing
 @testable import EtcdStore
 
 extension EtcdTests {
-    /// The figures in the README: `ETCDSTORE_FIGURES=1 swift test -c release -Xswiftc -enable-testing --filter FigureTests`.
+    /// The figures in the README: `ETCDSTORE_FIGURES=1 swift test --filter FigureTests`.
     @Suite(.enabled(if: ProcessInfo.processInfo.environment["ETCDSTORE_FIGURES"] != nil)) struct FigureTests {
         @Test func `what a call costs`() async throws {
             let store = EtcdStore(try await EtcdServers.whole.value.cluster(), context: "calls")
@@ -63,10 +63,4 @@ private func durations(_ count: Int, _ call: (Int) async throws -> Void) async t
     var durations: [Duration] = []
     for index in 0..<count { durations.append(try await clock.measure { try await call(index) }) }
     return durations.sorted()
-}
-
-/// Returns the revision of a change that was applied.
-private func applied(_ result: MutationResult) throws -> StorageRevision {
-    guard case .applied(let revision?, _) = result else { throw TestFailure("A change is \(result)") }
-    return revision
 }
