@@ -358,7 +358,11 @@ def main(words):
     kinds = ", ".join(f"{count} {kind}" for kind, count in Counter(row["kind"] for row in rows).items())
     broken = sum("broken" in row for row in rows)
     slowest = max((row["failover"] for row in rows if "failover" in row), default=0)
-    print(f"tried: {len(rows)} rounds ({kinds}), {summary(total)}, {broken} rounds not completed, failover within {slowest:.0f} s")
+    print(f"{kinds}: {summary(total)}, {broken} rounds not completed, failover within {slowest:.0f} s")
+    wrong = total["refused but applied"] + total["made by no call"]
+    print(
+        f"tried: {len(rows)} rounds, {total['acknowledged']} acknowledged writes, {total['lost']} lost, "
+        f"{total['removed but returned']} removed but returned, {wrong} wrong answers")
     return 1 if broken or any(total[name] for name in WRONG) else 0
 
 
