@@ -8,14 +8,14 @@ struct Forgetter: Sendable {
 
     /// Forgets domains; nil for everything.
     /// - Parameter close: Closes the stores that this router has opened, before they are destroyed.
-    func forget(_ domains: Set<StorageDomain>?, _ host: any MigrationHost, close: () async -> Void) async throws {
+    func forget(_ domains: Set<StorageDomain>?, close: () async -> Void) async throws {
         let domains = domains.map { Set($0.map(scoped)) }
         if let anchored = anchoredDomain(domains) {
             throw StorageError(
                 StorageError.unsupported, key: "\(anchored)",
                 "The database has a freshness anchor, which would refuse an empty database. Remove the anchor first. Nothing was changed.")
         }
-        try await removeCopies(of: domains, host)
+        try await removeCopies(of: domains)
         guard let directories = try configuration.directories else {
             await close()
             return try await clearOtherStores(domains)
@@ -75,10 +75,10 @@ struct Forgetter: Sendable {
 
     /// Removes the values of registered keys whose destination is forgotten, with every older copy in other domains. A
     /// copy that stayed would be migrated again.
-    private func removeCopies(of domains: Set<StorageDomain>?, _ host: any MigrationHost) async throws {
+    private func removeCopies(of domains: Set<StorageDomain>?) async throws {
         for entry in env.registry.entries() where entry.key.hasMigration && domains?.contains(scoped(entry.route.domain)) != false {
             func open<Key: TypedKey>(_ key: Key) async throws {
-                try await ValueWriter(env).remove(try env.routes.slot(for: key.typed), host)
+                try await ValueWriter(env).remove(try env.routes.slot(for: key.typed))
             }
             guard let collection = entry.key.collection else {
                 try await open(entry.key.base)
@@ -88,7 +88,7 @@ struct Forgetter: Sendable {
                 let records = collection.typed
                 for listed in try await Listing(env).names(in: records.domain, .collection(records.name)) {
                     if case .value(let name) = listed {
-                        try await ValueWriter(env).remove(try env.routes.slot(for: records.key(name)), host)
+                        try await ValueWriter(env).remove(try env.routes.slot(for: records.key(name)))
                     }
                 }
             }

@@ -4,8 +4,8 @@ import Foundation
 /// The rows of an audit: one for each registered key and collection.
 struct AuditRows: Sendable {
     let env: Environment
-    /// The router that rehearses the next sweep.
-    let rehearsal: any EnvironmentHost
+    /// The environment of a rehearsal of the next sweep.
+    let rehearsal: Environment
     /// The history of the migrations; nil if the ledger cannot be read.
     let history: MigrationHistory?
 
@@ -57,8 +57,8 @@ struct AuditRows: Sendable {
 
     /// Adds the result of rehearsing a sweep of the entry.
     private func rehearse(_ entry: KeyRegistry.Entry, _ row: inout StorageAudit.Row, isRemoved: Bool) async {
-        guard let rehearsed = entry.leading(rehearsal.env.routes) else { return }
-        let next = await SweepRows(rehearsal.env).sweep(rehearsed, rehearsal)
+        guard let rehearsed = entry.leading(rehearsal.routes) else { return }
+        let next = await SweepRows(rehearsal).sweep(rehearsed)
         row.state = next.state == .mirrored && !next.steps.isEmpty ? .pending : next.state.asFound(isRemoved: isRemoved)
         row.message = next.message
     }

@@ -49,7 +49,7 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
         if env.isExpired(record) { return nil }
         let old = try await env.coder.decode(record, source)
         let slot = try env.routes.slot(for: destination.key(entry.address.name))
-        let value = try await env.wrappingUserErrors(slot.name) { try way.transform(old) }
+        let value = try await env.program.wrappingUserErrors(slot.name) { try way.transform(old) }
         return Candidate(slot: slot, copy: SourceRecord(source, record), value: value)
     }
 
@@ -144,7 +144,7 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
             try await ReferenceWriter(env).store(
                 prepared.references,
                 for: ReferenceHolder(
-                    route: route, copies: [candidate.copy], host: run.host, allowsWeakerProtection: way.options.allowsWeakerProtection))
+                    route: route, copies: [candidate.copy], allowsWeakerProtection: way.options.allowsWeakerProtection))
             changes.append(Committer.Change(try await env.coder.complete(prepared, origin: origin).operation, route, if: .absent))
         }
         let receipt = try await env.committer.commit(changes + (epoch.map { [$0] } ?? []), readsBack: true)
@@ -171,7 +171,7 @@ extension CollectionSource: RecordMoving {
         return work
     }
 
-    func validate(for collection: StorageCollection<Record>, _ env: Environment, _ host: any MigrationHost) async throws {
+    func validate(for collection: StorageCollection<Record>, _ env: Environment) async throws {
         try await CollectionMover(env: env, way: self, destination: collection).validate()
     }
 

@@ -147,7 +147,7 @@ extension DocumentRecords {
             var prepared = try env.coder.prepare(one.document.value, one.slot, .carried(from: [one.copy.record.metadata]))
             if let references = one.document.references { prepared.references = references }
             try await ReferenceWriter(env).store(
-                prepared.references, for: ReferenceHolder(route: one.slot.route, copies: [one.copy], host: host))
+                prepared.references, for: ReferenceHolder(route: one.slot.route, copies: [one.copy]))
             let coded = try await env.coder.complete(prepared, origin: try await Origins(env).kept(one.slot.untyped, over: probe))
             plan.puts.append(Committer.Change(coded.operation, one.slot.route, if: probe.unchanged))
         }

@@ -3,7 +3,6 @@ import BackendContract
 /// Reads and changes an entity's records as documents, without their type, a page at a time. Each of its writes is a commit of the ``Committer``.
 package struct DocumentRecords: Sendable {
     let env: Environment
-    let host: any MigrationHost
     /// Called between reading records and changing them: it throws where another process has gone on meanwhile, and what was read may be what it wrote since.
     var requireTurn: @Sendable () async throws -> Void = {}
 
@@ -73,7 +72,7 @@ package struct DocumentRecords: Sendable {
     /// What brings a record to a chain's end; nil when it is there already, or has expired.
     func conversion(of entry: StoragePage.Entry, _ place: DocumentPlace, _ chain: EvolutionChain) async throws -> Converter.Conversion? {
         guard let record = entry.record else { throw try route(place, entry.address.name).damaged(entry) }
-        return try await PageConverter(env).conversion(of: entry, to: place.key(entry.address.name, record.metadata, chain), host)
+        return try await PageConverter(env).conversion(of: entry, to: place.key(entry.address.name, record.metadata, chain))
     }
 
     /// Brings an entity's records to the end of a chain; each page is one commit, where the store can.
@@ -104,7 +103,7 @@ package struct DocumentRecords: Sendable {
             for await _ in env.attempts {
                 guard case .value(let record) = try await route.probe(), !env.isExpired(record) else { return false }
                 let slot = try env.routes.slot(for: place.key(route.address.name, record.metadata, chain))
-                guard let conversion = try await Converter(env).conversion(of: record, slot, host) else { return false }
+                guard let conversion = try await Converter(env).conversion(of: record, slot) else { return false }
                 try await requireTurn()
                 if try await Converter(env).convert(conversion, slot) { return true }
             }

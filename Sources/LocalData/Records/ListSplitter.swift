@@ -36,7 +36,7 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
             }
             return work
         }
-        let reading = try await ValueReader(env).readWritten(slot, run.host)
+        let reading = try await ValueReader(env).readWritten(slot)
         guard let record = reading.record, let value = reading.value else { return work }
         let copy = SourceRecord(slot, record)
         let marked = try await mark.route.probe()
@@ -61,7 +61,7 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
         // An old program wrote the list again: a matter for a sweep, as for a single key.
         if wasTakenApart, run.reason == .read { return work }
         try Mover(env).checkProtection(of: [.key(list.key)], list.options, mark.untyped)
-        let records = try await env.wrappingUserErrors(collection.name) { try list.split(value) }
+        let records = try await env.program.wrappingUserErrors(collection.name) { try list.split(value) }
         var newOrigin = try await Origins(env).made(of: [copy], migration: list.id(for: collection), for: mark.route)
         newOrigin.merge(origin)
         let attributes = (marked.metadata?.attributes ?? [:]).filter { $0.key == RemovalEpochs.attribute }
@@ -122,7 +122,7 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
         var changes: [Committer.Change] = []
         let bytes = Dictionary(parts.map { ($0.slot.id, $0.prepared.bytes) }, uniquingKeysWith: { $1 })
         for (part, probe) in zip(parts, try await Route.probes(parts.map(\.slot.route))) {
-            let holder = ReferenceHolder(route: part.slot.route, copies: [copy], host: run.host, written: bytes)
+            let holder = ReferenceHolder(route: part.slot.route, copies: [copy], written: bytes)
             switch try await outcome(for: part, over: probe, copy, holder, run, isLate: wasTakenApart) {
             case .unchanged: continue
             case .conflict(let change):
@@ -173,7 +173,7 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
         case .destinationWins: return .conflict(nil)
         case .sourceWins: break
         case .merge(let merge):
-            guard let merged = try await env.wrappingUserErrors(part.slot.name, { [mine] in try merge(mine, part.record) }) else {
+            guard let merged = try await env.program.wrappingUserErrors(part.slot.name, { [mine] in try merge(mine, part.record) }) else {
                 guard let stored = probe.record else { return .conflict(nil) }
                 try await env.quarantine.keep(stored, of: route, beside: [copy.route], reason: "replaced in a conflict")
                 let origin = try await Origins(env).carried(part.slot.untyped, over: probe, .none)
@@ -223,7 +223,7 @@ extension ListSource: RecordMoving {
     }
 
     // Taking it apart is one commit: it makes all records, or writes none.
-    func validate(for collection: StorageCollection<Record>, _ env: Environment, _ host: any MigrationHost) async throws {}
+    func validate(for collection: StorageCollection<Record>, _ env: Environment) async throws {}
 
     func id(for collection: StorageCollection<Record>) -> String { "\(collection.name):taken apart:\(key.domain)/\(key.name)" }
 

@@ -7,7 +7,7 @@ protocol RecordMoving<Record>: RecordSource {
 
     /// Makes every record and writes none.
     /// - Throws: ``StorageError`` naming the first record that cannot be moved.
-    func validate(for collection: StorageCollection<Record>, _ env: Environment, _ host: any MigrationHost) async throws
+    func validate(for collection: StorageCollection<Record>, _ env: Environment) async throws
 
     /// Moves every record that is still there.
     func move(to collection: StorageCollection<Record>, _ env: Environment, _ run: MigrationRun) async throws -> RecordWork
@@ -61,43 +61,30 @@ struct RecordGatherer: Sendable {
 
     // MARK: Before a read
 
-    /// What a read of a collection begins with.
-    struct Gathered: Sendable {
-        /// Where to read the records: in their place; or in a rehearsal, if a full or read-only store keeps them from being written.
-        let env: Environment
-        /// The older records that cannot be read.
-        let unreadable: [RecordWork.Failure]
-    }
-
     /// Makes sure that each record can be found by its id, or fails with the first that cannot.
-    func requirePrepared<Record>(_ collection: StorageCollection<Record>, _ host: any MigrationHost) async throws {
-        try await beforeReading(collection, host, prepare).throwFirst()
+    func requirePrepared(_ collection: any TypedCollection) async throws {
+        func open<Collection: TypedCollection>(_ collection: Collection) async throws {
+            try await beforeReading(collection.typed, prepare).throwFirst()
+        }
+        try await open(collection)
     }
 
     /// Moves to the collection's own place what is absent there, before it is read. A conflict waits for a sweep.
-    /// - Returns: Where to read the records, and the older ones that cannot be read.
+    /// - Returns: The older records that cannot be read.
     /// - Throws: ``StorageError`` when it is not known what a legacy location holds.
-    func gatherBeforeReading<Record>(_ collection: StorageCollection<Record>, _ host: any MigrationHost) async throws -> Gathered {
-        do { return try await gathered(collection, host) } catch {
-            return try await env.rehearsing(collection.name, after: error, host) { rehearsal in
-                try await RecordGatherer(rehearsal.env).gathered(collection, rehearsal)
-            }
-        }
-    }
-
-    private func gathered<Record>(_ collection: StorageCollection<Record>, _ host: any MigrationHost) async throws -> Gathered {
-        let work = try await beforeReading(collection, host, gather)
+    func gatherBeforeReading<Record>(_ collection: StorageCollection<Record>) async throws -> [RecordWork.Failure] {
+        let work = try await beforeReading(collection, gather)
         try work.requireKnown()
-        return Gathered(env: env, unreadable: work.failures)
+        return work.failures
     }
 
     private func beforeReading<Record>(
-        _ collection: StorageCollection<Record>, _ host: any MigrationHost,
+        _ collection: StorageCollection<Record>,
         _ work: (StorageCollection<Record>, MigrationRun) async throws -> RecordWork
     ) async throws -> RecordWork {
         if collection.legacyLocations.isEmpty { return RecordWork() }
         let slot = try env.routes.slot(for: collection.placeholder)
-        let done = try await work(collection, await env.run(.read, slot.id, host))
+        let done = try await work(collection, await env.run(.read, slot.id))
         await env.ledger.flush()
         return done
     }

@@ -74,7 +74,7 @@ struct RecordSettler: Sendable {
         for entry in page {
             let key = collection.key(entry.address.name)
             do {
-                if let conversion = try await PageConverter(env).conversion(of: entry, to: key, run.host) { conversions.append(conversion) }
+                if let conversion = try await PageConverter(env).conversion(of: entry, to: key) { conversions.append(conversion) }
             } catch { try work.fail(key.name, error) }
         }
         if try await PageConverter(env).convertTogether(conversions, collection.name) {
@@ -100,11 +100,11 @@ struct PageConverter: Sendable {
     /// What gives a record its key's shape; nil when it has that already, or has expired.
     /// - Parameter includesExpired: Whether an expired record gets the shape, too.
     func conversion<Record>(
-        of entry: StoragePage.Entry, to key: StorageKey<Record>, _ host: any MigrationHost, includesExpired: Bool = false
+        of entry: StoragePage.Entry, to key: StorageKey<Record>, includesExpired: Bool = false
     ) async throws -> Converter.Conversion? {
         let slot = try env.routes.slot(for: key)
         guard let record = entry.record else { throw slot.route.damaged(entry) }
-        return env.isExpired(record) && !includesExpired ? nil : try await Converter(env).conversion(of: record, slot, host)
+        return env.isExpired(record) && !includesExpired ? nil : try await Converter(env).conversion(of: record, slot)
     }
 
     /// Writes records in their new shape, in one commit. False when the store cannot, or another process changed one of the records meanwhile: nothing was changed then.
@@ -118,12 +118,12 @@ struct PageConverter: Sendable {
 
     /// Writes one record in its key's shape, whatever it holds by now.
     /// - Returns: The size of what was written; nil when it has that shape already, or is gone.
-    func convert<Record>(_ key: StorageKey<Record>, _ host: any MigrationHost, includesExpired: Bool = false) async throws -> Int? {
+    func convert<Record>(_ key: StorageKey<Record>, includesExpired: Bool = false) async throws -> Int? {
         let slot = try env.routes.slot(for: key)
         return try await env.withLane(slot.route) {
             for await _ in env.attempts {
                 guard case .value(let record) = try await slot.route.probe(), includesExpired || !env.isExpired(record),
-                    let conversion = try await Converter(env).conversion(of: record, slot, host)
+                    let conversion = try await Converter(env).conversion(of: record, slot)
                 else { return nil }
                 if try await Converter(env).convert(conversion, slot) { return conversion.prepared.bytes.count }
             }

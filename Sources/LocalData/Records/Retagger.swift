@@ -5,7 +5,6 @@ struct Retagger<Record: Codable & Sendable>: Sendable {
     let env: Environment
     let collection: StorageCollection<Record>
     let typeTag: String
-    let host: any MigrationHost
 
     private var pages: RecordPages { RecordQueries(env).pages(collection, .all, typeTag: typeTag) }
 
@@ -16,7 +15,7 @@ struct Retagger<Record: Codable & Sendable>: Sendable {
     func run() async throws -> (records: Int, bytes: Int) {
         for try await page in pages {
             for entry in try page.requireWhole() {
-                do { _ = try await PageConverter(env).conversion(of: entry, to: key(entry), host) } catch let error as StorageError {
+                do { _ = try await PageConverter(env).conversion(of: entry, to: key(entry)) } catch let error as StorageError {
                     throw error.refusingAll(entry.address.name, collection.name)
                 }
             }
@@ -48,14 +47,14 @@ struct Retagger<Record: Codable & Sendable>: Sendable {
                 // Reason: "The delay applies to sweeps and plans, not to removals" in Docs/Decisions/Expiry.md.
                 let slot = try env.routes.slot(for: key(entry)).untyped
                 guard case .kept = try await env.withLane(slot.route, { try await Purger(env).purge(record, slot) }) else { continue }
-                do { _ = try await PageConverter(env).convert(key(entry), host, includesExpired: true) } catch let error as StorageError {
+                do { _ = try await PageConverter(env).convert(key(entry), includesExpired: true) } catch let error as StorageError {
                     // Nobody reads it.
                     guard error.meansUndecodable else { throw error }
                 }
                 continue
             }
             do {
-                if let conversion = try await PageConverter(env).conversion(of: entry, to: key(entry), host) {
+                if let conversion = try await PageConverter(env).conversion(of: entry, to: key(entry)) {
                     conversions.append(conversion)
                 }
             } catch let error as StorageError { throw error.refusingAll(entry.address.name, collection.name, outcome: .unknown) }
@@ -63,7 +62,7 @@ struct Retagger<Record: Codable & Sendable>: Sendable {
         if try await PageConverter(env).convertTogether(conversions, collection.name) {
             return (conversions.count, conversions.reduce(0) { $0 + $1.prepared.bytes.count })
         }
-        let sizes = try await asyncMap(page) { try await PageConverter(env).convert(key($0), host) }.compactMap(\.self)
+        let sizes = try await asyncMap(page) { try await PageConverter(env).convert(key($0)) }.compactMap(\.self)
         return (sizes.count, sizes.reduce(0, +))
     }
 

@@ -5,12 +5,8 @@ import Synchronization
 /// Visits registered keys and collections, as many at once as their stores can use; not those that have nothing to do.
 struct Sweep: Sendable {
     let env: Environment
-    let host: any MigrationHost
 
-    init(_ env: Environment, _ host: any MigrationHost) {
-        self.env = env
-        self.host = host
-    }
+    init(_ env: Environment) { self.env = env }
 
     /// - Parameter progress: Called after each record of a collection and after each entry, one call at a time.
     func run(_ entries: [KeyRegistry.Entry], progress: (@Sendable (MigrationProgress) -> Void)?) async -> MigrationReport {
@@ -36,9 +32,9 @@ struct Sweep: Sendable {
         }
         let open = rows.indices.filter { rows[$0] == nil }
         let visited = await visit(open.map { entries[$0] }) { entry in
-            guard let progress else { return await SweepRows(env).sweep(entry, host) }
+            guard let progress else { return await SweepRows(env).sweep(entry) }
             let meter = RecordMeter(await SweepRows(env).recordCount(entry), env.runtime.clock)
-            let row = await SweepRows(env).sweep(entry, host) { count in
+            let row = await SweepRows(env).sweep(entry) { count in
                 for _ in 0..<count {
                     counter.withLock { counter in
                         counter.key = entry.key.name
@@ -58,7 +54,7 @@ struct Sweep: Sendable {
     private func revisited(_ entries: [KeyRegistry.Entry], _ rows: [MigrationReport.Row]) async -> [MigrationReport.Row] {
         var settled = rows
         for (entry, old) in zip(entries, rows) where !old.residue.isEmpty {
-            let row = await SweepRows(env).sweep(entry, host)
+            let row = await SweepRows(env).sweep(entry)
             guard let index = settled.firstIndex(where: { $0.key == old.key && $0.to == old.to }) else { continue }
             // A visit that failed says nothing about what remains.
             if row.state == .blocked || row.state == .failed { continue }

@@ -10,10 +10,10 @@ struct SweepRows: Sendable {
     /// Brings an entry's values to their place and shape.
     /// - Parameter recordsDone: Called when records of a collection are done, with their number.
     func sweep(
-        _ entry: KeyRegistry.Entry, _ host: any MigrationHost, recordsDone: @escaping @Sendable (Int) -> Void = { _ in }
+        _ entry: KeyRegistry.Entry, recordsDone: @escaping @Sendable (Int) -> Void = { _ in }
     ) async -> MigrationReport.Row {
         let start = env.runtime.clock.now
-        var run = await env.run(.sweep, entry.route.slot, host)
+        var run = await env.run(.sweep, entry.route.slot)
         run.recordsDone = recordsDone
         let journal = StepJournal()
         var row = await StepJournal.$current.withValue(journal) { [run] in

@@ -89,7 +89,7 @@ private struct RouterPlanHost: PlanHost {
 
     func flushNotes() async { await env.ledger.flush() }
 
-    func requireReal(_ what: String, _ name: String) throws { try env.requireReal(what, name) }
+    func requireReal(_ what: String, _ name: String) throws { try env.program.requireReal(what, name) }
 
     func store(of key: StorageKey<some Codable & Sendable>) throws -> BackendIdentity { try env.routes.slot(for: key).id.store }
 
@@ -103,7 +103,7 @@ private struct RouterPlanHost: PlanHost {
     }
 
     func update<Value, R: Sendable>(_ key: StorageKey<Value>, _ body: @Sendable (inout Value?) throws -> R) async throws -> R {
-        try await ValueWriter(env).update(try env.routes.slot(for: key), router, body)
+        try await router.update(try env.routes.slot(for: key), body)
     }
 
     func withLanes<Value, R>(of keys: [StorageKey<Value>], named name: String, _ work: () async throws -> R) async throws -> R {
@@ -111,6 +111,6 @@ private struct RouterPlanHost: PlanHost {
     }
 
     func documents(requireTurn: @escaping @Sendable () async throws -> Void) -> DocumentRecords {
-        DocumentRecords(env: env, host: router, requireTurn: requireTurn)
+        DocumentRecords(env: env, requireTurn: requireTurn)
     }
 }

@@ -19,10 +19,9 @@ struct RecordSequence<Record: Codable & Sendable>: AsyncSequence, Sendable {
         private let filter: RecordFilter
         private let onDamage: DamagePolicy
         private var pages: RecordPages.Iterator?
-        /// The environment (stores, keys and more) in which the records are read. If the store is full or read-only,
-        /// records in legacy locations cannot be moved. Then this is the environment of a rehearsal: a run that only
-        /// records writes.
-        private var env: Environment
+        /// The router that reads the records. If the store is full or read-only, records in legacy locations cannot be
+        /// moved. Then this is the router of a rehearsal: a run that only records writes.
+        private var reader: StorageRouter
         /// The entries that were read but not returned yet, in reverse order: the next one is last.
         private var waiting: [ListEntry<StoredValue<Record>>] = []
         private var isOver = false
@@ -32,14 +31,14 @@ struct RecordSequence<Record: Codable & Sendable>: AsyncSequence, Sendable {
             collection = sequence.collection
             filter = sequence.filter
             onDamage = sequence.onDamage
-            env = router.env
+            reader = router
         }
 
         mutating func next() async throws -> StoredValue<Record>? {
             guard !isOver else { return nil }
             do {
                 while let entry = try await advance() {
-                    if let value = try await onDamage.value(of: entry, env) { return value }
+                    if let value = try await onDamage.value(of: entry, reader.env) { return value }
                 }
                 isOver = true
                 return nil
@@ -53,13 +52,13 @@ struct RecordSequence<Record: Codable & Sendable>: AsyncSequence, Sendable {
             try Task.checkCancellation()
             if pages == nil {
                 _ = try router.entry(collection.placeholder)
-                let gathered = try await RecordGatherer(router.env).gatherBeforeReading(collection, router)
-                env = gathered.env
+                let gathered = try await router.gathering(collection)
+                reader = gathered.router
                 for failure in gathered.unreadable {
                     if let damaged = failure.damaged { waiting.append(.damaged(damaged, reason: failure.error)) }
                 }
                 waiting.reverse()
-                pages = RecordQueries(env).pages(collection, filter).makeAsyncIterator()
+                pages = RecordQueries(reader.env).pages(collection, filter).makeAsyncIterator()
             }
             while true {
                 if let entry = waiting.popLast() { return entry }
@@ -82,6 +81,7 @@ struct RecordSequence<Record: Codable & Sendable>: AsyncSequence, Sendable {
         }
 
         private func read(_ entry: StoragePage.Entry) async throws -> StoredValue<Record>? {
+            let env = reader.env
             let slot = try env.routes.slot(for: collection.key(entry.address.name))
             guard let record = entry.record else { throw slot.route.damaged(entry) }
             if env.isExpired(record) { return nil }

@@ -9,7 +9,9 @@ extension StorageRouter {
     public nonisolated func audit() async throws -> StorageAudit {
         try await call("audit") {
             var rows: [StorageAudit.Row] = []
-            let audit = AuditRows(env: env, rehearsal: rehearsing(), history: try? await env.ledger.history())
+            let rehearsal = rehearsing()
+            defer { withExtendedLifetime(rehearsal) {} }
+            let audit = AuditRows(env: env, rehearsal: rehearsal.env, history: try? await env.ledger.history())
             for entry in env.registry.entries() { rows.append(await audit.row(entry)) }
             for entry in env.registry.catalogs.flatMap({ env.registry.retired(of: $0) }) {
                 if let row = await audit.row(retired: entry) { rows.append(row) }

@@ -46,7 +46,7 @@ extension StorageRouter {
                 env.hub.lookAgain(backend.identity)
             }
         }
-        try await Forgetter(env: env, configuration: configuration).forget(domains, self) {
+        try await Forgetter(env: env, configuration: configuration).forget(domains) {
             let limit = max(configuration.deadlines.files, configuration.deadlines.keychain)
             for backend in env.routes.opened { await Self.letGo(of: backend, limit) }
             await env.ledger.flush()

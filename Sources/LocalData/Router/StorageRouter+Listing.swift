@@ -40,8 +40,8 @@ extension StorageRouter {
     public nonisolated func count<Record>(in collection: StorageCollection<Record>, _ filter: RecordFilter = .all) async throws -> Int {
         try await call("count", collection) {
             _ = try entry(collection.placeholder)
-            let gathered = try await RecordGatherer(env).gatherBeforeReading(collection, self)
-            return try await RecordQueries(gathered.env).count(collection, filter) + gathered.unreadable.count
+            let gathered = try await gathering(collection)
+            return try await RecordQueries(gathered.router.env).count(collection, filter) + gathered.unreadable.count
         }
     }
 

@@ -23,7 +23,7 @@ extension StorageRouter {
             let start = env.runtime.clock.now
             _ = try entry(collection.placeholder)
             guard typeTag != collection.typeTag else { return MigrationResult(success: true, key: collection.name, records: 0) }
-            let done = try await Retagger(env: env, collection: collection, typeTag: typeTag, host: self).run()
+            let done = try await Retagger(env: env, collection: collection, typeTag: typeTag).run()
             await env.ledger.flush()
             return MigrationResult(
                 success: true, key: collection.name, records: done.records, bytes: done.bytes,
@@ -67,10 +67,10 @@ extension StorageRouter {
             let way =
                 declared?.source as? any RecordMoving<Record>
                 ?? CollectionSource(source: older, options: MigrationOptions(), transform: { $0 })
-            let run = await env.run(.forced, to.id, self)
+            let run = await env.run(.forced, to.id)
             // Records that legacy locations still hold for the older collection count among its records.
             try await RecordGatherer(env).gather(source, run).throwFirst()
-            do { try await way.validate(for: newer, env, self) } catch let error as StorageError {
+            do { try await way.validate(for: newer, env) } catch let error as StorageError {
                 throw error.refusingAll(error.keyName, collection.name)
             }
             let work = try await way.move(to: newer, env, run)

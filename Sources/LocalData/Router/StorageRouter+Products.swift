@@ -75,7 +75,7 @@ extension StorageRouter {
     ) async throws -> R {
         var facts = WriteAttributes(attributes: attributes.mapValues { $0 })
         if let lifetime { facts.expiry = .after(lifetime) }
-        return try await ValueWriter(env).update(try entry(key), self, facts: facts, body)
+        return try await update(try entry(key), facts: facts, body)
     }
 
     /// Reads the value at a key's destination, possibly from a copy of the store that is behind, such as a standby.

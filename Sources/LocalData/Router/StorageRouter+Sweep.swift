@@ -105,7 +105,7 @@ extension StorageRouter {
         try await call("forceMigration", key, isStepwise: true) {
             let start = env.runtime.clock.now
             let slot = try entry(key)
-            var run = await env.run(.forced, slot.id, self)
+            var run = await env.run(.forced, slot.id)
             run.endsWindow = endsWindow
             let visit = try await Settler(env).visit(slot, run)
             await env.ledger.flush()
@@ -136,7 +136,7 @@ extension StorageRouter {
         try await call("endReleaseWindow", collection, isStepwise: true) {
             let start = env.runtime.clock.now
             let slot = try entry(collection.placeholder)
-            var run = await env.run(.forced, slot.id, self)
+            var run = await env.run(.forced, slot.id)
             run.endsWindow = true
             let work = try await RecordSettler(env).settle(collection, run)
             await env.ledger.flush()
@@ -179,7 +179,7 @@ extension StorageRouter {
     ) async -> MigrationReport {
         let start = env.runtime.clock.now
         await env.ledger.look()
-        var report = await Sweep(env, self).run(entries, progress: progress)
+        var report = await Sweep(env).run(entries, progress: progress)
         report.rows += await RetiredRows(env).rows(of: catalogs ?? Set(entries.map(\.catalog)).sorted())
         if report.isComplete, let version = configuration.applicationVersion {
             for catalog in Set(entries.map(\.catalog)) { env.ledger.completed(version: version, catalog) }

@@ -56,6 +56,15 @@ public actor StorageRouter {
         self.env = env
         follower = configuration.locksWithKeychain.map { KeyringFollower(env, interval: $0) }
         follower?.start()
+        serveParts()
+    }
+
+    /// Gives the parts of the protocol what they need of the code above them. They keep no reference to the router.
+    private nonisolated func serveParts() {
+        env.program.serve(self)
+        env.lists.use { [weak env] collection in
+            if let env { try await RecordGatherer(env).requirePrepared(collection) }
+        }
     }
 
     /// Creates a router for a rehearsal. It uses the stores of another router, but it records writes instead of
@@ -69,6 +78,7 @@ public actor StorageRouter {
         self.configuration = configuration
         follower = nil
         (env, stores) = router.env.rehearsal(over: router.stores)
+        serveParts()
     }
 
     /// Closes the opened stores and forgets the sealing keys. It writes no pending work; ``shutdown()`` completes that
@@ -116,17 +126,23 @@ public actor StorageRouter {
     /// it ignores the key's default.
     /// - Throws: The errors of ``get(_:)``, without `notFound`.
     public nonisolated func value<Value>(for key: StorageKey<Value>) async throws -> Value? {
-        let reader = ValueReader(env)
         let route: Route
         do { route = try env.routes.route(for: key, if: admits) } catch let error as StorageError where error.isUnfinishedForgetting {
-            return try await call("get", key) { try await reader.read(try entry(key), self).value }
+            return try await call("get", key) { try await read(key) }
         }
         guard configuration.instruments.isEmpty else {
-            return try await call("get", key) { try await reader.read(try entry(key), self).value }
+            return try await call("get", key) { try await read(key) }
         }
-        switch reader.immediateRead(key, route) {
+        switch ValueReader(env).immediateRead(key, route) {
         case .answer(let value): return value
-        case .unanswered(let seen): return try await call("get", key) { try await reader.read(try entry(key), self, seen: seen).value }
+        case .unanswered(let seen): return try await call("get", key) { try await read(key, seen: seen) }
+        }
+    }
+
+    private nonisolated func read<Value>(_ key: StorageKey<Value>, seen: StorageProbe? = nil) async throws -> Value? {
+        let slot = try entry(key)
+        do { return try await ValueReader(env).read(slot, seen: seen).value } catch {
+            return try await rehearsed(slot, after: error).value
         }
     }
 
@@ -148,7 +164,7 @@ public actor StorageRouter {
         try await call("set", key) {
             var attributes = WriteAttributes(replacesLaterVersions: replacingLaterVersions)
             if let lifetime { attributes.expiry = .after(lifetime) }
-            try await ValueWriter(env).set(value, try entry(key), attributes, self)
+            try await ValueWriter(env).set(value, try entry(key), attributes)
         }
     }
 
@@ -161,7 +177,7 @@ public actor StorageRouter {
     /// - Throws: The errors of ``get(_:)``, without `notFound`.
     @concurrent
     public nonisolated func storedValue<Value>(for key: StorageKey<Value>) async throws -> StoredValue<Value>? {
-        try await call("storedValue", key) { try await ValueReader(env).stored(try entry(key), self) }
+        try await call("storedValue", key) { try await answering(key) { try await $0.stored($1) } }
     }
 
     /// Restores the bytes that a value had before the key's chain of versions changed it, if the chain keeps them:
@@ -199,7 +215,7 @@ public actor StorageRouter {
         _ key: StorageKey<Value>, _ body: @Sendable (inout Value?) throws -> R
     ) async throws -> R {
         try await call("update", key) {
-            try await ValueWriter(env).update(try entry(key), self, startingWith: key.defaultValue, body)
+            try await update(try entry(key), startingWith: key.defaultValue, body)
         }
     }
 
@@ -215,7 +231,7 @@ public actor StorageRouter {
         _ key: StorageKey<Value>, default: Value, _ body: @Sendable (inout Value) throws -> R
     ) async throws -> R {
         try await call("update", key) {
-            try await ValueWriter(env).update(try entry(key), self, startingWith: `default`) { (value: inout Value?) in
+            try await update(try entry(key), startingWith: `default`) { (value: inout Value?) in
                 var present = value ?? `default`
                 let answer = try body(&present)
                 value = present
@@ -245,7 +261,7 @@ public actor StorageRouter {
     ///   copy could not be removed.
     @concurrent
     public nonisolated func remove<Value>(_ key: StorageKey<Value>) async throws {
-        try await call("remove", key) { try await ValueWriter(env).remove(try entry(key), self) }
+        try await call("remove", key) { try await ValueWriter(env).remove(try entry(key)) }
     }
 
     /// Returns whether the key's destination contains a value. Legacy locations are only read while a release window
@@ -253,7 +269,7 @@ public actor StorageRouter {
     /// - Throws: ``StorageError`` when the store cannot answer.
     @concurrent
     public nonisolated func exists<Value>(_ key: StorageKey<Value>) async throws -> Bool {
-        try await call("exists", key) { try await ValueReader(env).exists(try entry(key), self) }
+        try await call("exists", key) { try await answering(key) { try await $0.exists($1) } }
     }
 
     /// A sequence of the current value and its later changes. The changes of this process arrive in the order of their
@@ -283,6 +299,15 @@ public actor StorageRouter {
         }
     }
 
+    /// Reads, changes and writes the value of a slot: see ``ValueWriter/update(_:facts:startingWith:ifUnwritten:_:)``.
+    nonisolated func update<Value, R: Sendable>(
+        _ slot: Slot<Value>, facts: WriteAttributes? = nil, startingWith initial: Value? = nil,
+        _ body: @Sendable (inout Value?) throws -> R
+    ) async throws -> R {
+        try await ValueWriter(env).update(
+            slot, facts: facts, startingWith: initial, ifUnwritten: { try await rehearsed(slot, after: $0) }, body)
+    }
+
     private nonisolated func requireRegistered(_ key: any TypedKey) throws {
         func open<Key: TypedKey>(_ key: Key) throws { _ = try entry(key.typed) }
         try open(key)
@@ -293,15 +318,6 @@ public actor StorageRouter {
         let changes = try batch.changes.map { change in
             BatchWriter.Change(try env.routes.slot(change.key.base), try change.prepare?(env))
         }
-        try await BatchWriter(env).commit(changes, self)
-    }
-}
-
-extension StorageRouter: MigrationHost {
-    nonisolated func prepare(_ collection: any TypedCollection) async throws {
-        func open<Collection: TypedCollection>(_ collection: Collection) async throws {
-            try await RecordGatherer(env).requirePrepared(collection.typed, self)
-        }
-        try await open(collection)
+        try await BatchWriter(env).commit(changes)
     }
 }

@@ -42,7 +42,7 @@ struct ValueSequence<Value: Codable & Sendable>: AsyncSequence, Sendable {
                         return .some(try await ValueWatcher(router.env).decode(record, try slot()))
                     case .look:
                         // Nil means that changes of this process are queued. They are yielded first, in their order.
-                        guard let reading = try await ValueWatcher(router.env).look(try slot(), subscription, router) else { continue }
+                        guard let reading = try await look(subscription) else { continue }
                         if reading.record?.revision == lastRevision { continue }
                         lastRevision = reading.record?.revision
                         return .some(reading.value)
@@ -58,10 +58,16 @@ struct ValueSequence<Value: Codable & Sendable>: AsyncSequence, Sendable {
         }
 
         private func begin() async throws -> Value? {
-            let (subscription, reading) = try await ValueWatcher(router.env).watch(try router.entry(key), router)
+            let slot = try router.entry(key)
+            let (subscription, reading) = try await ValueWatcher(router.env).watch(slot) { try await router.rehearsed(slot, after: $0) }
             self.subscription = subscription
             lastRevision = reading.record?.revision
             return reading.value
+        }
+
+        private func look(_ subscription: ChangeHub.Subscription) async throws -> ValueReader.Reading<Value>? {
+            let slot = try slot()
+            return try await ValueWatcher(router.env).look(slot, subscription) { try await router.rehearsed(slot, after: $0) }
         }
 
         private func slot() throws -> Slot<Value> { try router.env.routes.slot(for: key) }

@@ -27,13 +27,13 @@ struct BatchWriter: Sendable {
     /// Commits changes of one store in one commit, or none of them. Records that the values refer to are committed with them; before them where they are in another store.
     /// - Throws: ``ChangedMeanwhile`` when a slot no longer holds what its change demands; ``StorageError``, which names the records that another
     ///   store has by then.
-    func commit(_ changes: [Change], _ host: any MigrationHost) async throws {
+    func commit(_ changes: [Change]) async throws {
         let own = Self.lastOfEachSlot(changes)
         try requireOneStore(own)
         let referred = try referredChanges(of: own)
         var stored: [String] = []
         for part in Self.parts(referred, own) {
-            do { try await commitPart(part, host) } catch let error as StorageError where !stored.isEmpty { throw error.after(stored) }
+            do { try await commitPart(part) } catch let error as StorageError where !stored.isEmpty { throw error.after(stored) }
             stored += part.map(\.slot.name)
         }
         await env.ledger.flush()
@@ -91,9 +91,9 @@ struct BatchWriter: Sendable {
         return parts
     }
 
-    private func commitPart(_ changes: [Change], _ host: any MigrationHost) async throws {
+    private func commitPart(_ changes: [Change]) async throws {
         guard let first = changes.first else { return }
-        for change in changes { try await env.prepare(change.slot.key, host) }
+        for change in changes { try await env.lists.prepare(change.slot.key) }
         try await env.lanes.withLanes(changes.map(\.slot.id), keyName: first.slot.name) {
             for await _ in env.attempts { if try await commitOnce(changes) { return } }
             throw first.slot.route.error(for: .notAttempted)

@@ -39,11 +39,10 @@ struct ValueReader: Sendable {
         return .unanswered(seen: seen)
     }
 
-    /// Reads the current value of a key, and migrates it if it is at a legacy location. If it cannot be written to the
-    /// key's slot now, it is read at the legacy location.
+    /// Reads the current value of a key, and migrates it if it is at a legacy location.
     /// - Parameter seen: The content of the key's slot a moment ago; nil if it must be read.
     @concurrent
-    func read<Value>(_ slot: Slot<Value>, _ host: any MigrationHost, seen: StorageProbe? = nil) async throws -> Reading<Value> {
+    func read<Value>(_ slot: Slot<Value>, seen: StorageProbe? = nil) async throws -> Reading<Value> {
         // Most values are in the slot of their key, and the read writes nothing.
         let isPlain = slot.key.membership == nil && slot.key.releaseWindow == nil
         var seen = seen
@@ -52,29 +51,29 @@ struct ValueReader: Sendable {
             if let found = try await readInPlace(slot, isSettled: false, seen: look) { return found }
             seen = look
         }
-        do { return try await readWritten(slot, host, seen: isPlain ? seen : nil, isWholeCall: !env.lanes.isInChain) } catch {
-            return try await rehearsed(slot, host, after: error) { try await $0.readWritten($1, $2) }
-        }
+        return try await readWritten(slot, seen: isPlain ? seen : nil, isWholeCall: !env.lanes.isInChain)
     }
 
     /// The current value of a key for an update, with the error of a migration that a full or read-only store kept from being written.
-    func readForUpdate<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> (Reading<Value>, unwritten: (any Error)?) {
-        do { return (try await readWritten(slot, host), nil) } catch {
-            return (try await rehearsed(slot, host, after: error) { try await $0.readWritten($1, $2) }, error)
-        }
+    /// - Parameter ifUnwritten: Reads the value after that error.
+    func readForUpdate<Value>(
+        _ slot: Slot<Value>, _ ifUnwritten: (any Error) async throws -> Reading<Value>
+    ) async throws -> (Reading<Value>, unwritten: (any Error)?) {
+        do { return (try await readWritten(slot), nil) } catch { return (try await ifUnwritten(error), error) }
     }
 
     /// Reads the current value of a key. Fails if a migration cannot write its result.
     /// - Parameters:
     ///   - seen: The content of the key's slot a moment ago, if it does not answer the read; nil if it must be read.
     ///   - isWholeCall: Whether the read is all that the caller asked for: then the outcome in an error is that of its migrations.
+    @concurrent
     func readWritten<Value>(
-        _ slot: Slot<Value>, _ host: any MigrationHost, seen: StorageProbe? = nil, isWholeCall: Bool = false
+        _ slot: Slot<Value>, seen: StorageProbe? = nil, isWholeCall: Bool = false
     ) async throws -> Reading<Value> {
-        if slot.key.membership != nil { try await env.prepare(slot.key, host) }
+        if slot.key.membership != nil { try await env.lists.prepare(slot.key) }
         if seen == nil, let found = try await readInPlace(slot, isSettled: false) { return found }
         if env.lanes.isHeldByCurrentChain(slot.id) { return try await readInPlace(slot, isSettled: true) ?? Reading() }
-        var run = try await migrate(slot, host, wasAbsent: seen == .absent)
+        var run = try await migrate(slot, wasAbsent: seen == .absent)
         if run.state == .absent { return Reading() }
         if run.state == nil {
             // Another caller's run may have read the legacy locations before this call began. The next run begins after it.
@@ -82,7 +81,7 @@ struct ValueReader: Sendable {
                 try await readInPlace(slot, isSettled: false)
             }
             if let found { return found }
-            run = try await migrate(slot, host)
+            run = try await migrate(slot)
         }
         return try await reading(slot, after: isWholeCall ? run.outcome : .notApplied) {
             try await readInPlace(slot, isSettled: true) ?? Reading()
@@ -99,26 +98,6 @@ struct ValueReader: Sendable {
                 error.code, key: slot.name,
                 "The value \(what) \(slot.route.domain), and could not be read there afterwards (\(error.code)). Read it again.",
                 outcome: outcome, underlying: error)
-        }
-    }
-
-    /// Answers a read; see ``rehearsed(_:_:after:_:)``.
-    private func answering<Value, R>(
-        _ slot: Slot<Value>, _ host: any MigrationHost,
-        _ read: (ValueReader, Slot<Value>, any MigrationHost) async throws -> R
-    ) async throws -> R {
-        do { return try await read(self, slot, host) } catch { return try await rehearsed(slot, host, after: error, read) }
-    }
-
-    /// Repeats a read in a rehearsal, which looks at the destination again first, where a full or read-only store kept migrations from being written: the value is there and can be
-    /// read, and stays where it is until it can be written.
-    /// - Throws: As ``Environment/rehearsing(_:after:_:_:)``.
-    private func rehearsed<Value, R>(
-        _ slot: Slot<Value>, _ host: any MigrationHost, after error: any Error,
-        _ read: (ValueReader, Slot<Value>, any MigrationHost) async throws -> R
-    ) async throws -> R {
-        try await env.rehearsing(slot.name, after: error, host) { rehearsal in
-            try await read(ValueReader(rehearsal.env), try rehearsal.env.routes.slot(for: slot.key), rehearsal)
         }
     }
 
@@ -174,14 +153,17 @@ struct ValueReader: Sendable {
     }
 
     /// Runs the key's migrations, once for all callers that ask at the same time.
-    private func migrate<Value>(_ slot: Slot<Value>, _ host: any MigrationHost, wasAbsent: Bool = false) async throws -> Run {
+    private func migrate<Value>(_ slot: Slot<Value>, wasAbsent: Bool = false) async throws -> Run {
         if env.lanes.isInChain {
             // A migration's own reads wait in the lanes, where a circle is noticed, and never in another call's flight.
-            return Run(state: try await settle(slot, host, wasAbsent))
+            return Run(state: try await settle(slot, wasAbsent))
         }
         let noted = NotedState()
+        // The flight may outlive this call, and needs the object that custom migrations receive.
+        let receiver = env.program.receiver
         try await env.flights.join(Flights.Work(slot)) { [self] in
-            let state = try await settle(slot, host, wasAbsent)
+            defer { withExtendedLifetime(receiver) {} }
+            let state = try await settle(slot, wasAbsent)
             noted.state.withLock { $0 = state }
             await env.ledger.flush()
         }
@@ -193,53 +175,48 @@ struct ValueReader: Sendable {
         let state = Mutex<MigrationReport.State?>(nil)
     }
 
-    private func settle<Value>(_ slot: Slot<Value>, _ host: any MigrationHost, _ wasAbsent: Bool) async throws -> MigrationReport.State {
-        try await env.withLane(slot.route) { try await settleHoldingLane(slot, host, wasAbsent: wasAbsent) }
+    private func settle<Value>(_ slot: Slot<Value>, _ wasAbsent: Bool) async throws -> MigrationReport.State {
+        try await env.withLane(slot.route) { try await settleHoldingLane(slot, wasAbsent: wasAbsent) }
     }
 
     /// Migrates and converts a value. The caller holds the lane of its slot.
     /// - Parameter wasAbsent: Whether a read of the slot found no value a moment ago.
     @discardableResult
     func settleHoldingLane<Value>(
-        _ slot: Slot<Value>, _ host: any MigrationHost, wasAbsent: Bool = false
+        _ slot: Slot<Value>, wasAbsent: Bool = false
     ) async throws -> MigrationReport.State {
         // A custom migration, and one that keeps its sources, runs only after a read of the slot within the lane, because
         // another task may just have run it.
         let isRepeatable =
             slot.route.judge == nil && slot.key.migrations.allSatisfy { $0.step(for: Value.self).map { !$0.keepsSources } ?? false }
         return try await ResiduePurger.$patience.withValue(ResiduePurger.patienceOfReads) {
-            try await Settler(env).settle(slot, await env.run(.read, slot.id, host), wasAbsent: wasAbsent && isRepeatable).state
+            try await Settler(env).settle(slot, await env.run(.read, slot.id), wasAbsent: wasAbsent && isRepeatable).state
         }
     }
 
     /// Migrates and converts a value. The caller holds the lane of its slot.
+    /// - Parameter ifUnwritten: Reads the value after an error of its migration.
     /// - Returns: Nil. If a full or read-only store refuses the write, the value that would have been written.
-    func settleOrRead<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> (Reading<Value>, any Error)? {
+    func settleOrRead<Value>(
+        _ slot: Slot<Value>, _ ifUnwritten: (any Error) async throws -> Reading<Value>
+    ) async throws -> (Reading<Value>, any Error)? {
         guard slot.key.mayBeOutdated else { return nil }
-        do { try await settleHoldingLane(slot, host) } catch {
-            return (try await rehearsed(slot, host, after: error) { try await $0.readWritten($1, $2) }, error)
-        }
+        do { try await settleHoldingLane(slot) } catch { return (try await ifUnwritten(error), error) }
         return nil
     }
 
     /// Reads the content of a key's slot with its metadata, also an expired value. Legacy locations are read only if a
     /// release window keeps them up to date.
-    func stored<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> StoredValue<Value>? {
-        try await answering(slot, host) { reader, slot, host in
-            try await reader.env.retrying(slot.name) { () -> StoredValue<Value>?? in
-                guard let record = try await reader.record(slot, host) else { return .some(nil) }
-                let value = try await reader.env.coder.read(record, slot).value
-                return StoredValue(id: slot.name, value: value, record.metadata, isExpired: record.metadata.isExpired(at: env.now))
-            }
+    func stored<Value>(_ slot: Slot<Value>) async throws -> StoredValue<Value>? {
+        try await env.retrying(slot.name) { () -> StoredValue<Value>?? in
+            guard let record = try await record(slot) else { return .some(nil) }
+            let value = try await env.coder.read(record, slot).value
+            return StoredValue(id: slot.name, value: value, record.metadata, isExpired: env.isExpired(record))
         }
     }
 
     /// Whether the slot of a key has a value. Legacy locations are read only if a release window keeps them up to date.
-    func exists<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> Bool {
-        try await answering(slot, host) { reader, slot, host in
-            try await reader.record(slot, host).map { !$0.metadata.isExpired(at: env.now) } ?? false
-        }
-    }
+    func exists<Value>(_ slot: Slot<Value>) async throws -> Bool { try await record(slot).map { !env.isExpired($0) } ?? false }
 
     /// Reads the value of a slot, possibly from a copy of the store that is behind. Migrates and writes nothing.
     /// - Parameter limit: The age that the result may have.
@@ -251,11 +228,11 @@ struct ValueReader: Sendable {
         return try await env.coder.read(record, slot).value
     }
 
-    private func record<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> StorageRecord? {
-        try await env.prepare(slot.key, host)
+    private func record<Value>(_ slot: Slot<Value>) async throws -> StorageRecord? {
+        try await env.lists.prepare(slot.key)
         var probe = try await slot.route.probe()
         if slot.key.releaseWindow != nil, try await !MirroredLocations(env).decides(probe, slot.untyped) {
-            if !env.lanes.isHeldByCurrentChain(slot.id) { _ = try await migrate(slot, host) }
+            if !env.lanes.isHeldByCurrentChain(slot.id) { _ = try await migrate(slot) }
             probe = try await slot.route.probe()
         }
         if case .corrupt(let corruption) = probe { throw slot.route.corrupted(corruption) }

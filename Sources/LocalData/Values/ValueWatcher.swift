@@ -7,17 +7,18 @@ struct ValueWatcher: Sendable {
     init(_ env: Environment) { self.env = env }
 
     /// The current value, and a subscription to everything that happens after it.
+    /// - Parameter ifUnwritten: Reads the value after an error of its migration.
     func watch<Value>(
-        _ slot: Slot<Value>, _ host: any MigrationHost
+        _ slot: Slot<Value>, ifUnwritten: (any Error) async throws -> ValueReader.Reading<Value>
     ) async throws -> (ChangeHub.Subscription, ValueReader.Reading<Value>) {
-        try await env.prepare(slot.key, host)
+        try await env.lists.prepare(slot.key)
         return try await env.withLane(slot.route) {
             // While the lane is held, nothing in this process changes the slot: no change is missed, and none is told twice.
-            let unwritten = try await ValueReader(env).settleOrRead(slot, host)?.0
+            let unwritten = try await ValueReader(env).settleOrRead(slot, ifUnwritten)?.0
             let subscription = env.hub.subscribe(to: slot.route)
             do {
                 if let unwritten { return (subscription, unwritten) }
-                return (subscription, try await ValueReader(env).read(slot, host))
+                return (subscription, try await read(slot, ifUnwritten))
             } catch {
                 env.hub.unsubscribe(subscription)
                 throw error
@@ -27,14 +28,21 @@ struct ValueWatcher: Sendable {
 
     /// The current value; nil while changes of this process wait to be told.
     func look<Value>(
-        _ slot: Slot<Value>, _ subscription: ChangeHub.Subscription, _ host: any MigrationHost
+        _ slot: Slot<Value>, _ subscription: ChangeHub.Subscription,
+        ifUnwritten: (any Error) async throws -> ValueReader.Reading<Value>
     ) async throws -> ValueReader.Reading<Value>? {
         try await env.withLane(slot.route) {
             // While the lane is held, everything that this process committed is published.
             if subscription.hasChanges { return nil }
-            if let unwritten = try await ValueReader(env).settleOrRead(slot, host)?.0 { return unwritten }
-            return subscription.hasChanges ? nil : try await ValueReader(env).read(slot, host)
+            if let unwritten = try await ValueReader(env).settleOrRead(slot, ifUnwritten)?.0 { return unwritten }
+            return subscription.hasChanges ? nil : try await read(slot, ifUnwritten)
         }
+    }
+
+    private func read<Value>(
+        _ slot: Slot<Value>, _ ifUnwritten: (any Error) async throws -> ValueReader.Reading<Value>
+    ) async throws -> ValueReader.Reading<Value> {
+        do { return try await ValueReader(env).read(slot) } catch { return try await ifUnwritten(error) }
     }
 
     /// The value of a record that was published; nil for a removal.

@@ -9,14 +9,14 @@ struct ValueWriter: Sendable {
     // MARK: Setting
 
     /// Stores a value. With a migration, the record keeps its origin and names the older copies that it replaces.
-    func set<Value>(_ value: Value, _ slot: Slot<Value>, _ facts: WriteAttributes, _ host: any MigrationHost) async throws {
-        try await env.prepare(slot.key, host)
+    func set<Value>(_ value: Value, _ slot: Slot<Value>, _ facts: WriteAttributes) async throws {
+        try await env.lists.prepare(slot.key)
         let slot = slot.overridingWitness
         let prepared = try env.prepare(value, slot, facts)
         if prepared.references.isEmpty {
             try await env.withLane(slot.route) { try await store(prepared, slot.untyped) }
         } else {
-            try await BatchWriter(env).commit([BatchWriter.Change(slot.untyped, prepared)], host)
+            try await BatchWriter(env).commit([BatchWriter.Change(slot.untyped, prepared)])
         }
         await env.ledger.flush()
     }
@@ -92,20 +92,22 @@ struct ValueWriter: Sendable {
     /// - Parameters:
     ///   - facts: What stands beside the new value; nil for what stands beside the present one.
     ///   - initial: What the body begins with when the value is absent.
+    ///   - ifUnwritten: Reads the value after an error of its migration.
     func update<Value, R: Sendable>(
-        _ slot: Slot<Value>, _ host: any MigrationHost, facts: WriteAttributes? = nil, startingWith initial: Value? = nil,
+        _ slot: Slot<Value>, facts: WriteAttributes?, startingWith initial: Value?,
+        ifUnwritten: (any Error) async throws -> ValueReader.Reading<Value>,
         _ body: @Sendable (inout Value?) throws -> R
     ) async throws -> R {
         try await env.retrying(slot.name) { () -> R? in
             let update: Update<R>
-            do { update = try await updateOnce(slot, host, facts, initial, body) } catch is ChangedMeanwhile { return nil }
+            do { update = try await updateOnce(slot, facts, initial, ifUnwritten, body) } catch is ChangedMeanwhile { return nil }
             switch update {
             case .written(let answer):
                 await env.ledger.flush()
                 return answer
             case .refersTo(let change, let answer):
                 do {
-                    try await BatchWriter(env).commit([change], host)
+                    try await BatchWriter(env).commit([change])
                     return answer
                 } catch is ChangedMeanwhile { return nil }
             }
@@ -121,16 +123,19 @@ struct ValueWriter: Sendable {
     }
 
     private func updateOnce<Value, R: Sendable>(
-        _ slot: Slot<Value>, _ host: any MigrationHost, _ facts: WriteAttributes?, _ initial: Value?,
+        _ slot: Slot<Value>, _ facts: WriteAttributes?, _ initial: Value?,
+        _ ifUnwritten: (any Error) async throws -> ValueReader.Reading<Value>,
         _ body: @Sendable (inout Value?) throws -> R
     ) async throws -> Update<R> {
         // A migration outlives this caller; what is left to do in the lane is one look.
         if slot.key.mayBeOutdated || slot.key.membership?.gathered != nil {
-            let (reading, error) = try await ValueReader(env).readForUpdate(slot, host)
+            let (reading, error) = try await ValueReader(env).readForUpdate(slot, ifUnwritten)
             if let error { try Self.refuse(reading, error, initial, body) }
         }
         return try await env.withLane(slot.route) { () -> Update<R> in
-            if let (reading, error) = try await ValueReader(env).settleOrRead(slot, host) { try Self.refuse(reading, error, initial, body) }
+            if let (reading, error) = try await ValueReader(env).settleOrRead(slot, ifUnwritten) {
+                try Self.refuse(reading, error, initial, body)
+            }
             return try await env.retrying(slot.name) { () -> Update<R>? in
                 let probe = try await self.probe(slot.untyped)
                 if case .corrupt(let corruption) = probe { throw slot.route.corrupted(corruption) }
@@ -171,8 +176,8 @@ struct ValueWriter: Sendable {
     // MARK: Removing
 
     /// Removes a value: with a migration by a tombstone first, and then wherever older copies are.
-    func remove<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws {
-        try await env.prepare(slot.key, host)
+    func remove<Value>(_ slot: Slot<Value>) async throws {
+        try await env.lists.prepare(slot.key)
         let slot = slot.overridingWitness.untyped
         try await env.unbroken { [self] in
             try await env.withLane(slot.route) {

@@ -106,7 +106,7 @@ struct ReleaseWindowSettler: Sendable {
         }
         var value = older
         if let merge = work.step.kept?.merge, let newer = work.value {
-            value = try await env.wrappingUserErrors(slot.name) { try merge(older, newer) }
+            value = try await env.program.wrappingUserErrors(slot.name) { try merge(older, newer) }
         }
         let isLasting = try await ResiduePurger(env).settledDurability(of: place.route, nil) == .durable
         if keeps { try await quarantine(work, "replaced by an earlier release") }
@@ -115,7 +115,7 @@ struct ReleaseWindowSettler: Sendable {
         if isLasting { origin.noteMade(of: place.name) } else { origin.noteOpen(place.name) }
         let prepared = try env.prepare(value, slot, WriteAttributes.carried(from: [source.record.metadata]))
         let holder = ReferenceHolder(
-            route: route, copies: [source], host: work.run.host, allowsWeakerProtection: work.step.options.allowsWeakerProtection)
+            route: route, copies: [source], allowsWeakerProtection: work.step.options.allowsWeakerProtection)
         let written = try await DurableWriter(env).write(prepared, slot, origin, if: .revision(work.record.revision), holder)
         guard let written else { return .lookAgain(nil) }
         env.ledger.worked(work.step.id)
@@ -144,7 +144,7 @@ struct ReleaseWindowSettler: Sendable {
         }
         do {
             guard let older = try await decoded(work.place.source.key) else { return nil }
-            return try await env.wrappingUserErrors(work.slot.name) { try work.step.combine([older]) }
+            return try await env.program.wrappingUserErrors(work.slot.name) { try work.step.combine([older]) }
         } catch let error as StorageError where error.meansUndecodable { return nil }
     }
 
@@ -200,7 +200,7 @@ struct ReleaseWindowSettler: Sendable {
             return try await fold(source, work, keeps: true).resolved(from: work.place)
         case .merge(let merge) where !isUnseen:
             guard let older else { throw Self.unreadable(work) }
-            let merged = try await env.wrappingUserErrors(work.slot.name) { try merge(work.value, older) }
+            let merged = try await env.program.wrappingUserErrors(work.slot.name) { try merge(work.value, older) }
             try await quarantine(source, work, "conflict with \(work.slot.name)")
             try await quarantine(work, "replaced in a conflict")
             guard let merged else {
@@ -228,7 +228,7 @@ struct ReleaseWindowSettler: Sendable {
         origin.noteKept(work.place.name)
         let prepared = try env.prepare(value, work.slot, WriteAttributes.carried(from: [source.record.metadata]))
         let holder = ReferenceHolder(
-            route: work.slot.route, copies: [source], host: work.run.host,
+            route: work.slot.route, copies: [source],
             allowsWeakerProtection: work.step.options.allowsWeakerProtection)
         let written = try await DurableWriter(env).write(prepared, work.slot, origin, if: .revision(work.record.revision), holder)
         guard let written else { return .lookAgain(nil) }
@@ -301,7 +301,7 @@ struct ReleaseWindowSettler: Sendable {
     private func rewrite<Value>(_ value: Value, _ record: StorageRecord, _ work: Work<Value>) async throws -> Bool {
         var origin = RecordOrigin(boot: env.runtime.host.bootID)
         origin.merge(work.record.origin)
-        let holder = ReferenceHolder(route: work.slot.route, copies: [], host: work.run.host)
+        let holder = ReferenceHolder(route: work.slot.route, copies: [])
         return try await DurableWriter(env).write(value, work.slot, origin, .kept(record.metadata), if: .revision(record.revision), holder)
             != nil
     }

@@ -22,14 +22,14 @@ struct Converter: Sendable {
     }
 
     /// What gives a record its key's shape; nil when it has that already.
-    func conversion<Value>(of record: StorageRecord, _ slot: Slot<Value>, _ host: any MigrationHost) async throws -> Conversion? {
+    func conversion<Value>(of record: StorageRecord, _ slot: Slot<Value>) async throws -> Conversion? {
         let decoded = try await env.coder.read(record, slot)
         guard decoded.isOutdated || record.metadata.typeTag != slot.key.typeTag else { return nil }
-        return try await conversion(of: record, to: decoded, slot, host)
+        return try await conversion(of: record, to: decoded, slot)
     }
 
     func conversion<Value>(
-        of record: StorageRecord, to decoded: Decoded<Value>, _ slot: Slot<Value>, _ host: any MigrationHost
+        of record: StorageRecord, to decoded: Decoded<Value>, _ slot: Slot<Value>
     ) async throws -> Conversion {
         var prepared = try env.coder.prepare(decoded.value, slot, .kept(record.metadata))
         if let references = decoded.references { prepared.references = references }
@@ -37,7 +37,7 @@ struct Converter: Sendable {
         let keepsBackup = slot.key.evolution?.keepsBackup == true
         return Conversion(
             prepared: prepared, origin: try await env.coder.origin(of: record.metadata, slot.route), record: record,
-            holder: ReferenceHolder(route: slot.route, copies: [SourceRecord(slot, record)], host: host), version: version,
+            holder: ReferenceHolder(route: slot.route, copies: [SourceRecord(slot, record)]), version: version,
             backup: keepsBackup ? Backups.change(of: record, at: slot.route, version: version) : nil)
     }
 

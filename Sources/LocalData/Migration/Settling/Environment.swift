@@ -19,8 +19,8 @@ final class Environment: Sendable {
     let applicationVersion: String?
     /// Receives the events that operators see.
     let events: EventReport
-    /// The effects of a rehearsal; nil where changes reach the stores.
-    let rehearsal: RehearsalNotes?
+    let program: ProgramCode
+    let lists = SplitLists()
     /// How many records of a collection are read, and written in one commit, at a time.
     let pageSize: Int
 
@@ -31,7 +31,7 @@ final class Environment: Sendable {
     ) {
         (self.routes, self.coder, self.ledger, self.quarantine, self.witnesses) = (routes, coder, ledger, quarantine, witnesses)
         (self.registry, self.runtime, self.applicationVersion) = (registry, runtime, applicationVersion)
-        (self.pageSize, self.events, self.rehearsal) = (pageSize, events, rehearsal)
+        (self.pageSize, self.events, program) = (pageSize, events, ProgramCode(rehearsal: rehearsal))
         expiries = ExpiryWatch(ledger, runtime: runtime)
         lanes = KeyLanes(gate: routes.gate)
         flights = Flights(tasks: runtime.tasks)
@@ -100,34 +100,12 @@ final class Environment: Sendable {
 
     /// What the migrations of a key are told.
     /// - Parameter outer: The run that reads the key as a source: its facts count for a key that is in no catalog itself.
-    func run(_ reason: MigrationReason, _ slot: PhysicalSlot, within outer: MigrationRun) async -> MigrationRun {
-        await run(reason, slot, outer.host, previousVersion: outer.previousVersion)
-    }
-
-    func run(
-        _ reason: MigrationReason, _ slot: PhysicalSlot, _ host: any MigrationHost, previousVersion: String? = nil
-    ) async -> MigrationRun {
+    func run(_ reason: MigrationReason, _ slot: PhysicalSlot, within outer: MigrationRun? = nil) async -> MigrationRun {
+        let receiver = outer?.receiver ?? program.receiver
         guard let catalog = registry.catalog(of: slot) else {
-            return MigrationRun(reason: reason, previousVersion: previousVersion, host: host)
+            return MigrationRun(reason: reason, previousVersion: outer?.previousVersion, receiver: receiver)
         }
-        return MigrationRun(reason: reason, previousVersion: await ledger.applicationVersion(of: catalog), host: host)
-    }
-
-    /// Makes sure that a record can be found in its slot: a list that holds all records of its collection is taken apart.
-    func prepare(_ key: any TypedKey, _ host: any MigrationHost) async throws {
-        if let collection = key.membership?.gathered { try await host.prepare(collection) }
-    }
-
-    /// Lets the library's own errors through and wraps what the program's own code threw.
-    func wrappingUserErrors<R>(_ name: String, _ body: () async throws -> R) async throws -> R {
-        do { return try await body() } catch let error as StorageError { throw error } catch let error as CancellationError {
-            throw error
-        } catch {
-            throw StorageError(
-                StorageError.migrationFailed, key: name,
-                "The migration's own code failed (\(String(describing: type(of: error)))). The older value is where it was.",
-                underlying: error)
-        }
+        return MigrationRun(reason: reason, previousVersion: await ledger.applicationVersion(of: catalog), receiver: receiver)
     }
 }
 

@@ -49,7 +49,7 @@ struct Mover: Sendable {
     func attempt<Value>(
         _ step: MigrationStep<Value>, _ slot: Slot<Value>, _ run: MigrationRun, _ occupant: Occupant
     ) async throws -> Attempt {
-        guard try await env.wrappingUserErrors(slot.name, { try await step.mayRun(run) }) else { return .waits }
+        guard try await env.program.wrappingUserErrors(slot.name, { try await step.mayRun(run) }) else { return .waits }
         try checkProtection(of: step.sources, step.options, slot.untyped)
         // Read before the sources: what they hold now counts only in this epoch.
         let epoch = try await RemovalEpochs(env).current(for: slot.untyped)
@@ -69,7 +69,7 @@ struct Mover: Sendable {
         let readings = probes.compactMap { if case .value(let reading) = $0 { reading } else { nil } }
         if readings.isEmpty { return .foundNothing }
         let values = probes.map { probe -> (any Sendable)? in if case .value(let reading) = probe { reading.value } else { nil } }
-        guard let value = try await env.wrappingUserErrors(slot.name, { try step.combine(values) }) else { return .waits }
+        guard let value = try await env.program.wrappingUserErrors(slot.name, { try step.combine(values) }) else { return .waits }
         return try await move(value, step, slot, run, occupant, readings, epoch)
     }
 
@@ -95,9 +95,9 @@ struct Mover: Sendable {
     func run(
         _ custom: AnyStorageMigration.CustomMigration, _ id: String, _ name: String, _ run: MigrationRun
     ) async throws -> MigrationResult? {
-        let result = try await env.wrappingUserErrors(name) { () -> MigrationResult? in
+        let result = try await env.program.wrappingUserErrors(name) { () -> MigrationResult? in
             guard try await custom.shouldMigrate(run) else { return nil }
-            try env.requireReal("The migration \(id)", name)
+            try env.program.requireReal("The migration \(id)", name)
             return try await custom.migrate(run)
         }
         guard let result else { return nil }
@@ -158,7 +158,7 @@ struct Mover: Sendable {
             origin.merge(try await env.coder.origin(of: old.source.record.metadata, old.source.route))
         }
         let holder = ReferenceHolder(
-            route: route, copies: readings.map(\.source), host: run.host, allowsWeakerProtection: step.options.allowsWeakerProtection)
+            route: route, copies: readings.map(\.source), allowsWeakerProtection: step.options.allowsWeakerProtection)
         guard let written = try await DurableWriter(env).write(prepared, slot, origin, if: precondition, inEpoch: epoch, holder) else {
             return .lookAgain
         }

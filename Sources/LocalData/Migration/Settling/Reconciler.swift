@@ -60,7 +60,7 @@ struct Reconciler: Sendable {
                 }
             case .step:
                 guard let step = migration.step(for: Value.self), !step.keepsSources,
-                    try await env.wrappingUserErrors(slot.name, { try await step.mayRun(run) })
+                    try await env.program.wrappingUserErrors(slot.name, { try await step.mayRun(run) })
                 else { continue }
                 let comparison: Comparison
                 do { comparison = try await reconcile(step, slot, run, settled, origin, except: known) } catch {
@@ -214,7 +214,7 @@ struct Reconciler: Sendable {
     private func holder<Value>(
         _ step: MigrationStep<Value>, _ slot: Slot<Value>, _ run: MigrationRun, _ found: [SourceRecord]
     ) -> ReferenceHolder {
-        ReferenceHolder(route: slot.route, copies: found, host: run.host, allowsWeakerProtection: step.options.allowsWeakerProtection)
+        ReferenceHolder(route: slot.route, copies: found, allowsWeakerProtection: step.options.allowsWeakerProtection)
     }
 
     // MARK: Conflicts
@@ -239,7 +239,7 @@ struct Reconciler: Sendable {
         case .merge(let merge):
             let value = try Self.required(candidate, slot)
             let mine: Value? = if case .value(_, let value) = settled { value } else { nil }
-            let merged = try await env.wrappingUserErrors(slot.name) { try merge(mine, value) }
+            let merged = try await env.program.wrappingUserErrors(slot.name) { try merge(mine, value) }
             if merged != nil { try Mover(env).checkProtection(of: step.sources, step.options, slot.untyped) }
             try await quarantine(found, slot)
             try await quarantine(settled, slot, found)
@@ -345,7 +345,7 @@ struct Reconciler: Sendable {
             newOrigin.recordRewrite(of: record.revision, origin)
             let written = try await DurableWriter(env).write(
                 value, slot, newOrigin, .kept(record.metadata), if: .revision(record.revision),
-                ReferenceHolder(route: slot.route, copies: copies, host: run.host))
+                ReferenceHolder(route: slot.route, copies: copies))
             return written?.durability ?? achieved
         case .removed: return try await writeTombstone(settled, slot, copies, origin) ?? achieved
         }

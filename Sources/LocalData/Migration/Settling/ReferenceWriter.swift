@@ -6,7 +6,6 @@ struct ReferenceHolder: Sendable {
     let route: Route
     /// What it was made of.
     let copies: [SourceRecord]
-    let host: any MigrationHost
     var allowsWeakerProtection = false
     /// The bytes of the records that the same step writes by themselves.
     var written: [PhysicalSlot: [UInt8]] = [:]
@@ -62,7 +61,7 @@ struct ReferenceWriter: Sendable {
         try checkProtection(of: slot.route, for: holder)
         // A list that holds all of its collection's records is taken apart first.
         let mark = try env.routes.slot(for: collection.placeholder)
-        if !env.lanes.isHeldByCurrentChain(mark.id) { try await env.prepare(slot.key, holder.host) }
+        if !env.lanes.isHeldByCurrentChain(mark.id) { try await env.lists.prepare(slot.key) }
         let stored: StorageRecord?
         if try await comesByItself(slot, holder) {
             stored = try await slot.route.probe().record
@@ -73,7 +72,7 @@ struct ReferenceWriter: Sendable {
             switch receipt.conflict {
             case nil:
                 try requireDurable(receipt.durability, slot.route, for: holder)
-                env.rehearsal?.storesReference()
+                env.program.rehearsal?.storesReference()
                 return .isStored
             case .value(let found): stored = found
             case .tombstone: return .differs

@@ -125,7 +125,7 @@ private struct Settling<Value: Codable & Sendable> {
         do {
             decoded = try await env.coder.read(record, slot)
             if decoded.isOutdated {
-                let conversion = try await Converter(env).conversion(of: record, to: decoded, slot, run.host)
+                let conversion = try await Converter(env).conversion(of: record, to: decoded, slot)
                 isConverted = try await Converter(env).convert(conversion, slot) || isConverted
                 return nil
             }

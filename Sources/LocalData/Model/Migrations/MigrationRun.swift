@@ -8,12 +8,13 @@ public enum MigrationReason: String, Hashable, Sendable, Codable {
     case forced
 }
 
-/// The parameters of one run of a migration, and the host that runs it.
+/// The parameters of one run of a migration.
 struct MigrationRun: Sendable {
     let reason: MigrationReason
     /// The application's version when it completed the last sweep of the key's catalog.
     let previousVersion: String?
-    let host: any MigrationHost
+    /// The object that a custom migration receives. Only the room Router knows its type.
+    let receiver: (any AnyObject & Sendable)?
     /// Whether this run ends the key's release window, during which a legacy location is kept up to date.
     var endsWindow = false
     /// The time when a legacy location first got an up-to-date copy of a record of the collection, in seconds since
@@ -21,11 +22,4 @@ struct MigrationRun: Sendable {
     var windowSince: Double?
     /// Called with the number of records of a collection that are done: migrated, converted or already current.
     var recordsDone: @Sendable (Int) -> Void = { _ in }
-}
-
-/// The object that runs migrations. It is the router, which custom migrations receive as a parameter.
-protocol MigrationHost: AnyObject, Sendable {
-    /// If a legacy location of a collection is a list of all records, splits the list, so that each record can be found
-    /// by its id.
-    func prepare(_ collection: any TypedCollection) async throws
 }

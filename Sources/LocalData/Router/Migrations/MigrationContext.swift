@@ -47,7 +47,7 @@ extension MigrationRun {
     /// The router that runs the migration. No other type runs migrations.
     var router: StorageRouter {
         get throws {
-            if let router = host as? StorageRouter { return router }
+            if let router = receiver as? StorageRouter { return router }
             throw StorageError(StorageError.unsupported, key: "", "A migration runs within a router only.")
         }
     }
