@@ -56,8 +56,10 @@ class File:
     """The declarations of one file and the names that it uses, each with its scopes."""
 
     def __init__(self, path, folder):
-        self.path, self.folder, self.declared, self.used, self.generic_types = path, folder, [], [], []
-        self.words = tokens(path.read_text())
+        self.path, self.folder, self.declared, self.used, self.generic_types, self.stored = path, folder, [], [], [], []
+        self.keyword = {}
+        self.text = path.read_text()
+        self.words = tokens(self.text)
         self.read()
 
     def word(self, index):
@@ -117,7 +119,25 @@ class File:
         if scope.kind == "code":
             scope.bound.add(name)
         else:
-            self.declared.append((kind, name, [each.path for each in stack if each.path], scope.kind, private, exported, labels))
+            path = [each.path for each in stack if each.path]
+            self.declared.append((kind, name, path, scope.kind, private, exported, labels))
+            if kind == "value" and scope.kind in ("struct", "class", "actor") and "static" not in modifiers:
+                self.store(".".join(path), name, index)
+
+    def store(self, owner, name, index):
+        """Notes a stored property and the names in its type or first value. Without a type, a property in braces is computed."""
+        end, depth, types = index + 2, 0, []
+        line = self.text.count("\n", 0, self.words[index][1])
+        while end < len(self.words):
+            word, offset, _ = self.words[end]
+            depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(word, 0)
+            if depth < 0 or (depth == 0 and self.text.count("\n", 0, offset) > line):
+                break
+            if word == "{" and depth == 1:
+                return
+            types += [word] if re.match(r"[A-Z]", word) else []
+            end += 1
+        self.stored.append((owner, name, types))
 
     def read(self):
         stack, pending, depth = [Scope("file")], None, 0
@@ -147,6 +167,7 @@ class File:
                 scope.bound |= self.generics(end + 1)[0]
                 if word != "extension":
                     self.declare("type", path, index, stack)
+                    self.keyword[".".join([each.path for each in stack if each.path] + [path])] = word
                     self.generic_types.append((path, scope.bound))
                 pending = (scope, depth)
             elif word in ("typealias", "associatedtype") and is_name:

@@ -77,7 +77,7 @@ import Testing
         outcome.writes = faulty.log.dropFirst(logged).count { $0.kind == .apply }
         let after = try await machine.revisions(scene.watched)
         // Each sequence of values now ends after the values that were already sent to its observer.
-        router.env.hub.close()
+        router.slots.committer.hub.close()
         for (index, slot) in scene.watched.enumerated() where before[index] != after[index] {
             outcome.changed += 1
             var seen: String?

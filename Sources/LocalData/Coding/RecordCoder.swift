@@ -4,9 +4,16 @@ import Foundation
 import Sealing
 
 /// Converts values to records and back. This includes serializing, sealing, and the metadata that describes both.
-struct RecordCoder: Sendable {
+final class RecordCoder: Sendable {
     let seals: RecordSeals
-    let runtime: Runtime
+    private let runtime: Runtime
+
+    init(seals: RecordSeals, runtime: Runtime) { (self.seals, self.runtime) = (seals, runtime) }
+
+    /// The wall clock, in seconds since 1970.
+    var now: Double { runtime.clock.wallSeconds }
+
+    func isExpired(_ record: StorageRecord) -> Bool { record.metadata.isExpired(at: now) }
 
     // MARK: Writing
 
@@ -49,7 +56,7 @@ struct RecordCoder: Sendable {
     /// (a list of the older copies that the record replaces), and the seal.
     func complete(_ prepared: EncodedValue, origin: RecordOrigin?) async throws -> CodedRecord {
         let route = prepared.route
-        var metadata = prepared.facts.metadata(of: prepared.shape, now: runtime.clock.wallSeconds)
+        var metadata = prepared.facts.metadata(of: prepared.shape, now: now)
         guard route.security.keySource != nil else {
             metadata.origin = try origin.map { try Self.bytes(of: $0, route) }
             return CodedRecord(payload: prepared.native.map { .native($0) } ?? .bytes(prepared.bytes), metadata: metadata)
@@ -87,7 +94,7 @@ struct RecordCoder: Sendable {
     func tombstone(
         _ origin: RecordOrigin, _ route: Route, attributes: [String: String] = [:], date: Double? = nil
     ) async throws -> StorageMetadata {
-        var metadata = StorageMetadata(modifiedAt: date ?? runtime.clock.wallSeconds, attributes: attributes)
+        var metadata = StorageMetadata(modifiedAt: date ?? now, attributes: attributes)
         metadata.origin = try Self.bytes(of: origin, route)
         guard let bytes = metadata.origin, route.security.keySource != nil else { return metadata }
         return try seals.metadata(metadata, origin: bytes, try await seals.sealingKey(route), route)
@@ -186,7 +193,7 @@ struct RecordCoder: Sendable {
     func isProvenByReading<Value>(_ probe: StorageProbe, _ slot: Slot<Value>) -> Bool {
         guard case .value(let record) = probe, record.metadata.sealing != nil, slot.key.releaseWindow == nil else { return false }
         return record.metadata.schemaVersion == slot.key.schemaVersion && !slot.key.refuses(record.metadata)
-            && !record.metadata.isExpired(at: runtime.clock.wallSeconds)
+            && !record.metadata.isExpired(at: now)
     }
 
     /// Returns the origin of a record; nil if the record has none, or if it cannot be decoded.
@@ -256,6 +263,13 @@ struct RecordCoder: Sendable {
 }
 
 extension RecordCoder {
+    /// Fails when a write would replace a value of a later version than its own. One that has expired may be replaced.
+    /// - Throws: ``StorageError`` with `incompatibleSchema`.
+    func requireNotLater(_ probe: StorageProbe, _ prepared: EncodedValue) throws {
+        guard !prepared.facts.replacesLaterVersions, let record = probe.record, !isExpired(record) else { return }
+        try requireNotLater(record.metadata, prepared.shape.version, prepared.route.keyName, prepared.shape.entity)
+    }
+
     private static func bytes(of origin: RecordOrigin, _ route: Route) throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -3,8 +3,13 @@ import BackendRuntime
 
 /// Forgets stores: removes the older copies of their values, and then destroys the stores.
 struct Forgetter: Sendable {
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
+    let history: History
+    let program: ProgramCode
     let configuration: StorageConfiguration
+
+    private var valueWriter: ValueWriter { ValueWriter(slots, coder, history, program) }
 
     /// Forgets domains; nil for everything.
     /// - Parameter close: Closes the stores that this router has opened, before they are destroyed.
@@ -22,7 +27,7 @@ struct Forgetter: Sendable {
         }
         let files = configuration.runtime.files
         // A ledger that cannot be read is destroyed unread.
-        let mark = ForgetMark(domains: domains, recorded: domains == nil ? try? await env.ledger.domains() : nil)
+        let mark = ForgetMark(domains: domains, recorded: domains == nil ? try? await history.ledger.domains() : nil)
         try await destruction.requireKeyrings(of: mark)
         try await locked(directories) { () throws(BackendError) in
             try (try ForgetMark.read(directories, files)?.union(mark) ?? mark).write(directories, files)
@@ -52,11 +57,11 @@ struct Forgetter: Sendable {
 
     private var destruction: StoreDestruction {
         StoreDestruction(
-            configuration: configuration, known: domainsInUse, references: Array(env.routes.usedKeySources) + [configuration.keySource])
+            configuration: configuration, known: domainsInUse, references: Array(slots.routes.usedKeySources) + [configuration.keySource])
     }
 
     private var domainsInUse: Set<StorageDomain> {
-        Set((env.routes.usedDomains.union(env.registry.entries().map(\.route.domain))).map(scoped))
+        Set((slots.routes.usedDomains.union(history.registry.entries().map(\.route.domain))).map(scoped))
     }
 
     private func scoped(_ domain: StorageDomain) -> StorageDomain {
@@ -76,9 +81,9 @@ struct Forgetter: Sendable {
     /// Removes the values of registered keys whose destination is forgotten, with every older copy in other domains. A
     /// copy that stayed would be migrated again.
     private func removeCopies(of domains: Set<StorageDomain>?) async throws {
-        for entry in env.registry.entries() where entry.key.hasMigration && domains?.contains(scoped(entry.route.domain)) != false {
+        for entry in history.registry.entries() where entry.key.hasMigration && domains?.contains(scoped(entry.route.domain)) != false {
             func open<Key: TypedKey>(_ key: Key) async throws {
-                try await ValueWriter(env).remove(try env.routes.slot(for: key.typed))
+                try await valueWriter.remove(try slots.routes.slot(for: key.typed))
             }
             guard let collection = entry.key.collection else {
                 try await open(entry.key.base)
@@ -86,9 +91,9 @@ struct Forgetter: Sendable {
             }
             func openRecords<Collection: TypedCollection>(_ collection: Collection) async throws {
                 let records = collection.typed
-                for listed in try await Listing(env).names(in: records.domain, .collection(records.name)) {
+                for listed in try await Listing(slots).names(in: records.domain, .collection(records.name)) {
                     if case .value(let name) = listed {
-                        try await ValueWriter(env).remove(try env.routes.slot(for: records.key(name)))
+                        try await valueWriter.remove(try slots.routes.slot(for: records.key(name)))
                     }
                 }
             }
@@ -101,9 +106,9 @@ struct Forgetter: Sendable {
     /// Empties the stores in memory, those of custom backends and those on servers.
     private func clearOtherStores(_ domains: Set<StorageDomain>?) async throws {
         for domain in domains ?? domainsInUse where try !isOnDisk(domain) {
-            let (_, backend) = try env.routes.anyBackend(for: domain, key: "\(domain)")
+            let (_, backend) = try slots.routes.anyBackend(for: domain, key: "\(domain)")
             var namespaces: Set<StorageNamespace> = [.values]
-            for entry in env.registry.entries() where scoped(entry.route.domain) == domain {
+            for entry in history.registry.entries() where scoped(entry.route.domain) == domain {
                 namespaces.insert(entry.route.slot.address.namespace)
             }
             for namespace in namespaces {
@@ -126,13 +131,13 @@ struct Forgetter: Sendable {
     /// Forgets the notes about values that were forgotten: quarantined values, and entries of the ledger.
     private func forgetNotes(_ domains: Set<StorageDomain>?) async throws {
         guard let domains else { return }
-        for value in try await env.quarantine.list() {
+        for value in try await history.quarantine.list() {
             let isForgotten = domains.contains {
                 value.place == "\($0)" || value.place.hasPrefix("\($0.kind.name)/\($0.scope ?? "")/")
             }
-            if isForgotten { try await env.quarantine.purge(value.id) }
+            if isForgotten { try await history.quarantine.purge(value.id) }
         }
-        await env.ledger.forget(domains)
+        await history.ledger.forget(domains)
     }
 
     // MARK: The lock

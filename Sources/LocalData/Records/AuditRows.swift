@@ -3,22 +3,27 @@ import Foundation
 
 /// The rows of an audit: one for each registered key and collection.
 struct AuditRows: Sendable {
-    let env: Environment
-    /// The environment of a rehearsal of the next sweep.
-    let rehearsal: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
+    let history: History
+    let program: ProgramCode
+    /// The rehearsal of the next sweep.
+    let rehearsal: SweepRows
     /// The history of the migrations; nil if the ledger cannot be read.
-    let history: MigrationHistory?
+    let past: MigrationHistory?
+
+    private var mirroredLocations: MirroredLocations { MirroredLocations(slots, coder, history) }
 
     func row(_ entry: KeyRegistry.Entry) async -> StorageAudit.Row {
         var row = StorageAudit.Row(entry)
-        row.olderCopies = await OlderPlaces(env).look(at: entry.key.legacyLocations, of: entry.route.slot)
+        row.olderCopies = await OlderPlaces(slots, coder).look(at: entry.key.legacyLocations, of: entry.route.slot)
         if let collection = entry.key.collection { await fill(&row, collection, entry) } else { await fill(&row, entry.key.base, entry) }
         return row
     }
 
     /// Returns the row of a retired key; nil if its slot is proven to be empty.
     func row(retired entry: KeyRegistry.Entry) async -> StorageAudit.Row? {
-        guard let found = await RetiredRows(env).row(entry) else { return nil }
+        guard let found = await RetiredRows(slots, coder, history).row(entry) else { return nil }
         var row = StorageAudit.Row(entry)
         row.state = found.state
         row.message = found.message
@@ -29,8 +34,8 @@ struct AuditRows: Sendable {
         _ row: inout StorageAudit.Row, _ collection: Collection, _ entry: KeyRegistry.Entry
     ) async {
         do {
-            row.keeps = await MirroredLocations(env).copy(of: collection.typed)
-            row.pendingRecords = try await RecordGatherer(env).pendingRecords(collection.typed)
+            row.keeps = await mirroredLocations.copy(of: collection.typed)
+            row.pendingRecords = try await RecordGatherer(slots, coder, history, program).pendingRecords(collection.typed)
             await rehearse(entry, &row, isRemoved: false)
         } catch {
             row.state = (error as? StorageError)?.isTransient == false ? .failed : .blocked
@@ -39,16 +44,16 @@ struct AuditRows: Sendable {
     }
 
     private func fill<Key: TypedKey>(_ row: inout StorageAudit.Row, _ key: Key, _ entry: KeyRegistry.Entry) async {
-        let found = await Inspector(env).inspect(Slot(key: key.typed, route: entry.route))
+        let found = await Inspector(slots, coder, history).inspect(Slot(key: key.typed, route: entry.route))
         let metadata = found.record?.metadata
         row.serializer = metadata?.serializer
         row.isForeign = found.record?.isForeign ?? false
         row.bytes = found.record?.payload.byteCount ?? 0
         row.modifiedAt = metadata?.modifiedAt.map(Date.init(timeIntervalSince1970:))
         row.migration = found.origin?.migration
-        row.migrationLastWorked = history?.migrations.first { $0.id == row.migration }?.lastWorked
+        row.migrationLastWorked = past?.migrations.first { $0.id == row.migration }?.lastWorked
         row.provenance = found.origin?.copies.keys.sorted().compactMap { Place(text: $0)?.reported } ?? []
-        let kept = await MirroredLocations(env).copy(of: UntypedSlot(key: key, route: entry.route))
+        let kept = await mirroredLocations.copy(of: UntypedSlot(key: key, route: entry.route))
         row.keeps = kept
         row.residue = found.older.map(\.copy.route.displayName).filter { $0 != kept?.place }
         await rehearse(entry, &row, isRemoved: found.state == .removed)
@@ -57,8 +62,8 @@ struct AuditRows: Sendable {
 
     /// Adds the result of rehearsing a sweep of the entry.
     private func rehearse(_ entry: KeyRegistry.Entry, _ row: inout StorageAudit.Row, isRemoved: Bool) async {
-        guard let rehearsed = entry.leading(rehearsal.routes) else { return }
-        let next = await SweepRows(rehearsal).sweep(rehearsed)
+        guard let rehearsed = entry.leading(rehearsal.slots.routes) else { return }
+        let next = await rehearsal.sweep(rehearsed)
         row.state = next.state == .mirrored && !next.steps.isEmpty ? .pending : next.state.asFound(isRemoved: isRemoved)
         row.message = next.message
     }

@@ -2,8 +2,12 @@ import BackendContract
 
 /// Restores and purges the backups of a whole collection.
 struct CollectionBackups<Record: Codable & Sendable>: Sendable {
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
+    let history: History
     let collection: StorageCollection<Record>
+
+    private var backups: Backups { Backups(slots, coder, history) }
 
     /// Puts the latest backup of every record in its place: of those that were brought to the chain's end, or removed, since.
     /// - Returns: How many were restored.
@@ -14,9 +18,9 @@ struct CollectionBackups<Record: Codable & Sendable>: Sendable {
             for try await page in pages(version) {
                 for entry in try await own(page.requireWhole()) {
                     try Task.checkCancellation()
-                    let slot = try env.routes.slot(for: collection.key(entry.address.name))
-                    let isRestored = try await env.unbroken { [self] in
-                        try await env.withLane(slot.route) { try await restore(slot, version) }
+                    let slot = try slots.routes.slot(for: collection.key(entry.address.name))
+                    let isRestored = try await slots.unbroken { [self] in
+                        try await slots.withLane(slot.route) { try await restore(slot, version) }
                     }
                     restored += isRestored ? 1 : 0
                 }
@@ -27,28 +31,28 @@ struct CollectionBackups<Record: Codable & Sendable>: Sendable {
 
     private func restore(_ slot: Slot<Record>, _ version: Int) async throws -> Bool {
         // The backup of a later version, or an earlier call, came first.
-        if case .value(let record) = try await slot.route.probe(), env.coder.isOutdated(record.metadata, slot.key) { return false }
-        return try await Backups(env).restore(slot, version) != nil
+        if case .value(let record) = try await slot.route.probe(), coder.isOutdated(record.metadata, slot.key) { return false }
+        return try await backups.restore(slot, version) != nil
     }
 
     /// Purges what is kept of earlier versions of a collection's records, a page at a time.
     func discard() async throws {
         guard let chain = collection.template.evolution else { return }
-        let route = try env.routes.slot(for: collection.placeholder).route
+        let route = try slots.routes.slot(for: collection.placeholder).route
         for version in chain.older + [chain.version] {
             for try await page in pages(version) {
-                try await Backups(env).purge(try await own(page.requireWhole()).map(\.address), route)
+                try await backups.purge(try await own(page.requireWhole()).map(\.address), route)
             }
         }
     }
 
     private func pages(_ version: Int) -> RecordPages {
-        RecordQueries(env).pages(collection, StorageQuery(Backups.namespace(of: collection.namespace, version: version)))
+        RecordQueries(slots, coder).pages(collection, StorageQuery(Backups.namespace(of: collection.namespace, version: version)))
     }
 
     /// Those backups of a page that are of a collection's own type: of the record in their place, or of themselves where there is none.
     private func own(_ page: [StoragePage.Entry]) async throws -> [StoragePage.Entry] {
-        let places = try page.map { try env.routes.slot(for: collection.key($0.address.name)).route }
+        let places = try page.map { try slots.routes.slot(for: collection.key($0.address.name)).route }
         return zip(page, try await Route.probes(places)).filter { kept, standing in
             let tag = (standing.record ?? kept.record)?.metadata.typeTag
             return tag == nil || tag == collection.typeTag

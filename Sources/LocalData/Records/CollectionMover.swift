@@ -4,9 +4,20 @@ import BackendContract
 ///
 /// The order is that of every move: the new records are durable and read back before the old ones go. A run that was killed resumes where it was.
 struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: Sendable {
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
+    let history: History
+    let program: ProgramCode
     let way: CollectionSource<Source, Record>
     let destination: StorageCollection<Record>
+
+    private var recordQueries: RecordQueries { RecordQueries(slots, coder) }
+    private var settler: Settler { Settler(slots, coder, history, program) }
+
+    init(_ gatherer: RecordGatherer, _ way: CollectionSource<Source, Record>, _ destination: StorageCollection<Record>) {
+        (slots, coder, history, program) = (gatherer.slots, gatherer.coder, gatherer.history, gatherer.program)
+        (self.way, self.destination) = (way, destination)
+    }
 
     private struct Candidate: Sendable {
         let slot: Slot<Record>
@@ -18,44 +29,44 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
 
     func moveAll(_ run: MigrationRun) async throws -> RecordWork {
         var work = RecordWork()
-        var pages = RecordQueries(env).pages(way.source, .all).makeAsyncIterator()
-        let placeholder = try env.routes.slot(for: destination.key(destination.name)).untyped
+        var pages = recordQueries.pages(way.source, .all).makeAsyncIterator()
+        let placeholder = try slots.routes.slot(for: destination.key(destination.name)).untyped
         while true {
             try Task.checkCancellation()
             // Read before the page: what it holds counts only in this epoch.
             // Reason: "A removal epoch refuses late moves" in Docs/Decisions/Collections.md.
-            let epoch = try await RemovalEpochs(env).current(for: placeholder)
+            let epoch = try await RemovalEpochs(slots, coder).current(for: placeholder)
             guard let page = try await pages.next() else { break }
-            work += try await env.unbroken { try await move(page, run, epoch) }
+            work += try await slots.unbroken { try await move(page, run, epoch) }
             run.recordsDone(page.entries.count)
         }
-        if work.moved > 0 { env.ledger.worked(id, values: work.moved) }
-        if let failure = work.failures.first { env.ledger.failed(id, failure.error) }
+        if work.moved > 0 { history.ledger.worked(id, values: work.moved) }
+        if let failure = work.failures.first { history.ledger.failed(id, failure.error) }
         return work
     }
 
     /// Makes every record as it would be in its new place.
     /// - Throws: ``StorageError`` naming the first record that cannot be moved.
     func validate() async throws {
-        for try await page in RecordQueries(env).pages(way.source, .all) {
+        for try await page in recordQueries.pages(way.source, .all) {
             for entry in try page.requireWhole() { _ = try await candidate(entry) }
         }
     }
 
     /// A record and where it goes; nil for an expired one.
     private func candidate(_ entry: StoragePage.Entry) async throws -> Candidate? {
-        let source = try env.routes.slot(for: way.source.key(entry.address.name))
+        let source = try slots.routes.slot(for: way.source.key(entry.address.name))
         guard let record = entry.record else { throw source.route.damaged(entry) }
-        if env.isExpired(record) { return nil }
-        let old = try await env.coder.decode(record, source)
-        let slot = try env.routes.slot(for: destination.key(entry.address.name))
-        let value = try await env.program.wrappingUserErrors(slot.name) { try way.transform(old) }
+        if coder.isExpired(record) { return nil }
+        let old = try await coder.decode(record, source)
+        let slot = try slots.routes.slot(for: destination.key(entry.address.name))
+        let value = try await program.wrappingUserErrors(slot.name) { try way.transform(old) }
         return Candidate(slot: slot, copy: SourceRecord(source, record), value: value)
     }
 
     /// Purges an expired record where it is.
     private func purge(_ record: StorageRecord, _ id: String) async throws -> Purger.Purge {
-        try await Purger(env).purge(record, try env.routes.slot(for: way.source.key(id)).untyped)
+        try await Purger(slots, coder, history).purge(record, try slots.routes.slot(for: way.source.key(id)).untyped)
     }
 
     private func move(_ page: RecordPage, _ run: MigrationRun, _ epoch: Committer.Change?) async throws -> RecordWork {
@@ -79,7 +90,7 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
         // Reason: "A read of a collection decides no conflict" in Docs/Decisions/Collections.md.
         if run.reason == .read { candidates = try await absent(candidates) { $0.slot } }
         if let first = candidates.first {
-            try Mover(env).checkProtection(of: [first.copy.key], way.options, first.slot.untyped)
+            try Mover(slots, coder, history, program).checkProtection(of: [first.copy.key], way.options, first.slot.untyped)
             try await move(candidates, run, epoch, &work)
         }
         try await settle(unreadable, page, run, &work)
@@ -97,13 +108,13 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
     ) async throws {
         var single = candidates
         if candidates.first?.slot.route.capabilities.atomicBatch == true {
-            single = try await env.lanes.withLanes(candidates.map(\.slot.id), keyName: destination.name) {
+            single = try await slots.lanes.withLanes(candidates.map(\.slot.id), keyName: destination.name) {
                 try await moveTogether(candidates, run, epoch, &work)
             }
         }
         for candidate in single {
             do {
-                work.add(try await env.withLane(candidate.slot.route) { try await Settler(env).settle(candidate.slot, run) })
+                work.add(try await slots.withLane(candidate.slot.route) { try await settler.settle(candidate.slot, run) })
             } catch { try work.fail(candidate.slot.name, error) }
         }
     }
@@ -112,13 +123,13 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
     private func settle(
         _ unreadable: [(entry: StoragePage.Entry, error: any Error)], _ page: RecordPage, _ run: MigrationRun, _ work: inout RecordWork
     ) async throws {
-        func slot(_ entry: StoragePage.Entry) throws -> Slot<Record> { try env.routes.slot(for: destination.key(entry.address.name)) }
+        func slot(_ entry: StoragePage.Entry) throws -> Slot<Record> { try slots.routes.slot(for: destination.key(entry.address.name)) }
         for (entry, error) in run.reason == .read ? try await absent(unreadable, { try slot($0.entry) }) : unreadable {
             let damaged = DamagedRecord(page.domain, entry)
             do {
                 if run.reason == .read { throw error }
                 let slot = try slot(entry)
-                work.add(try await env.withLane(slot.route) { try await Settler(env).settle(slot, run) })
+                work.add(try await slots.withLane(slot.route) { try await settler.settle(slot, run) })
             } catch { try work.fail(entry.address.name, error, damaged) }
         }
     }
@@ -139,46 +150,47 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
         for candidate in free {
             let route = candidate.slot.route
             let facts = WriteAttributes.carried(from: [candidate.copy.record.metadata])
-            let prepared = try env.coder.prepare(candidate.value, candidate.slot, facts)
-            let origin = try await Origins(env).made(of: [candidate.copy], migration: id, for: route)
-            try await ReferenceWriter(env).store(
+            let prepared = try coder.prepare(candidate.value, candidate.slot, facts)
+            let origin = try await Origins(slots, coder, history).made(of: [candidate.copy], migration: id, for: route)
+            try await ReferenceWriter(slots, coder, history, program).store(
                 prepared.references,
                 for: ReferenceHolder(
                     route: route, copies: [candidate.copy], allowsWeakerProtection: way.options.allowsWeakerProtection))
-            changes.append(Committer.Change(try await env.coder.complete(prepared, origin: origin).operation, route, if: .absent))
+            changes.append(Committer.Change(try await coder.complete(prepared, origin: origin).operation, route, if: .absent))
         }
-        let receipt = try await env.committer.commit(changes + (epoch.map { [$0] } ?? []), readsBack: true)
+        let receipt = try await slots.committer.commit(changes + (epoch.map { [$0] } ?? []), readsBack: true)
         guard receipt.isCommitted else { return run.reason == .read ? free : candidates }
         work.moved += free.count
         work.bytes += changes.reduce(0) { $0 + $1.mutation.payloadSize }
         let (copies, routes) = (free.map(\.copy), free.map(\.slot.route))
-        work.residue += await ResiduePurger(env).purgeTogether(copies, for: routes, achieved: receipt.durability).flatMap(\.self)
+        work.residue += await ResiduePurger(slots, coder, history).purgeTogether(copies, for: routes, achieved: receipt.durability).flatMap(
+            \.self)
         return rest
     }
 }
 
 extension CollectionSource: RecordMoving {
-    func prepare(for collection: StorageCollection<Record>, _ env: Environment, _ run: MigrationRun) async throws -> RecordWork {
-        try await RecordGatherer(env).prepare(source, run)
+    func prepare(for collection: StorageCollection<Record>, _ gatherer: RecordGatherer, _ run: MigrationRun) async throws -> RecordWork {
+        try await gatherer.prepare(source, run)
     }
 
     func id(for collection: StorageCollection<Record>) -> String { "\(collection.name):moved:\(source.domain)/\(source.name)" }
 
-    func move(to collection: StorageCollection<Record>, _ env: Environment, _ run: MigrationRun) async throws -> RecordWork {
-        var work = try await RecordGatherer(env).gather(source, run)
-        if kept == nil { work += try await CollectionMover(env: env, way: self, destination: collection).moveAll(run) }
-        work += try await MirroredRecords(env: env, way: self, destination: collection).settle(run)
+    func move(to collection: StorageCollection<Record>, _ gatherer: RecordGatherer, _ run: MigrationRun) async throws -> RecordWork {
+        var work = try await gatherer.gather(source, run)
+        if kept == nil { work += try await CollectionMover(gatherer, self, collection).moveAll(run) }
+        work += try await MirroredRecords(gatherer, self, collection).settle(run)
         return work
     }
 
-    func validate(for collection: StorageCollection<Record>, _ env: Environment) async throws {
-        try await CollectionMover(env: env, way: self, destination: collection).validate()
+    func validate(for collection: StorageCollection<Record>, _ gatherer: RecordGatherer) async throws {
+        try await CollectionMover(gatherer, self, collection).validate()
     }
 
-    func pending(for collection: StorageCollection<Record>, _ env: Environment) async throws -> Int {
-        let waiting = try await RecordGatherer(env).pending(source)
-        if kept != nil { return try await MirroredRecords(env: env, way: self, destination: collection).pending() + waiting }
-        return try await RecordQueries(env).count(source, .all) + waiting
+    func pending(for collection: StorageCollection<Record>, _ gatherer: RecordGatherer) async throws -> Int {
+        let waiting = try await gatherer.pending(source)
+        if kept != nil { return try await MirroredRecords(gatherer, self, collection).pending() + waiting }
+        return try await RecordQueries(gatherer.slots, gatherer.coder).count(source, .all) + waiting
     }
 }
 

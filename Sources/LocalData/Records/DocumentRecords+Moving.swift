@@ -18,11 +18,11 @@ extension DocumentRecords {
     ) async throws -> Int {
         var count = 0
         try await forEachPage(source) { page in
-            count += try await env.unbroken {
-                let slots = try page.flatMap { entry in
+            count += try await slots.unbroken {
+                let lanes = try page.flatMap { entry in
                     [try route(source, entry.address.name).slot, try route(destination, destination.id(of: entry.address.name)).slot]
                 }
-                return try await env.lanes.withLanes(slots, keyName: destination.entity) {
+                return try await slots.lanes.withLanes(lanes, keyName: destination.entity) {
                     try await repeating(page, source) { try await transfer($0, source, destination, version, chain, isMove: isMove) }
                 }
             }
@@ -45,7 +45,7 @@ extension DocumentRecords {
         _ page: [StoragePage.Entry], _ place: DocumentPlace, _ body: ([StoragePage.Entry]) async throws -> Int?
     ) async throws -> Int {
         var page = page
-        for await _ in env.attempts {
+        for await _ in slots.attempts {
             if let count = try await body(page) { return count }
             try Task.checkCancellation()
             let routes = try page.map { try route(place, $0.address.name) }
@@ -68,35 +68,36 @@ extension DocumentRecords {
         isMove: Bool
     ) async throws -> Int? {
         let plan = try await transfers(page, source, destination, version, chain)
-        let backend = try env.routes.backend(for: destination.domain, key: destination.entity).1
+        let backend = try slots.routes.backend(for: destination.domain, key: destination.entity).1
         guard let origin = (plan.copies.first ?? plan.expired.first)?.route else { return 0 }
         if isMove, backend.identity == origin.slot.store, backend.capabilities.atomicBatch {
             var gone: [Committer.Change] = []
             for copy in plan.copies + plan.expired {
-                let erasure = try await Purger(env).deletion(of: .value(copy.record), copy.route)
+                let erasure = try await Purger(slots, coder, history).deletion(of: .value(copy.record), copy.route)
                 gone.append(Committer.Change(erasure, copy.route, if: .revision(copy.record.revision)))
             }
-            return try await env.committer.commit(plan.puts + gone, readsBack: true).isCommitted ? plan.copies.count : nil
+            return try await slots.committer.commit(plan.puts + gone, readsBack: true).isCommitted ? plan.copies.count : nil
         }
         var achieved = StorageDurability.durable
         for part in backend.capabilities.atomicBatch ? [plan.puts] : plan.puts.map({ [$0] }) {
-            let receipt = try await env.committer.commit(part, readsBack: true)
+            let receipt = try await slots.committer.commit(part, readsBack: true)
             guard receipt.isCommitted else { return nil }
             achieved = min(achieved, receipt.durability)
         }
         guard isMove else { return plan.puts.count }
         if plan.puts.count < plan.copies.count, let route = plan.routes.first {
             // Some were there already: written by a run that may not have learnt whether they last.
-            achieved = min(achieved, try await ResiduePurger(env).settledDurability(of: route, nil))
+            achieved = min(achieved, try await ResiduePurger(slots, coder, history).settledDurability(of: route, nil))
         }
-        let residue = await ResiduePurger(env).purgeTogether(plan.copies, for: plan.routes, achieved: achieved).flatMap(\.self)
+        let residue = await ResiduePurger(slots, coder, history).purgeTogether(plan.copies, for: plan.routes, achieved: achieved).flatMap(
+            \.self)
         if !residue.isEmpty {
             throw StorageError(
                 StorageError.residueRemains, key: destination.entity,
                 "The records of \(source.entity) are in \(destination.entity), and older copies remain: \(residue.joined(separator: "; ")). Run the plan again.",
                 outcome: .applied)
         }
-        for copy in plan.expired { _ = try await Purger(env).delete(copy.route, over: .value(copy.record)) }
+        for copy in plan.expired { _ = try await Purger(slots, coder, history).delete(copy.route, over: .value(copy.record)) }
         return plan.copies.count
     }
 
@@ -107,24 +108,24 @@ extension DocumentRecords {
         var plan = Transfer()
         for entry in page {
             guard let record = entry.record else { throw try route(source, entry.address.name).damaged(entry) }
-            let slot = try env.routes.slot(for: source.key(entry.address.name, record.metadata, chain))
+            let slot = try slots.routes.slot(for: source.key(entry.address.name, record.metadata, chain))
             let copy = SourceRecord(slot, record)
-            if await env.mayPurge(record) {
+            if await history.expiries.mayPurge(record) {
                 plan.expired.append(copy)
                 continue
             }
             let document: Decoded<StoredDocument>
-            do { document = try await env.coder.read(record, slot) } catch let error as StorageError {
+            do { document = try await coder.read(record, slot) } catch let error as StorageError {
                 // Nobody reads an expired record: one that cannot be brought over stays where it is.
-                guard env.isExpired(record), error.meansUndecodable else { throw error }
+                guard coder.isExpired(record), error.meansUndecodable else { throw error }
                 continue
             }
             let id = destination.id(of: entry.address.name)
             if let declared = destination.declared, declared.version == version {
-                try declared.require(document.value, env.coder, destination.entity, id)
+                try declared.require(document.value, coder, destination.entity, id)
             }
             let key = destination.key(id, record.metadata, version: version, demandsOwnTag: true)
-            found.append((document, try env.routes.slot(for: key), copy))
+            found.append((document, try slots.routes.slot(for: key), copy))
         }
         let probes = try await Route.probes(found.map(\.slot.route))
         try await requireTurn()
@@ -133,8 +134,8 @@ extension DocumentRecords {
             plan.routes.append(one.slot.route)
             switch probe {
             case .value(let stored):
-                let slot = try env.routes.slot(for: destination.key(one.slot.name, stored.metadata))
-                guard try await env.coder.decode(stored, slot) == one.document.value else {
+                let slot = try slots.routes.slot(for: destination.key(one.slot.name, stored.metadata))
+                guard try await coder.decode(stored, slot) == one.document.value else {
                     throw StorageError(
                         StorageError.migrationFailed, key: one.slot.name,
                         "The record \(one.slot.name) is in \(source.entity) and, with another content, in \(destination.entity). Both are left as they are."
@@ -144,11 +145,12 @@ extension DocumentRecords {
             case .corrupt(let corruption): throw one.slot.route.corrupted(corruption)
             default: break
             }
-            var prepared = try env.coder.prepare(one.document.value, one.slot, .carried(from: [one.copy.record.metadata]))
+            var prepared = try coder.prepare(one.document.value, one.slot, .carried(from: [one.copy.record.metadata]))
             if let references = one.document.references { prepared.references = references }
-            try await ReferenceWriter(env).store(
+            try await ReferenceWriter(slots, coder, history, program).store(
                 prepared.references, for: ReferenceHolder(route: one.slot.route, copies: [one.copy]))
-            let coded = try await env.coder.complete(prepared, origin: try await Origins(env).kept(one.slot.untyped, over: probe))
+            let coded = try await coder.complete(
+                prepared, origin: try await Origins(slots, coder, history).kept(one.slot.untyped, over: probe))
             plan.puts.append(Committer.Change(coded.operation, one.slot.route, if: probe.unchanged))
         }
         return plan
@@ -160,9 +162,9 @@ extension DocumentRecords {
     package func remove(_ place: DocumentPlace, keepsBackup: Bool) async throws -> Int {
         var count = 0
         try await forEachPage(place) { page in
-            count += try await env.unbroken {
-                let slots = try page.map { try route(place, $0.address.name).slot }
-                return try await env.lanes.withLanes(slots, keyName: place.entity) {
+            count += try await slots.unbroken {
+                let lanes = try page.map { try route(place, $0.address.name).slot }
+                return try await slots.lanes.withLanes(lanes, keyName: place.entity) {
                     try await repeating(page, place) { try await remove($0, place, keepsBackup: keepsBackup) }
                 }
             }
@@ -176,12 +178,12 @@ extension DocumentRecords {
         for entry in page {
             let route = try route(place, entry.address.name)
             guard let record = entry.record else { throw route.damaged(entry) }
-            if keepsBackup, await !env.mayPurge(record) {
+            if keepsBackup, await !history.expiries.mayPurge(record) {
                 changes.append(Backups.change(of: record, at: route, version: record.metadata.schemaVersion ?? 1))
             }
-            let erasure = try await Purger(env).deletion(of: .value(record), route)
+            let erasure = try await Purger(slots, coder, history).deletion(of: .value(record), route)
             changes.append(Committer.Change(erasure, route, if: .revision(record.revision)))
         }
-        return try await env.committer.commit(changes).isCommitted ? page.count : nil
+        return try await slots.committer.commit(changes).isCommitted ? page.count : nil
     }
 }

@@ -2,9 +2,15 @@ import BackendContract
 
 /// Reads and changes an entity's records as documents, without their type, a page at a time. Each of its writes is a commit of the ``Committer``.
 package struct DocumentRecords: Sendable {
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
+    let history: History
+    let program: ProgramCode
     /// Called between reading records and changing them: it throws where another process has gone on meanwhile, and what was read may be what it wrote since.
     var requireTurn: @Sendable () async throws -> Void = {}
+
+    private var converter: Converter { Converter(slots, coder, history, program) }
+    private var pageConverter: PageConverter { PageConverter(slots, coder, history, program) }
 
     // MARK: Reading
 
@@ -20,7 +26,7 @@ package struct DocumentRecords: Sendable {
         for version in 1..<max(1, end) {
             var isFound = false
             try await forEachPage(place, version: version) { page in
-                isFound = isFound || page.contains { $0.record.map { !env.isExpired($0) } ?? true }
+                isFound = isFound || page.contains { $0.record.map { !coder.isExpired($0) } ?? true }
             }
             if isFound { return version }
         }
@@ -31,7 +37,7 @@ package struct DocumentRecords: Sendable {
     func forEachPage(_ place: DocumentPlace, version: Int? = nil, _ body: ([StoragePage.Entry]) async throws -> Void) async throws {
         if place.isCollection {
             let conditions = version.map { [StorageQuery.Condition.attribute(StorageMetadata.versionAttribute, String($0))] } ?? []
-            for try await page in pages(place, conditions, size: env.pageSize) {
+            for try await page in pages(place, conditions, size: slots.pageSize) {
                 try Task.checkCancellation()
                 try await body(try page.requireWhole())
             }
@@ -49,12 +55,12 @@ package struct DocumentRecords: Sendable {
 
     private func pages(_ place: DocumentPlace, _ conditions: [StorageQuery.Condition], size: Int) -> RecordPages {
         RecordPages(
-            routes: env.routes, domain: place.domain, collection: place.entity, query: StorageQuery(place.namespace, conditions),
+            routes: slots.routes, domain: place.domain, collection: place.entity, query: StorageQuery(place.namespace, conditions),
             size: size, sealed: RecordPages.sealed { try route(place, $0.name) })
     }
 
     func route(_ place: DocumentPlace, _ id: String) throws -> Route {
-        try env.routes.slot(for: place.key(id, StorageMetadata(schemaVersion: 1))).route
+        try slots.routes.slot(for: place.key(id, StorageMetadata(schemaVersion: 1))).route
     }
 
     // MARK: Changing
@@ -62,7 +68,7 @@ package struct DocumentRecords: Sendable {
     /// Tries what a chain does to records of earlier versions, and writes nothing.
     /// - Throws: ``StorageError`` with `migrationFailed`, naming the first record that it cannot change.
     package func check(_ place: DocumentPlace, _ chain: EvolutionChain) async throws {
-        let chain = place.checking(chain, env.coder)
+        let chain = place.checking(chain, coder)
         for version in chain.older {
             try await forEachPage(place, version: version) { page in for entry in page { _ = try await conversion(of: entry, place, chain) }
             }
@@ -72,16 +78,16 @@ package struct DocumentRecords: Sendable {
     /// What brings a record to a chain's end; nil when it is there already, or has expired.
     func conversion(of entry: StoragePage.Entry, _ place: DocumentPlace, _ chain: EvolutionChain) async throws -> Converter.Conversion? {
         guard let record = entry.record else { throw try route(place, entry.address.name).damaged(entry) }
-        return try await PageConverter(env).conversion(of: entry, to: place.key(entry.address.name, record.metadata, chain))
+        return try await pageConverter.conversion(of: entry, to: place.key(entry.address.name, record.metadata, chain))
     }
 
     /// Brings an entity's records to the end of a chain; each page is one commit, where the store can.
     package func update(_ place: DocumentPlace, _ chain: EvolutionChain) async throws -> Int {
-        let chain = place.checking(chain, env.coder)
+        let chain = place.checking(chain, coder)
         var count = 0
         for version in chain.older {
             try await forEachPage(place, version: version) { page in
-                count += try await env.unbroken { try await update(page, place, chain) }
+                count += try await slots.unbroken { try await update(page, place, chain) }
             }
         }
         return count
@@ -91,7 +97,7 @@ package struct DocumentRecords: Sendable {
         var conversions: [Converter.Conversion] = []
         for entry in page { if let conversion = try await conversion(of: entry, place, chain) { conversions.append(conversion) } }
         try await requireTurn()
-        if try await PageConverter(env).convertTogether(conversions, place.entity) { return conversions.count }
+        if try await pageConverter.convertTogether(conversions, place.entity) { return conversions.count }
         var count = 0
         for conversion in conversions { count += try await update(conversion.prepared.route, place, chain) ? 1 : 0 }
         return count
@@ -99,13 +105,13 @@ package struct DocumentRecords: Sendable {
 
     /// Writes one record in its new shape. False when it has that already, or is gone.
     private func update(_ route: Route, _ place: DocumentPlace, _ chain: EvolutionChain) async throws -> Bool {
-        try await env.withLane(route) {
-            for await _ in env.attempts {
-                guard case .value(let record) = try await route.probe(), !env.isExpired(record) else { return false }
-                let slot = try env.routes.slot(for: place.key(route.address.name, record.metadata, chain))
-                guard let conversion = try await Converter(env).conversion(of: record, slot) else { return false }
+        try await slots.withLane(route) {
+            for await _ in slots.attempts {
+                guard case .value(let record) = try await route.probe(), !coder.isExpired(record) else { return false }
+                let slot = try slots.routes.slot(for: place.key(route.address.name, record.metadata, chain))
+                guard let conversion = try await converter.conversion(of: record, slot) else { return false }
                 try await requireTurn()
-                if try await Converter(env).convert(conversion, slot) { return true }
+                if try await converter.convert(conversion, slot) { return true }
             }
             throw route.error(for: .notAttempted)
         }

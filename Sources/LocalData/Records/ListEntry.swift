@@ -6,12 +6,12 @@ enum ListEntry<Value: Sendable>: Sendable {
 
 extension DamagePolicy {
     /// The value of an entry; nil for a damaged record that does not end the list.
-    func value<Value>(of entry: ListEntry<Value>, _ env: Environment) async throws -> Value? {
+    func value<Value>(of entry: ListEntry<Value>, _ events: EventReport) async throws -> Value? {
         switch (entry, self) {
         case (.value(let value), _): return value
         case (.damaged(_, let reason), .throw): throw reason
         case (.damaged(let record, let reason), .skip):
-            env.events.send(
+            events.send(
                 .damagedRecordSkipped(reason.code), "A damaged record was left out of a list.",
                 ["domain": "\(record.domain)", "code": "\(reason.code.name)"])
             return nil

@@ -5,21 +5,33 @@ import BackendContract
 /// The mark is a tombstone in the collection's own slot. A list that it names is a copy, which is only deleted and never taken apart again, so that a record which was removed since
 /// does not come back.
 struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sendable {
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
+    let history: History
+    let program: ProgramCode
     let list: ListSource<Source, Record>
     let collection: StorageCollection<Record>
 
+    private var origins: Origins { Origins(slots, coder, history) }
+    private var referenceWriter: ReferenceWriter { ReferenceWriter(slots, coder, history, program) }
+    private var residuePurger: ResiduePurger { ResiduePurger(slots, coder, history) }
+
+    init(_ gatherer: RecordGatherer, _ list: ListSource<Source, Record>, _ collection: StorageCollection<Record>) {
+        (slots, coder, history, program) = (gatherer.slots, gatherer.coder, gatherer.history, gatherer.program)
+        (self.list, self.collection) = (list, collection)
+    }
+
     func move(_ run: MigrationRun) async throws -> RecordWork {
-        let mark = try env.routes.slot(for: collection.placeholder)
+        let mark = try slots.routes.slot(for: collection.placeholder)
         do {
-            return try await env.unbroken { [self] in
-                try await env.withLane(mark.route) {
-                    for await _ in env.attempts { if let work = try await takeApart(mark, run) { return work } }
+            return try await slots.unbroken { [self] in
+                try await slots.withLane(mark.route) {
+                    for await _ in slots.attempts { if let work = try await takeApart(mark, run) { return work } }
                     throw mark.route.error(for: .notAttempted)
                 }
             }
         } catch {
-            env.ledger.failed(list.id(for: collection), error)
+            history.ledger.failed(list.id(for: collection), error)
             throw error
         }
     }
@@ -27,27 +39,28 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
     /// Nil means that one of the places changed meanwhile.
     private func takeApart(_ mark: Slot<Record>, _ run: MigrationRun) async throws -> RecordWork? {
         var work = RecordWork()
-        let slot = try env.routes.slot(for: list.key)
-        if run.reason != .read, case .value(let record) = try await slot.route.probe(), env.isExpired(record) {
-            switch try await Purger(env).purge(record, slot.untyped) {
+        let slot = try slots.routes.slot(for: list.key)
+        if run.reason != .read, case .value(let record) = try await slot.route.probe(), coder.isExpired(record) {
+            switch try await Purger(slots, coder, history).purge(record, slot.untyped) {
             case .changed: return nil
             case .kept: work.waiting = 1
             case .purged: work.expired = 1
             }
             return work
         }
-        let reading = try await ValueReader(env).readWritten(slot)
+        let reading = try await ValueReader(slots, coder, history, program).readWritten(slot)
         guard let record = reading.record, let value = reading.value else { return work }
         let copy = SourceRecord(slot, record)
         let marked = try await mark.route.probe()
         var origin: RecordOrigin?
-        if case .tombstone(let tombstone) = marked { origin = try await env.coder.origin(of: tombstone.metadata, mark.route) }
-        let collector = ResiduePurger(env)
-        let match = await Origins(env).match(copy, origin)
+        if case .tombstone(let tombstone) = marked { origin = try await coder.origin(of: tombstone.metadata, mark.route) }
+        let collector = residuePurger
+        let match = await origins.match(copy, origin)
         if match == .content {
             // Another program's list, as it was taken apart before, and perhaps written anew.
             if run.reason == .read { return work }
-            try await env.quarantine.keep(record, of: slot.route, beside: [mark.route], reason: "may be a new write of \(list.key.name)")
+            try await history.quarantine.keep(
+                record, of: slot.route, beside: [mark.route], reason: "may be a new write of \(list.key.name)")
         }
         // Reason: "A list is split in one commit, with a mark" in Docs/Decisions/Collections.md.
         if match != .none {
@@ -60,22 +73,22 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
         let wasTakenApart = origin?.copies[slot.route.place.text] != nil
         // An old program wrote the list again: a matter for a sweep, as for a single key.
         if wasTakenApart, run.reason == .read { return work }
-        try Mover(env).checkProtection(of: [.key(list.key)], list.options, mark.untyped)
-        let records = try await env.program.wrappingUserErrors(collection.name) { try list.split(value) }
-        var newOrigin = try await Origins(env).made(of: [copy], migration: list.id(for: collection), for: mark.route)
+        try Mover(slots, coder, history, program).checkProtection(of: [.key(list.key)], list.options, mark.untyped)
+        let records = try await program.wrappingUserErrors(collection.name) { try list.split(value) }
+        var newOrigin = try await origins.made(of: [copy], migration: list.id(for: collection), for: mark.route)
         newOrigin.merge(origin)
         let attributes = (marked.metadata?.attributes ?? [:]).filter { $0.key == RemovalEpochs.attribute }
-        let metadata = try await env.coder.tombstone(newOrigin, mark.route, attributes: attributes)
+        let metadata = try await coder.tombstone(newOrigin, mark.route, attributes: attributes)
         let tombstone = StorageMutation.Operation.tombstone(metadata)
         let marking = Committer.Change(tombstone, mark.route, if: marked.unchanged)
         let parts = try parts(records, copy)
-        let written = try await env.lanes.withLanes(parts.map(\.slot.id), keyName: collection.name) {
+        let written = try await slots.lanes.withLanes(parts.map(\.slot.id), keyName: collection.name) {
             try await write(parts, copy, mark, marking, run, wasTakenApart: wasTakenApart)
         }
         guard let written else { return nil }
         work.moved = written.count
         work.bytes = record.payload.byteCount
-        if written.count > 0 { env.ledger.worked(list.id(for: collection), values: written.count) }
+        if written.count > 0 { history.ledger.worked(list.id(for: collection), values: written.count) }
         // The list stays until a sweep decides.
         if written.hasConflict, run.reason == .read { return work }
         if written.hasConflict { work.reconciled += 1 }
@@ -97,8 +110,8 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
             from: [StorageMetadata(createdAt: metadata.createdAt, expiresAt: metadata.expiresAt, attributes: metadata.attributes)])
         var parts: [PhysicalSlot: Part] = [:]
         for record in records {
-            let slot = try env.routes.slot(for: collection.key(try collection.id(of: record)))
-            let part = Part(slot: slot, record: record, prepared: try env.coder.prepare(record, slot, facts))
+            let slot = try slots.routes.slot(for: collection.key(try collection.id(of: record)))
+            let part = Part(slot: slot, record: record, prepared: try coder.prepare(record, slot, facts))
             if let other = parts.updateValue(part, forKey: slot.id), other.prepared.bytes != part.prepared.bytes {
                 throw StorageError(
                     StorageError.migrationFailed, key: collection.name,
@@ -135,7 +148,7 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
         // A read decides no conflict: what is not in its place yet is moved, and the list is not marked.
         if written.hasConflict, run.reason == .read { return try await commit(changes, nil, mark.route) == nil ? nil : written }
         if written.hasConflict {
-            try await env.quarantine.keep(copy.record, of: copy.route, beside: [mark.route], reason: "conflict with \(collection.name)")
+            try await history.quarantine.keep(copy.record, of: copy.route, beside: [mark.route], reason: "conflict with \(collection.name)")
         }
         guard let durability = try await commit(changes, marking, mark.route) else { return nil }
         written.durability = durability
@@ -159,10 +172,10 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
         if case .absent = probe, !isLate { return .written(try await change(part.prepared, part.slot, over: probe, holder)) }
         var mine: Record?
         if let stored = probe.record {
-            let value = try await env.coder.decode(stored, part.slot)
-            if try env.coder.bytes(of: value, part.slot.key) == part.prepared.bytes {
+            let value = try await coder.decode(stored, part.slot)
+            if try coder.bytes(of: value, part.slot.key) == part.prepared.bytes {
                 // Equal but for the records within them, perhaps.
-                try await ReferenceWriter(env).store(part.prepared.references, for: holder)
+                try await referenceWriter.store(part.prepared.references, for: holder)
                 return .unchanged
             }
             mine = value
@@ -173,17 +186,17 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
         case .destinationWins: return .conflict(nil)
         case .sourceWins: break
         case .merge(let merge):
-            guard let merged = try await env.program.wrappingUserErrors(part.slot.name, { [mine] in try merge(mine, part.record) }) else {
+            guard let merged = try await program.wrappingUserErrors(part.slot.name, { [mine] in try merge(mine, part.record) }) else {
                 guard let stored = probe.record else { return .conflict(nil) }
-                try await env.quarantine.keep(stored, of: route, beside: [copy.route], reason: "replaced in a conflict")
-                let origin = try await Origins(env).carried(part.slot.untyped, over: probe, .none)
-                let tombstone = StorageMutation.Operation.tombstone(try await env.coder.tombstone(origin, route))
+                try await history.quarantine.keep(stored, of: route, beside: [copy.route], reason: "replaced in a conflict")
+                let origin = try await origins.carried(part.slot.untyped, over: probe, .none)
+                let tombstone = StorageMutation.Operation.tombstone(try await coder.tombstone(origin, route))
                 return .conflict(Committer.Change(tombstone, route, if: probe.unchanged))
             }
-            prepared = try env.coder.prepare(merged, part.slot, part.prepared.facts)
+            prepared = try coder.prepare(merged, part.slot, part.prepared.facts)
         }
         if let stored = probe.record {
-            try await env.quarantine.keep(stored, of: route, beside: [copy.route], reason: "replaced in a conflict")
+            try await history.quarantine.keep(stored, of: route, beside: [copy.route], reason: "replaced in a conflict")
         }
         return .conflict(try await change(prepared, part.slot, over: probe, holder))
     }
@@ -191,48 +204,48 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
     private func change(
         _ prepared: EncodedValue, _ slot: Slot<Record>, over probe: StorageProbe, _ holder: ReferenceHolder
     ) async throws -> Committer.Change {
-        try await ReferenceWriter(env).store(prepared.references, for: holder)
-        let origin = try await Origins(env).kept(slot.untyped, over: probe)
-        return Committer.Change(try await env.coder.complete(prepared, origin: origin).operation, prepared.route, if: probe.unchanged)
+        try await referenceWriter.store(prepared.references, for: holder)
+        let origin = try await origins.kept(slot.untyped, over: probe)
+        return Committer.Change(try await coder.complete(prepared, origin: origin).operation, prepared.route, if: probe.unchanged)
     }
 
     /// Commits the records with the mark; where the store cannot, the records first, each durable. Nil when a slot changed meanwhile.
     /// - Parameter marking: The mark; nil where the list stays.
     private func commit(_ changes: [Committer.Change], _ marking: Committer.Change?, _ mark: Route) async throws -> StorageDurability? {
         if mark.capabilities.atomicBatch {
-            let receipt = try await env.committer.commit(changes + (marking.map { [$0] } ?? []), readsBack: true)
+            let receipt = try await slots.committer.commit(changes + (marking.map { [$0] } ?? []), readsBack: true)
             return receipt.isCommitted ? receipt.durability : nil
         }
         var durability = StorageDurability.durable
         for change in changes {
-            let receipt = try await env.committer.commit([change], readsBack: true)
+            let receipt = try await slots.committer.commit([change], readsBack: true)
             guard receipt.isCommitted else { return nil }
             durability = min(durability, receipt.durability)
         }
         guard let marking else { return durability }
         // Another program may have written some of the records: a power cut must not take one of them and leave the mark.
-        durability = min(durability, try await ResiduePurger(env).settledDurability(of: mark, nil))
-        let receipt = try await env.committer.commit([marking], readsBack: true)
+        durability = min(durability, try await residuePurger.settledDurability(of: mark, nil))
+        let receipt = try await slots.committer.commit([marking], readsBack: true)
         return receipt.isCommitted ? min(durability, receipt.durability) : nil
     }
 }
 
 extension ListSource: RecordMoving {
-    func prepare(for collection: StorageCollection<Record>, _ env: Environment, _ run: MigrationRun) async throws -> RecordWork {
-        try await move(to: collection, env, run)
+    func prepare(for collection: StorageCollection<Record>, _ gatherer: RecordGatherer, _ run: MigrationRun) async throws -> RecordWork {
+        try await move(to: collection, gatherer, run)
     }
 
     // Taking it apart is one commit: it makes all records, or writes none.
-    func validate(for collection: StorageCollection<Record>, _ env: Environment) async throws {}
+    func validate(for collection: StorageCollection<Record>, _ gatherer: RecordGatherer) async throws {}
 
     func id(for collection: StorageCollection<Record>) -> String { "\(collection.name):taken apart:\(key.domain)/\(key.name)" }
 
-    func move(to collection: StorageCollection<Record>, _ env: Environment, _ run: MigrationRun) async throws -> RecordWork {
-        try await ListSplitter(env: env, list: self, collection: collection).move(run)
+    func move(to collection: StorageCollection<Record>, _ gatherer: RecordGatherer, _ run: MigrationRun) async throws -> RecordWork {
+        try await ListSplitter(gatherer, self, collection).move(run)
     }
 
-    func pending(for collection: StorageCollection<Record>, _ env: Environment) async throws -> Int {
-        guard case .value(let record) = try await env.routes.slot(for: key).route.probe() else { return 0 }
-        return env.isExpired(record) ? 0 : 1
+    func pending(for collection: StorageCollection<Record>, _ gatherer: RecordGatherer) async throws -> Int {
+        guard case .value(let record) = try await gatherer.slots.routes.slot(for: key).route.probe() else { return 0 }
+        return gatherer.coder.isExpired(record) ? 0 : 1
     }
 }

@@ -2,13 +2,13 @@ import BackendContract
 
 /// Lists what a part of a store holds, with what is damaged in it.
 struct Listing: Sendable {
-    let env: Environment
+    let slots: SlotAccess
 
-    init(_ env: Environment) { self.env = env }
+    init(_ slots: SlotAccess) { self.slots = slots }
 
     /// The slots of a namespace, with the damaged ones whose names are lost.
     func slots(in domain: StorageDomain, _ namespace: StorageNamespace, name: String) async throws -> StorageListing {
-        let (_, backend) = try env.routes.backend(for: domain, key: name)
+        let (_, backend) = try slots.routes.backend(for: domain, key: name)
         return try await translatingErrors(key: name) { () throws(BackendError) in
             if let salvageable = backend as? any SalvageableBackend { return try await salvageable.listing(in: namespace) }
             return StorageListing(try await backend.addresses(in: namespace), damaged: [])
@@ -19,7 +19,7 @@ struct Listing: Sendable {
     /// cannot be read is listed like a damaged one, with the error `locked`.
     func names(in domain: StorageDomain, _ namespace: StorageNamespace) async throws -> [ListEntry<String>] {
         let name = "\(domain)"
-        let (_, backend) = try env.routes.backend(for: domain, key: name)
+        let (_, backend) = try slots.routes.backend(for: domain, key: name)
         let beside = try await translatingErrors(key: name) { () throws(BackendError) in
             try await (backend as? any PartlyLockedBackend)?.slotsBesideLocks(in: namespace)
         }

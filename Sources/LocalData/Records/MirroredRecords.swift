@@ -4,9 +4,17 @@ import BackendRuntime
 /// The records of a collection whose older collection a release window keeps up to date, or kept until the program dropped the window: finds those that are to be settled one by one,
 /// as single keys are. `Docs/Windows.md` has the table.
 struct MirroredRecords<Source: Codable & Sendable, Record: Codable & Sendable>: Sendable {
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
+    let history: History
+    let program: ProgramCode
     let way: CollectionSource<Source, Record>
     let destination: StorageCollection<Record>
+
+    init(_ gatherer: RecordGatherer, _ way: CollectionSource<Source, Record>, _ destination: StorageCollection<Record>) {
+        (slots, coder, history, program) = (gatherer.slots, gatherer.coder, gatherer.history, gatherer.program)
+        (self.way, self.destination) = (way, destination)
+    }
 
     /// How many records are settled at once: they share commits and flushes.
     /// Reason: "Each record of a collection has a window" in Docs/Decisions/ReleaseWindows.md.
@@ -46,10 +54,10 @@ struct MirroredRecords<Source: Codable & Sendable, Record: Codable & Sendable>: 
         let names = try await names(run, &work)
         if names.isEmpty { return work }
         var run = run
-        let own = try env.routes.slot(for: destination.placeholder).route
-        let isRequested = await env.ledger.isReleaseRequested(own)
+        let own = try slots.routes.slot(for: destination.placeholder).route
+        let isRequested = await history.ledger.isReleaseRequested(own)
         if run.reason != .read, way.kept != nil {
-            let older = try env.routes.slot(for: way.source.placeholder).route
+            let older = try slots.routes.slot(for: way.source.placeholder).route
             let isReleased = ReleasedCollections(in: try await own.probe().metadata).contains(older)
             if isRequested || isReleased { run.endsWindow = true }
             run.windowSince = try await since(names)
@@ -62,15 +70,17 @@ struct MirroredRecords<Source: Codable & Sendable, Record: Codable & Sendable>: 
                 min($0.slot.route.capabilities.usefulConcurrency, $0.place.route.capabilities.usefulConcurrency, Self.mostAtOnce)
             }
             let moved = work.moved
-            let visits = await due.concurrently(atMost: limit ?? 1) { [env, run] look -> Result<Visit, any Error> in
-                do { return .success(try await Settler(env).visit(look.slot, run)) } catch { return .failure(error) }
+            let visits = await due.concurrently(atMost: limit ?? 1) { [self, run] look -> Result<Visit, any Error> in
+                do { return .success(try await Settler(slots, coder, history, program).visit(look.slot, run)) } catch {
+                    return .failure(error)
+                }
             }
             for (look, visit) in zip(due, visits) {
                 do { work.add(try visit.get()) } catch { try work.fail(look.slot.name, error, look.damaged) }
             }
             run.recordsDone(work.moved - moved)
         }
-        if isRequested, run.endsWindow, work.failures.isEmpty, work.residue.isEmpty { env.ledger.isReleased(own) }
+        if isRequested, run.endsWindow, work.failures.isEmpty, work.residue.isEmpty { history.ledger.isReleased(own) }
         return work
     }
 
@@ -87,7 +97,7 @@ struct MirroredRecords<Source: Codable & Sendable, Record: Codable & Sendable>: 
 
     /// The ids of all records that may have to be settled, sorted. Without a window, a sweep looks for what a window has left that the program dropped.
     private func names(_ run: MigrationRun?, _ work: inout RecordWork) async throws -> [String] {
-        let listing = Listing(env)
+        let listing = Listing(slots)
         var names: Set<String> = []
         if run?.reason != .read {
             let marks = MirroredLocations.namespace(of: way.source.namespace)
@@ -114,9 +124,9 @@ struct MirroredRecords<Source: Codable & Sendable, Record: Codable & Sendable>: 
 
     /// Whether this sweep ends the window of all records.
     private func isOver(_ run: MigrationRun) async -> Bool {
-        if run.endsWindow || way.window?.isOpen(for: env.applicationVersion) == false { return true }
-        guard let end = end(run), end <= env.now else { return false }
-        return await env.expiries.mayPurge(expiredAt: end)
+        if run.endsWindow || way.window?.isOpen(for: history.applicationVersion) == false { return true }
+        guard let end = end(run), end <= coder.now else { return false }
+        return await history.expiries.mayPurge(expiredAt: end)
     }
 
     /// When the window ends by the clock.
@@ -124,9 +134,9 @@ struct MirroredRecords<Source: Codable & Sendable, Record: Codable & Sendable>: 
 
     /// Says in the collection's mark that the window is over, durably: programs that still keep it begin none for a new record.
     private func release(_ older: Route, _ own: Route) async throws {
-        try await env.retrying(destination.name) {
-            guard let change = try await ReleasedCollections.noting(older, in: own, env.coder) else { return () }
-            let receipt = try await env.withLane(own) { try await env.committer.commit([change]) }
+        try await slots.retrying(destination.name) {
+            guard let change = try await ReleasedCollections.noting(older, in: own, coder) else { return () }
+            let receipt = try await slots.withLane(own) { try await slots.committer.commit([change]) }
             return receipt.isCommitted ? () : nil
         }
     }
@@ -135,22 +145,22 @@ struct MirroredRecords<Source: Codable & Sendable, Record: Codable & Sendable>: 
         var rest = names[...]
         while !rest.isEmpty {
             try Task.checkCancellation()
-            try await body(try await looks(at: rest.prefix(env.pageSize)))
-            rest = rest.dropFirst(env.pageSize)
+            try await body(try await looks(at: rest.prefix(slots.pageSize)))
+            rest = rest.dropFirst(slots.pageSize)
         }
     }
 
     /// Looks at records: in the collection's own place first, and then in the older one.
     private func looks(at names: ArraySlice<String>) async throws -> [Look] {
-        let kept = MirroredLocations(env)
-        let slots = try names.map { try env.routes.slot(for: destination.key($0)) }
-        let probes = try await Route.probes(slots.map(\.route))
-        let places = try zip(names, slots).compactMap { name, slot in
-            try kept.place(of: slot.untyped, at: try env.routes.slot(for: way.source.key(name)).id)
+        let kept = MirroredLocations(slots, coder, history)
+        let own = try names.map { try slots.routes.slot(for: destination.key($0)) }
+        let probes = try await Route.probes(own.map(\.route))
+        let places = try zip(names, own).compactMap { name, slot in
+            try kept.place(of: slot.untyped, at: try slots.routes.slot(for: way.source.key(name)).id)
         }
-        guard places.count == slots.count, let contents = try await kept.read(places) else { return [] }
+        guard places.count == own.count, let contents = try await kept.read(places) else { return [] }
         var looks: [Look] = []
-        for ((slot, probe), (place, contents)) in zip(zip(slots, probes), zip(places, contents)) {
+        for ((slot, probe), (place, contents)) in zip(zip(own, probes), zip(places, contents)) {
             let record = try await kept.record(probe, slot.untyped)
             var standing: MirrorStanding?
             if let record, place.matters(to: record.origin, toEnd: true) {
@@ -185,6 +195,6 @@ struct MirroredRecords<Source: Codable & Sendable, Record: Codable & Sendable>: 
         let isInWindow = record.origin?.isInWindow(of: look.place.name) == true
         if !look.place.isOpen { return isInWindow || !contents.isEmpty }
         guard case .mirrored(isMarked: true) = standing, isInWindow else { return true }
-        return run.endsWindow || end(run).map { $0 <= env.now } ?? false
+        return run.endsWindow || end(run).map { $0 <= coder.now } ?? false
     }
 }

@@ -2,15 +2,16 @@ import BackendContract
 
 /// Looks at every place that migrations read: anything that is not proven to be absent or removed counts.
 struct OlderPlaces: Sendable {
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
 
-    init(_ env: Environment) { self.env = env }
+    init(_ slots: SlotAccess, _ coder: RecordCoder) { (self.slots, self.coder) = (slots, coder) }
 
     /// What the sources of a slot's migrations hold, and the sources of these.
     func look(at sources: [AnyStorageKey], of slot: PhysicalSlot) async -> OlderCopies {
         var copies = OlderCopies()
         let places: [(key: AnyStorageKey, route: Route)]
-        do { places = try LegacyLocations(env).all(sources, of: slot) } catch {
+        do { places = try LegacyLocations(slots).all(sources, of: slot) } catch {
             copies.unreadable["\(slot)"] = Self.reason(error)
             return copies
         }
@@ -38,7 +39,7 @@ struct OlderPlaces: Sendable {
 
     private func count<Collection: TypedCollection>(_ collection: Collection) async throws -> Int {
         // Damaged rows are on the pages of every query.
-        try await RecordQueries(env).countAll(collection.typed, .all)
+        try await RecordQueries(slots, coder).countAll(collection.typed, .all)
     }
 
     static func reason(_ error: any Error) -> String { (error as? StorageError)?.message ?? "The look was cancelled." }

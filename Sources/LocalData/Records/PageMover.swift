@@ -10,9 +10,16 @@ import BackendRuntime
 struct PageMover: Sendable {
     typealias Candidate = SettledEntries.Candidate
 
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
+    let history: History
+    let program: ProgramCode
 
-    init(_ env: Environment) { self.env = env }
+    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History, _ program: ProgramCode) {
+        (self.slots, self.coder, self.history, self.program) = (slots, coder, history, program)
+    }
+
+    private var origins: Origins { Origins(slots, coder, history) }
 
     /// The maximum number of keys of a page.
     private static let count = 1_024
@@ -44,8 +51,8 @@ struct PageMover: Sendable {
     /// Moves the values of a page.
     /// - Returns: The rows of the entries that were moved, by the positions of the entries.
     func rows(of page: [Candidate]) async -> [(Int, MigrationReport.Row)] {
-        (try? await env.unbroken { [self] in
-            try await env.lanes.withLanes(page.map(\.entry.route.slot), keyName: page[0].entry.key.name) {
+        (try? await slots.unbroken { [self] in
+            try await slots.lanes.withLanes(page.map(\.entry.route.slot), keyName: page[0].entry.key.name) {
                 // The steps of a page are noted for each key.
                 await StepJournal.$current.withValue(nil) { await moveInLanes(page) }
             }
@@ -56,9 +63,9 @@ struct PageMover: Sendable {
     private func isMovable(_ candidate: Candidate) -> Bool {
         let (source, route) = (candidate.sources.first, candidate.entry.route)
         guard let source, candidate.sources.count == 1, candidate.entry.key.migrations.count == 1 else { return false }
-        return !source.key.base.hasMigration && route.capabilities.atomicBatch && !env.registry.contains(source.route.slot)
-            && env.registry.entries(naming: source.route.slot, except: route.slot).isEmpty
-            && env.registry.entries(naming: route.slot, except: route.slot).isEmpty
+        return !source.key.base.hasMigration && route.capabilities.atomicBatch && !history.registry.contains(source.route.slot)
+            && history.registry.entries(naming: source.route.slot, except: route.slot).isEmpty
+            && history.registry.entries(naming: route.slot, except: route.slot).isEmpty
     }
 
     private func moveInLanes(_ page: [Candidate]) async -> [(Int, MigrationReport.Row)] {
@@ -81,19 +88,19 @@ struct PageMover: Sendable {
     }
 
     private func commit(_ moves: [Move]) async throws -> [(Int, MigrationReport.Row)] {
-        let start = env.runtime.clock.now
+        let start = slots.runtime.clock.now
         if let foreign = moves.first(where: { $0.copy.record.isForeign && $0.candidate.entry.key.base.mayLoseConflicts }) {
-            try await Origins(env).requireLasting(
+            try await origins.requireLasting(
                 [foreign.copy], for: UntypedSlot(key: foreign.candidate.entry.key.base, route: foreign.destination))
         }
-        let receipt = try await env.committer.commit(moves.map(\.change), readsBack: true) { try await moves[$0].check($1) }
+        let receipt = try await slots.committer.commit(moves.map(\.change), readsBack: true) { try await moves[$0].check($1) }
         guard receipt.isCommitted else { return [] }
-        let residues = await ResiduePurger(env).purgeTogether(
+        let residues = await ResiduePurger(slots, coder, history).purgeTogether(
             moves.map(\.copy), for: moves.map(\.destination), achieved: receipt.durability)
-        let each = start.duration(to: env.runtime.clock.now) / max(1, moves.count)
+        let each = start.duration(to: slots.runtime.clock.now) / max(1, moves.count)
         return zip(moves, residues).map { move, residue in
-            env.ledger.worked(move.migration)
-            env.ledger.brought(move.destination, from: [move.copy.route], by: move.migration)
+            history.ledger.worked(move.migration)
+            history.ledger.brought(move.destination, from: [move.copy.route], by: move.migration)
             return (move.candidate.index, row(of: move, residue, each))
         }
     }
@@ -101,25 +108,25 @@ struct PageMover: Sendable {
     /// Prepares the move of a value; nil for a key that needs a visit.
     private func move<Key: TypedKey>(_ key: Key, _ candidate: Candidate, _ record: StorageRecord) async throws -> Move? {
         let slot = Slot(key: key.typed, route: candidate.entry.route)
-        guard !env.isExpired(record), record.metadata.origin == nil,
+        guard !coder.isExpired(record), record.metadata.origin == nil,
             let step = candidate.entry.key.migrations.first?.step(for: Key.Value.self),
             step.condition == nil, !step.isAggregating, !step.keepsSources, step.sources.count == 1
         else { return nil }
-        try Mover(env).checkProtection(of: step.sources, step.options, slot.untyped)
+        try Mover(slots, coder, history, program).checkProtection(of: step.sources, step.options, slot.untyped)
         let (copy, read) = try await read(candidate.sources[0].key.base, candidate.sources[0].route, record)
         guard let value = try step.combine([read]) else { return nil }
-        let prepared = try env.prepare(value, slot, .carried(from: [record.metadata]))
+        let prepared = try ValuePreparer(slots, coder, history).prepare(value, slot, .carried(from: [record.metadata]))
         guard prepared.references.isEmpty else { return nil }
-        let origin = try await Origins(env).made(of: [copy], migration: step.id, for: slot.route)
-        let operation = try await env.coder.complete(prepared, origin: origin).operation
+        let origin = try await origins.made(of: [copy], migration: step.id, for: slot.route)
+        let operation = try await coder.complete(prepared, origin: origin).operation
         return Move(
             candidate: candidate, copy: copy, change: Committer.Change(operation, slot.route, if: .absent), migration: step.id
-        ) { [env] found in _ = try await env.coder.decode(found, slot) }
+        ) { [self] found in _ = try await coder.decode(found, slot) }
     }
 
     private func read<Key: TypedKey>(_ key: Key, _ route: Route, _ record: StorageRecord) async throws -> (SourceRecord, any Sendable) {
         let slot = Slot(key: key.typed, route: route)
-        return (SourceRecord(slot, record), try await env.coder.read(record, slot).value)
+        return (SourceRecord(slot, record), try await coder.read(record, slot).value)
     }
 
     private func row(of move: Move, _ residue: [String], _ duration: Duration) -> MigrationReport.Row {

@@ -3,27 +3,32 @@ import BackendContract
 /// A legacy location that can move its records to a collection.
 protocol RecordMoving<Record>: RecordSource {
     /// Makes sure that each record can be found by its id.
-    func prepare(for collection: StorageCollection<Record>, _ env: Environment, _ run: MigrationRun) async throws -> RecordWork
+    func prepare(for collection: StorageCollection<Record>, _ gatherer: RecordGatherer, _ run: MigrationRun) async throws -> RecordWork
 
     /// Makes every record and writes none.
     /// - Throws: ``StorageError`` naming the first record that cannot be moved.
-    func validate(for collection: StorageCollection<Record>, _ env: Environment) async throws
+    func validate(for collection: StorageCollection<Record>, _ gatherer: RecordGatherer) async throws
 
     /// Moves every record that is still there.
-    func move(to collection: StorageCollection<Record>, _ env: Environment, _ run: MigrationRun) async throws -> RecordWork
+    func move(to collection: StorageCollection<Record>, _ gatherer: RecordGatherer, _ run: MigrationRun) async throws -> RecordWork
 
     /// The name of the move in the ledger.
     func id(for collection: StorageCollection<Record>) -> String
 
     /// How many values are still there.
-    func pending(for collection: StorageCollection<Record>, _ env: Environment) async throws -> Int
+    func pending(for collection: StorageCollection<Record>, _ gatherer: RecordGatherer) async throws -> Int
 }
 
 /// Moves a collection's records from their legacy locations.
 struct RecordGatherer: Sendable {
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
+    let history: History
+    let program: ProgramCode
 
-    init(_ env: Environment) { self.env = env }
+    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History, _ program: ProgramCode) {
+        (self.slots, self.coder, self.history, self.program) = (slots, coder, history, program)
+    }
 
     private func sources<Record>(of collection: StorageCollection<Record>) -> [any RecordMoving<Record>] {
         collection.legacyLocations.compactMap { $0.source as? any RecordMoving<Record> }
@@ -32,21 +37,21 @@ struct RecordGatherer: Sendable {
     /// Makes sure that each record can be found by its id: lists that held all of them are taken apart.
     func prepare<Record>(_ collection: StorageCollection<Record>, _ run: MigrationRun) async throws -> RecordWork {
         var work = RecordWork()
-        for source in sources(of: collection) { work += try await source.prepare(for: collection, env, run) }
+        for source in sources(of: collection) { work += try await source.prepare(for: collection, self, run) }
         return work
     }
 
     /// Moves every record to the collection's own place.
     func gather<Record>(_ collection: StorageCollection<Record>, _ run: MigrationRun) async throws -> RecordWork {
         var work = RecordWork()
-        for source in sources(of: collection) { work += try await source.move(to: collection, env, run) }
+        for source in sources(of: collection) { work += try await source.move(to: collection, self, run) }
         return work
     }
 
     /// How many values legacy locations still hold for a collection.
     func pending<Record>(_ collection: StorageCollection<Record>) async throws -> Int {
         var count = 0
-        for source in sources(of: collection) { count += try await source.pending(for: collection, env) }
+        for source in sources(of: collection) { count += try await source.pending(for: collection, self) }
         return count
     }
 
@@ -54,7 +59,7 @@ struct RecordGatherer: Sendable {
     func pendingRecords<Record>(_ collection: StorageCollection<Record>) async throws -> Int {
         var records = try await pending(collection)
         for version in collection.template.evolution?.older ?? [] {
-            records += try await RecordQueries(env).count(collection, version: version)
+            records += try await RecordQueries(slots, coder).count(collection, version: version)
         }
         return records
     }
@@ -83,9 +88,9 @@ struct RecordGatherer: Sendable {
         _ work: (StorageCollection<Record>, MigrationRun) async throws -> RecordWork
     ) async throws -> RecordWork {
         if collection.legacyLocations.isEmpty { return RecordWork() }
-        let slot = try env.routes.slot(for: collection.placeholder)
-        let done = try await work(collection, await env.run(.read, slot.id))
-        await env.ledger.flush()
+        let slot = try slots.routes.slot(for: collection.placeholder)
+        let done = try await work(collection, await program.run(.read, slot.id))
+        await history.ledger.flush()
         return done
     }
 }

@@ -111,9 +111,10 @@ struct RecordPages: AsyncSequence, Sendable {
 
 /// Asks for the records that a collection's own place holds.
 struct RecordQueries: Sendable {
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
 
-    init(_ env: Environment) { self.env = env }
+    init(_ slots: SlotAccess, _ coder: RecordCoder) { (self.slots, self.coder) = (slots, coder) }
 
     /// The records of a collection's type that fulfil a filter, page by page, whether they have expired or not.
     func pages<Record>(_ collection: StorageCollection<Record>, _ filter: RecordFilter, typeTag: String? = nil) -> RecordPages {
@@ -122,12 +123,12 @@ struct RecordQueries: Sendable {
 
     func pages<Record>(_ collection: StorageCollection<Record>, _ query: StorageQuery) -> RecordPages {
         RecordPages(
-            routes: env.routes, domain: collection.domain, collection: collection.name, query: query, size: env.pageSize,
+            routes: slots.routes, domain: collection.domain, collection: collection.name, query: query, size: slots.pageSize,
             sealed: sealedPlaces(collection))
     }
 
     private func sealedPlaces<Record>(_ collection: StorageCollection<Record>) -> (@Sendable (StorageAddress) throws -> Route)? {
-        RecordPages.sealed { [env] in try env.routes.slot(for: collection.key($0.name)).route }
+        RecordPages.sealed { [self] in try slots.routes.slot(for: collection.key($0.name)).route }
     }
 
     private func query<Record>(_ collection: StorageCollection<Record>, _ filter: RecordFilter, _ typeTag: String?) -> StorageQuery {
@@ -139,7 +140,7 @@ struct RecordQueries: Sendable {
         let mortal = RecordFilter.attribute(StorageMetadata.expiresAttribute, "yes").and(filter)
         var expired = 0
         if try await countAll(collection, mortal) > 0 {
-            let now = env.now
+            let now = coder.now
             for try await page in pages(collection, mortal) {
                 expired += page.entries.count { $0.record?.metadata.isExpired(at: now) == true }
             }
@@ -155,7 +156,7 @@ struct RecordQueries: Sendable {
 
     /// How many records are stored with a type's tag.
     func countAll<Record>(_ collection: StorageCollection<Record>, _ filter: RecordFilter, typeTag: String? = nil) async throws -> Int {
-        let (_, backend) = try env.routes.backend(for: collection.domain, key: collection.name)
+        let (_, backend) = try slots.routes.backend(for: collection.domain, key: collection.name)
         let query = query(collection, filter, typeTag)
         if sealedPlaces(collection) != nil {
             var count = 0

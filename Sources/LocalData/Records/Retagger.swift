@@ -2,11 +2,16 @@ import BackendContract
 
 /// Brings records that were stored under another type's tag to a collection's own type, in their place.
 struct Retagger<Record: Codable & Sendable>: Sendable {
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
+    let history: History
+    let program: ProgramCode
     let collection: StorageCollection<Record>
     let typeTag: String
 
-    private var pages: RecordPages { RecordQueries(env).pages(collection, .all, typeTag: typeTag) }
+    private var pageConverter: PageConverter { PageConverter(slots, coder, history, program) }
+
+    private var pages: RecordPages { RecordQueries(slots, coder).pages(collection, .all, typeTag: typeTag) }
 
     /// Tries every record, then writes them page by page.
     /// Reason: "`migrateAll` tries all records before it writes one" in Docs/Decisions/Evolution.md.
@@ -15,7 +20,7 @@ struct Retagger<Record: Codable & Sendable>: Sendable {
     func run() async throws -> (records: Int, bytes: Int) {
         for try await page in pages {
             for entry in try page.requireWhole() {
-                do { _ = try await PageConverter(env).conversion(of: entry, to: key(entry)) } catch let error as StorageError {
+                do { _ = try await pageConverter.conversion(of: entry, to: key(entry)) } catch let error as StorageError {
                     throw error.refusingAll(entry.address.name, collection.name)
                 }
             }
@@ -24,12 +29,12 @@ struct Retagger<Record: Codable & Sendable>: Sendable {
         for try await page in pages {
             try Task.checkCancellation()
             do {
-                let done = try await env.unbroken { [self] in try await retag(page.requireWhole()) }
+                let done = try await slots.unbroken { [self] in try await retag(page.requireWhole()) }
                 records += done.count
                 bytes += done.bytes
             } catch let error as StorageError { throw records == 0 ? error : error.afterOthers }
         }
-        if records > 0 { env.ledger.worked("\(collection.name):\(typeTag)") }
+        if records > 0 { history.ledger.worked("\(collection.name):\(typeTag)") }
         return (records, bytes)
     }
 
@@ -42,27 +47,28 @@ struct Retagger<Record: Codable & Sendable>: Sendable {
     private func retag(_ page: [StoragePage.Entry]) async throws -> (count: Int, bytes: Int) {
         var conversions: [Converter.Conversion] = []
         for entry in page {
-            if let record = entry.record, env.isExpired(record) {
+            if let record = entry.record, coder.isExpired(record) {
                 // A sweep of the newer type does not find it under the older one: an expired record gets the tag, too, until it may be purged.
                 // Reason: "The delay applies to sweeps and plans, not to removals" in Docs/Decisions/Expiry.md.
-                let slot = try env.routes.slot(for: key(entry)).untyped
-                guard case .kept = try await env.withLane(slot.route, { try await Purger(env).purge(record, slot) }) else { continue }
-                do { _ = try await PageConverter(env).convert(key(entry), includesExpired: true) } catch let error as StorageError {
+                let slot = try slots.routes.slot(for: key(entry)).untyped
+                guard case .kept = try await slots.withLane(slot.route, { try await Purger(slots, coder, history).purge(record, slot) })
+                else { continue }
+                do { _ = try await pageConverter.convert(key(entry), includesExpired: true) } catch let error as StorageError {
                     // Nobody reads it.
                     guard error.meansUndecodable else { throw error }
                 }
                 continue
             }
             do {
-                if let conversion = try await PageConverter(env).conversion(of: entry, to: key(entry)) {
+                if let conversion = try await pageConverter.conversion(of: entry, to: key(entry)) {
                     conversions.append(conversion)
                 }
             } catch let error as StorageError { throw error.refusingAll(entry.address.name, collection.name, outcome: .unknown) }
         }
-        if try await PageConverter(env).convertTogether(conversions, collection.name) {
+        if try await pageConverter.convertTogether(conversions, collection.name) {
             return (conversions.count, conversions.reduce(0) { $0 + $1.prepared.bytes.count })
         }
-        let sizes = try await asyncMap(page) { try await PageConverter(env).convert(key($0)) }.compactMap(\.self)
+        let sizes = try await asyncMap(page) { try await pageConverter.convert(key($0)) }.compactMap(\.self)
         return (sizes.count, sizes.reduce(0, +))
     }
 

@@ -2,14 +2,16 @@ import BackendContract
 
 /// What the places of retired keys still hold: a row for each that is not proven to be empty.
 struct RetiredRows: Sendable {
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
+    let history: History
 
-    init(_ env: Environment) { self.env = env }
+    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History) { (self.slots, self.coder, self.history) = (slots, coder, history) }
 
     /// The rows of catalogs, in the order of their ids; of all that were registered when none is given.
     func rows(of catalogs: [String]) async -> [MigrationReport.Row] {
         var rows: [MigrationReport.Row] = []
-        for entry in catalogs.flatMap({ env.registry.retired(of: $0) }) { if let row = await row(entry) { rows.append(row) } }
+        for entry in catalogs.flatMap({ history.registry.retired(of: $0) }) { if let row = await row(entry) { rows.append(row) } }
         return rows
     }
 
@@ -19,7 +21,7 @@ struct RetiredRows: Sendable {
             key: entry.key.name, owner: entry.key.owner ?? "", to: entry.route.domain, protection: entry.route.protection, bytes: 0,
             state: .leftOver, residue: [], duration: .zero)
         do {
-            let count = try await OlderPlaces(env).count(entry.key, entry.route)
+            let count = try await OlderPlaces(slots, coder).count(entry.key, entry.route)
             if count == 0 { return nil }
             row.records = entry.key.collection == nil ? nil : count
             row.message = "The key is retired, and \(entry.route.displayName) still holds a value. Remove it when nothing needs it."

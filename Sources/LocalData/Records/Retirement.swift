@@ -4,17 +4,19 @@ import Foundation
 
 /// Which migrations of registered keys and collections are still needed.
 struct Retirement: Sendable {
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
+    let history: History
     /// What the ledger says; nil where it cannot be read.
-    let history: MigrationHistory?
+    let past: MigrationHistory?
 
-    init(_ env: Environment) async {
-        self.env = env
-        history = try? await env.ledger.history()
+    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History) async {
+        (self.slots, self.coder, self.history) = (slots, coder, history)
+        past = try? await history.ledger.history()
     }
 
     func status(_ id: String, _ key: String, _ evidence: OlderCopies) -> MigrationStatus {
-        let known = history?.migrations.first { $0.id == id }
+        let known = past?.migrations.first { $0.id == id }
         return MigrationStatus(id: id, key: key, lastWorked: known?.lastWorked, history: known, evidence: evidence)
     }
 
@@ -29,11 +31,11 @@ struct Retirement: Sendable {
         var found: [MigrationStatus] = []
         for location in collection.legacyLocations {
             guard let source = location.source as? any RecordMoving<Collection.Record> else { continue }
-            let evidence = await OlderPlaces(env).look(at: [location.key], of: own.slot)
+            let evidence = await OlderPlaces(slots, coder).look(at: [location.key], of: own.slot)
             found.append(status(source.id(for: collection), collection.name, evidence))
         }
         for version in collection.template.evolution?.older ?? [] {
-            let evidence = await counting(own) { try await RecordQueries(env).countAll(collection, .version(version)) }
+            let evidence = await counting(own) { try await RecordQueries(slots, coder).countAll(collection, .version(version)) }
             found.append(status(Converter.ledgerID(collection.name, from: version), collection.name, evidence))
         }
         return found
@@ -59,14 +61,14 @@ struct Retirement: Sendable {
 
     private func evidence<Value>(of migration: AnyStorageMigration, _ slot: Slot<Value>) async -> OlderCopies {
         if migration.keepsSources { return await evidence(ofCopy: migration, slot) }
-        var evidence = await OlderPlaces(env).look(at: migration.sources, of: slot.id)
+        var evidence = await OlderPlaces(slots, coder).look(at: migration.sources, of: slot.id)
         if case .custom = migration.form, migration.sources.isEmpty {
             evidence.unreadable[migration.id] = "It is the program's own code and declares no sources, so what it reads is not known."
         }
-        let isInPlace = migration.sources.contains { (try? env.routes.route(for: $0).slot) == slot.id }
+        let isInPlace = migration.sources.contains { (try? slots.routes.route(for: $0).slot) == slot.id }
         guard isInPlace else { return evidence }
         // A change of shape in place waits for what does not decode as the key's type.
-        let own = await Inspector(env).inspect(slot)
+        let own = await Inspector(slots, coder, history).inspect(slot)
         switch own.state {
         case .failed, .pending: evidence.holding[slot.route.displayName] = 1
         case .blocked: evidence.unreadable[slot.route.displayName] = own.error?.message ?? "It cannot be read now."
@@ -80,7 +82,7 @@ struct Retirement: Sendable {
         do {
             guard case .absent = try await slot.route.probe() else { return OlderCopies() }
         } catch { return OlderCopies(unreadable: [slot.route.displayName: OlderPlaces.reason(error)]) }
-        return await OlderPlaces(env).look(at: migration.sources, of: slot.id)
+        return await OlderPlaces(slots, coder).look(at: migration.sources, of: slot.id)
     }
 
     private func counting(_ place: Route, _ body: () async throws -> Int) async -> OlderCopies {

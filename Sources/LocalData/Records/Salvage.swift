@@ -3,9 +3,11 @@ package import Foundation
 
 /// Exports damaged records, sets them aside and removes them.
 package struct Salvage: Sendable {
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
+    let history: History
 
-    init(_ env: Environment) { self.env = env }
+    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History) { (self.slots, self.coder, self.history) = (slots, coder, history) }
 
     /// What a damaged record is now.
     private enum Found {
@@ -26,15 +28,15 @@ package struct Salvage: Sendable {
 
     /// Puts a damaged record into the quarantine, durably, and then removes it.
     package func setAside(_ record: DamagedRecord) async throws {
-        try await env.unbroken { [self] in
+        try await slots.unbroken { [self] in
             let reason = "set aside: it could not be read"
             let found = try await find(record)
             switch found {
-            case .named(let route, .value(let stored)): try await env.quarantine.keep(stored, of: route, beside: [], reason: reason)
-            case .named(let route, .corrupt(let corruption)): _ = try await env.quarantine.keep(corruption, of: route, beside: [])
+            case .named(let route, .value(let stored)): try await history.quarantine.keep(stored, of: route, beside: [], reason: reason)
+            case .named(let route, .corrupt(let corruption)): _ = try await history.quarantine.keep(corruption, of: route, beside: [])
             case .nameless(let route, _, _, let corruption):
                 let stored = StorageRecord(payload: .bytes(corruption.bytes), revision: StorageRevision([]))
-                try await env.quarantine.keep(stored, of: route, beside: [], reason: reason)
+                try await history.quarantine.keep(stored, of: route, beside: [], reason: reason)
             case .named: throw Self.changed(record)
             }
             try await remove(found, record)
@@ -43,14 +45,14 @@ package struct Salvage: Sendable {
 
     /// Removes a damaged record; nothing is kept of it.
     package func remove(_ record: DamagedRecord) async throws {
-        try await env.unbroken { [self] in try await remove(try await find(record), record) }
+        try await slots.unbroken { [self] in try await remove(try await find(record), record) }
     }
 
     private func remove(_ found: Found, _ record: DamagedRecord) async throws {
         switch found {
         case .named(let route, let probe):
-            let change = Committer.Change(try await Purger(env).deletion(of: probe, route), route, if: probe.unchanged)
-            let isRemoved = try await env.withLane(route) { try await env.committer.commit([change]).isCommitted }
+            let change = Committer.Change(try await Purger(slots, coder, history).deletion(of: probe, route), route, if: probe.unchanged)
+            let isRemoved = try await slots.withLane(route) { try await slots.committer.commit([change]).isCommitted }
             guard isRemoved else { throw Self.changed(record) }
         case .nameless(_, let backend, let handle, _):
             let isRemoved = try await translatingErrors(key: "\(record.domain)") { () throws(BackendError) in
@@ -62,11 +64,11 @@ package struct Salvage: Sendable {
 
     private func find(_ record: DamagedRecord) async throws -> Found {
         let name = "\(record.domain)"
-        let (domain, backend) = try env.routes.backend(for: record.domain, key: name)
+        let (domain, backend) = try slots.routes.backend(for: record.domain, key: name)
         func route(_ address: StorageAddress) -> Route {
             Route(
                 keyName: address.name, domain: domain, backend: backend, slot: backend.slot(address), security: .automatic,
-                protection: backend.capabilities.protection, gate: env.routes.gate)
+                protection: backend.capabilities.protection, gate: slots.routes.gate)
         }
         switch record.place {
         case .named(let address, let revision):

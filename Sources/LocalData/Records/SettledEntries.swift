@@ -10,9 +10,11 @@ import BackendRuntime
 /// afterwards: a visit would have changed nothing. Every other entry is moved in a page or visited, also one whose store
 /// cannot be read.
 struct SettledEntries: Sendable {
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
+    let history: History
 
-    init(_ env: Environment) { self.env = env }
+    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History) { (self.slots, self.coder, self.history) = (slots, coder, history) }
 
     /// How many entries are read at once.
     private static let page = 256
@@ -42,7 +44,7 @@ struct SettledEntries: Sendable {
     }
 
     private func page(_ entries: ArraySlice<KeyRegistry.Entry>) async -> Result {
-        let start = env.runtime.clock.now
+        let start = slots.runtime.clock.now
         var rows = [MigrationReport.Row?](repeating: nil, count: entries.count)
         let candidates = entries.indices.compactMap { candidate(entries[$0], at: $0) }
         // The places come first: only a place that holds a value makes what is in the older ones a leftover.
@@ -61,22 +63,21 @@ struct SettledEntries: Sendable {
             let found = older[place..<place + candidate.sources.count]
             place += candidate.sources.count
             guard found.allSatisfy(Self.isEmpty) else { continue }
-            for source in candidate.sources { env.ledger.isGone(source.route, of: candidate.entry.route) }
+            for source in candidate.sources { history.ledger.isGone(source.route, of: candidate.entry.route) }
             rows[candidate.index - entries.startIndex] = MigrationReport.Row(candidate.entry)
         }
-        let each = start.duration(to: env.runtime.clock.now) / max(1, rows.count { $0 != nil })
+        let each = start.duration(to: slots.runtime.clock.now) / max(1, rows.count { $0 != nil })
         for index in rows.indices { rows[index]?.duration = each }
         return (rows, empty)
     }
 
     /// Returns the candidate for an entry; nil if more than the content of its slots matters.
     private func candidate(_ entry: KeyRegistry.Entry, at index: Int) -> Candidate? {
-        let (key, route) = (entry.key.base, entry.route)
-        guard entry.key.collection == nil, key.membership == nil, key.evolution == nil, key.releaseWindow == nil,
-            route.judge == nil, route.witnesses == nil, Self.isFast(route), Self.hasReadyMadeMigrations(entry.key),
-            let older = try? LegacyLocations(env).all(entry.key.legacyLocations, of: route.slot)
+        let route = entry.route
+        guard entry.key.isPlainInSweeps(at: route), Self.isFast(route),
+            let older = try? LegacyLocations(slots).all(entry.key.legacyLocations, of: route.slot)
         else { return nil }
-        guard older.allSatisfy({ $0.key.collection == nil && Self.hasReadyMadeMigrations($0.key) && Self.isFast($0.route) }) else {
+        guard older.allSatisfy({ $0.key.isMovedBySteps && Self.isFast($0.route) }) else {
             return nil
         }
         return Candidate(index: index, entry: entry, sources: older)
@@ -84,16 +85,11 @@ struct SettledEntries: Sendable {
 
     private static func isFast(_ route: Route) -> Bool { route.capabilities.usefulConcurrency >= leastConcurrency }
 
-    /// Whether no migration is the program's own, which may do something whatever the places hold.
-    private static func hasReadyMadeMigrations(_ key: AnyStorageKey) -> Bool {
-        key.migrations.allSatisfy { if case .step = $0.form { true } else { false } }
-    }
-
     /// Whether a visit would leave a record unchanged.
     private func isAsItsKeySays<Key: TypedKey>(_ record: StorageRecord, _ key: Key, _ route: Route) async -> Bool {
         // A visit clears the marks of a release window that an earlier release had.
         if let origin = record.metadata.origin, RecordOrigin.mayHaveWindows(origin) { return false }
-        guard record.metadata.expiresAt == nil, let decoded = try? await env.coder.read(record, Slot(key: key.typed, route: route)) else {
+        guard record.metadata.expiresAt == nil, let decoded = try? await coder.read(record, Slot(key: key.typed, route: route)) else {
             return false
         }
         return !decoded.isOutdated

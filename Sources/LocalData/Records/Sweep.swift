@@ -4,13 +4,21 @@ import Synchronization
 
 /// Visits registered keys and collections, as many at once as their stores can use; not those that have nothing to do.
 struct Sweep: Sendable {
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
+    let history: History
+    let program: ProgramCode
 
-    init(_ env: Environment) { self.env = env }
+    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History, _ program: ProgramCode) {
+        (self.slots, self.coder, self.history, self.program) = (slots, coder, history, program)
+    }
+
+    private var pageMover: PageMover { PageMover(slots, coder, history, program) }
+    private var sweepRows: SweepRows { SweepRows(slots, coder, history, program) }
 
     /// - Parameter progress: Called after each record of a collection and after each entry, one call at a time.
     func run(_ entries: [KeyRegistry.Entry], progress: (@Sendable (MigrationProgress) -> Void)?) async -> MigrationReport {
-        await env.expiries.forgetUnsteady()
+        await history.expiries.forgetUnsteady()
         let counter = Mutex(MigrationProgress(finished: 0, total: entries.count, moved: 0, key: ""))
         @Sendable func finish(_ row: MigrationReport.Row) {
             guard let progress else { return }
@@ -22,19 +30,19 @@ struct Sweep: Sendable {
                 progress(counter)
             }
         }
-        var (rows, empty) = await SettledEntries(env).result(of: entries)
+        var (rows, empty) = await SettledEntries(slots, coder, history).result(of: entries)
         for case let row? in rows { finish(row) }
-        for page in PageMover(env).pages(of: empty) {
-            for (index, row) in await PageMover(env).rows(of: page) {
+        for page in pageMover.pages(of: empty) {
+            for (index, row) in await pageMover.rows(of: page) {
                 rows[index] = row
                 finish(row)
             }
         }
         let open = rows.indices.filter { rows[$0] == nil }
         let visited = await visit(open.map { entries[$0] }) { entry in
-            guard let progress else { return await SweepRows(env).sweep(entry) }
-            let meter = RecordMeter(await SweepRows(env).recordCount(entry), env.runtime.clock)
-            let row = await SweepRows(env).sweep(entry) { count in
+            guard let progress else { return await sweepRows.sweep(entry) }
+            let meter = RecordMeter(await sweepRows.recordCount(entry), slots.runtime.clock)
+            let row = await sweepRows.sweep(entry) { count in
                 for _ in 0..<count {
                     counter.withLock { counter in
                         counter.key = entry.key.name
@@ -54,7 +62,7 @@ struct Sweep: Sendable {
     private func revisited(_ entries: [KeyRegistry.Entry], _ rows: [MigrationReport.Row]) async -> [MigrationReport.Row] {
         var settled = rows
         for (entry, old) in zip(entries, rows) where !old.residue.isEmpty {
-            let row = await SweepRows(env).sweep(entry)
+            let row = await sweepRows.sweep(entry)
             guard let index = settled.firstIndex(where: { $0.key == old.key && $0.to == old.to }) else { continue }
             // A visit that failed says nothing about what remains.
             if row.state == .blocked || row.state == .failed { continue }
@@ -72,7 +80,7 @@ struct Sweep: Sendable {
         var groups: [BackendIdentity: (limit: Int, parts: [[Int]])] = [:]
         for part in Self.related(entries) {
             let stores = part.flatMap { index in
-                [entries[index].route] + entries[index].key.sources.compactMap { try? env.routes.route(for: $0) }
+                [entries[index].route] + entries[index].key.sources.compactMap { try? slots.routes.route(for: $0) }
             }
             guard let slowest = stores.min(by: { $0.capabilities.usefulConcurrency < $1.capabilities.usefulConcurrency }) else { continue }
             groups[slowest.slot.store, default: (max(1, slowest.capabilities.usefulConcurrency), [])].parts.append(part)

@@ -3,17 +3,24 @@ import BackendRuntime
 
 /// What a sweep does with each entry: a row each. In a rehearsal, what it would do.
 struct SweepRows: Sendable {
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
+    let history: History
+    let program: ProgramCode
 
-    init(_ env: Environment) { self.env = env }
+    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History, _ program: ProgramCode) {
+        (self.slots, self.coder, self.history, self.program) = (slots, coder, history, program)
+    }
+
+    private var mirroredLocations: MirroredLocations { MirroredLocations(slots, coder, history) }
 
     /// Brings an entry's values to their place and shape.
     /// - Parameter recordsDone: Called when records of a collection are done, with their number.
     func sweep(
         _ entry: KeyRegistry.Entry, recordsDone: @escaping @Sendable (Int) -> Void = { _ in }
     ) async -> MigrationReport.Row {
-        let start = env.runtime.clock.now
-        var run = await env.run(.sweep, entry.route.slot)
+        let start = slots.runtime.clock.now
+        var run = await program.run(.sweep, entry.route.slot)
         run.recordsDone = recordsDone
         let journal = StepJournal()
         var row = await StepJournal.$current.withValue(journal) { [run] in
@@ -28,14 +35,14 @@ struct SweepRows: Sendable {
         row.steps = journal.steps
         let isConflict = entry.key.collection == nil ? row.state == .resolved : row.steps.contains { $0.action == .quarantine }
         if isConflict { row.conflict = MigrationReport.Conflict(row.steps, at: entry.route.displayName) }
-        row.duration = start.duration(to: env.runtime.clock.now)
+        row.duration = start.duration(to: slots.runtime.clock.now)
         return row
     }
 
     private func sweep<Key: TypedKey>(
         _ key: Key, _ entry: KeyRegistry.Entry, _ run: MigrationRun, _ row: inout MigrationReport.Row
     ) async throws {
-        let visit = try await Settler(env).visit(Slot(key: key.typed, route: entry.route), run)
+        let visit = try await Settler(slots, coder, history, program).visit(Slot(key: key.typed, route: entry.route), run)
         row.state = visit.state
         row.from = visit.from
         row.protectionBefore = visit.protectionBefore
@@ -43,13 +50,13 @@ struct SweepRows: Sendable {
         row.residue = visit.residue
         row.message = visit.message
         row.errorCode = visit.errorCode
-        row.keeps = await MirroredLocations(env).copy(of: UntypedSlot(key: key, route: entry.route))
+        row.keeps = await mirroredLocations.copy(of: UntypedSlot(key: key, route: entry.route))
     }
 
     private func sweep<Collection: TypedCollection>(
         _ collection: Collection, _ entry: KeyRegistry.Entry, _ run: MigrationRun, _ row: inout MigrationReport.Row
     ) async throws {
-        let work = try await RecordSettler(env).settle(collection.typed, run)
+        let work = try await RecordSettler(slots, coder, history, program).settle(collection.typed, run)
         row.records = work.moved + work.converted + work.expired + work.reconciled
         row.bytes = work.bytes
         row.residue = work.residue
@@ -57,7 +64,7 @@ struct SweepRows: Sendable {
             work.moved > 0
             ? .moved
             : work.converted > 0 ? .converted : work.reconciled > 0 ? .resolved : work.expired + work.waiting > 0 ? .expired : .unchanged
-        let kept = await MirroredLocations(env).copy(of: collection.typed)
+        let kept = await mirroredLocations.copy(of: collection.typed)
         row.keeps = kept
         if row.state == .unchanged, kept != nil { row.state = .mirrored }
         if let first = work.pending.first {
@@ -76,7 +83,8 @@ struct SweepRows: Sendable {
     /// How many records a sweep of a collection has to look at; nil for a single key, and where that cannot be told now.
     func recordCount(_ entry: KeyRegistry.Entry) async -> Int? {
         func count<Collection: TypedCollection>(_ collection: Collection) async throws -> Int {
-            try await RecordQueries(env).countAll(collection.typed, .all) + RecordGatherer(env).pending(collection.typed)
+            try await RecordQueries(slots, coder).countAll(collection.typed, .all)
+                + RecordGatherer(slots, coder, history, program).pending(collection.typed)
         }
         guard let collection = entry.key.collection else { return nil }
         return try? await count(collection)

@@ -12,25 +12,27 @@ import BackendContract
 /// A tombstone that was written in a release window stays until that is over. A mirror may still come then, from a program that has waited since: it depends on the epoch of the
 /// older collection, so that this one begins another, too.
 struct TombstonePurger<Record: Codable & Sendable>: Sendable {
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
+    let history: History
     let collection: StorageCollection<Record>
 
     /// Drops what may be dropped. A store that is locked, or out of reach, keeps its tombstones for a later sweep.
     func run() async throws {
         guard let between = try await collectionsBetween() else { return }
-        let route = try env.routes.slot(for: collection.placeholder).route
-        let listing = try await Listing(env).slots(in: collection.domain, collection.namespace, name: collection.name)
+        let route = try slots.routes.slot(for: collection.placeholder).route
+        let listing = try await Listing(slots).slots(in: collection.domain, collection.namespace, name: collection.name)
         var rest = listing.addresses[...]
         while !rest.isEmpty {
             try Task.checkCancellation()
-            let chunk = rest.prefix(env.pageSize)
-            rest = rest.dropFirst(env.pageSize)
-            let routes = try chunk.map { try env.routes.slot(for: collection.key($0.name)) }
+            let chunk = rest.prefix(slots.pageSize)
+            rest = rest.dropFirst(slots.pageSize)
+            let routes = try chunk.map { try slots.routes.slot(for: collection.key($0.name)) }
             let removed = try zip(routes, await Route.probes(routes.map(\.route))).compactMap { slot, probe -> Removed? in
                 if case .tombstone(let tombstone) = probe { Removed(slot: slot, tombstone: tombstone) } else { nil }
             }
             if removed.isEmpty { continue }
-            do { try await env.unbroken { [self] in try await drop(removed, between, route) } } catch let error as StorageError
+            do { try await slots.unbroken { [self] in try await drop(removed, between, route) } } catch let error as StorageError
                 where error.isTransient
             { return }
         }
@@ -51,10 +53,10 @@ struct TombstonePurger<Record: Codable & Sendable>: Sendable {
 
     /// The removed records whose tombstones no release window needs, and whether one has needed them.
     private func withoutWindow(_ removed: [Removed]) async throws -> (records: [Removed], hadWindow: Bool) {
-        let isOpen = collection.template.releaseWindow?.isOpen(for: env.applicationVersion) == true
+        let isOpen = collection.template.releaseWindow?.isOpen(for: history.applicationVersion) == true
         var (records, hadWindow): ([Removed], Bool) = ([], false)
         for record in removed {
-            let origin = try await env.coder.origin(of: record.tombstone.metadata, record.slot.route)
+            let origin = try await coder.origin(of: record.tombstone.metadata, record.slot.route)
             if origin?.isInWindow == true || isOpen && origin?.hasWindows != true { continue }
             records.append(record)
             hadWindow = hadWindow || origin?.hasWindows == true
@@ -71,7 +73,7 @@ struct TombstonePurger<Record: Codable & Sendable>: Sendable {
         while let next = open.popLast() {
             func visit<Next: TypedCollection>(_ next: Next) throws -> Bool {
                 let locations = next.typed.legacyLocations
-                let mark = try env.routes.slot(for: next.typed.placeholder).route
+                let mark = try slots.routes.slot(for: next.typed.placeholder).route
                 if locations.isEmpty {
                     oldest.append(mark)
                     return true
@@ -92,11 +94,13 @@ struct TombstonePurger<Record: Codable & Sendable>: Sendable {
     /// Whether the program has retired keys in the collection's catalog, and nothing is left of any, durably.
     /// Reason: "Some tombstones stay until the source is retired" in Docs/Decisions/Collections.md.
     private func areSourcesRetired() async throws -> Bool {
-        let own = try env.routes.slot(for: collection.placeholder)
-        guard let catalog = env.registry.catalog(of: own.id) else { return false }
-        let retired = env.registry.retired(of: catalog)
+        let own = try slots.routes.slot(for: collection.placeholder)
+        guard let catalog = history.registry.catalog(of: own.id) else { return false }
+        let retired = history.registry.retired(of: catalog)
         for entry in retired {
-            guard await RetiredRows(env).row(entry) == nil, (try? await isDurable(entry.route)) == true else { return false }
+            guard await RetiredRows(slots, coder, history).row(entry) == nil, (try? await isDurable(entry.route)) == true else {
+                return false
+            }
         }
         return !retired.isEmpty
     }
@@ -113,19 +117,19 @@ struct TombstonePurger<Record: Codable & Sendable>: Sendable {
         if hadWindow, !between.oldest.allSatisfy(\.capabilities.atomicBatch) { return }
         let gone = try await withoutOlder(candidates)
         if gone.isEmpty { return }
-        let epochs = RemovalEpochs(env)
-        let mark = try env.routes.slot(for: collection.placeholder).route
+        let epochs = RemovalEpochs(slots, coder)
+        let mark = try slots.routes.slot(for: collection.placeholder).route
         for other in between.marks + (hadWindow ? between.oldest : [])
-        where try await !env.committer.commit([epochs.next(of: other)]).isCommitted { return }
-        try await env.lanes.withLanes(gone.map(\.slot.id) + [mark.slot], keyName: collection.name) {
+        where try await !slots.committer.commit([epochs.next(of: other)]).isCommitted { return }
+        try await slots.lanes.withLanes(gone.map(\.slot.id) + [mark.slot], keyName: collection.name) {
             let drops = gone.map { Committer.Change(.delete, $0.slot.route, if: .revision($0.tombstone.revision)) }
             if !mark.capabilities.atomicBatch {
-                for drop in drops { _ = try await env.committer.commit([drop]) }
+                for drop in drops { _ = try await slots.committer.commit([drop]) }
                 return
             }
             // Where another process changed one of them meanwhile, they are left to the next sweep.
             // Reason: "Tombstones of a collection are dropped" in Docs/Decisions/Collections.md.
-            _ = try await env.committer.commit(drops + [epochs.next(of: mark)])
+            _ = try await slots.committer.commit(drops + [epochs.next(of: mark)])
         }
     }
 
@@ -133,7 +137,7 @@ struct TombstonePurger<Record: Codable & Sendable>: Sendable {
     private func withoutOlder(_ removed: [Removed]) async throws -> [Removed] {
         var places: [BackendIdentity: [(number: Int, key: AnyStorageKey, route: Route)]] = [:]
         for (number, record) in removed.enumerated() {
-            for (key, route) in try LegacyLocations(env).all(of: record.slot.untyped) {
+            for (key, route) in try LegacyLocations(slots).all(of: record.slot.untyped) {
                 places[route.slot.store, default: []].append((number, key, route))
             }
         }
@@ -143,7 +147,7 @@ struct TombstonePurger<Record: Codable & Sendable>: Sendable {
                 switch probe {
                 // The mirror of a removal goes first.
                 case .tombstone(let tombstone)
-                where try await env.coder.origin(of: tombstone.metadata, place.route)?.mirrors != nil: occupied.insert(place.number)
+                where try await coder.origin(of: tombstone.metadata, place.route)?.mirrors != nil: occupied.insert(place.number)
                 case .absent, .tombstone: continue
                 // A record of another type in an older collection is no copy of the value.
                 case .value(let record) where place.key.base.refuses(record.metadata): continue

@@ -10,7 +10,9 @@ import Sealing
 /// is kept for earlier releases of the program refers to the value. Each resealed record therefore stores its previous
 /// revision, so that these references stay valid.
 package struct Resealer: Sendable {
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
+    let history: History
     let source: any KeySource
     let keys: SourceKeys
 
@@ -30,7 +32,7 @@ package struct Resealer: Sendable {
     ///   - progress: Called after each namespace with the number of resealed values.
     func run(isOnlyLook: Bool = false, _ progress: (Int) -> Void = { _ in }) async throws -> Outcome {
         var outcome = Outcome()
-        for part in try SealedPlaces(env).parts(of: source) {
+        for part in try SealedPlaces(slots, coder, history).parts(of: source) {
             try Task.checkCancellation()
             do {
                 let found = try await reseal(part, isOnlyLook)
@@ -99,7 +101,7 @@ package struct Resealer: Sendable {
     /// on the others.
     private func reseal(_ names: [String], _ part: SealedPlaces.Part, _ outcome: inout Outcome) async throws {
         if names.count > 1, part.template.capabilities.atomicBatch {
-            let isDone = try await env.unbroken { [self] in try await resealTogether(names, part) }
+            let isDone = try await slots.unbroken { [self] in try await resealTogether(names, part) }
             if isDone {
                 outcome.resealed += names.count
                 return
@@ -107,7 +109,7 @@ package struct Resealer: Sendable {
         }
         for name in names {
             do {
-                try await env.unbroken { [self] in try await reseal(name, part) }
+                try await slots.unbroken { [self] in try await reseal(name, part) }
                 outcome.resealed += 1
             } catch let error as StorageError {
                 outcome.remaining.append("\(part.template.domain)/\(name): \(error.message)")
@@ -119,25 +121,25 @@ package struct Resealer: Sendable {
     /// each slot alone.
     private func resealTogether(_ names: [String], _ part: SealedPlaces.Part) async throws -> Bool {
         let routes = names.map(part.route)
-        return try await env.lanes.withLanes(routes.map(\.slot), keyName: part.template.keyName) {
+        return try await slots.lanes.withLanes(routes.map(\.slot), keyName: part.template.keyName) {
             do {
                 var changes: [Committer.Change] = []
                 for ((name, route), seen) in zip(zip(names, routes), try await read(routes, part)) {
                     guard isOlder(seen) else { return false }
                     changes.append(try await change(seen, route, part.boundRoute(name)))
                 }
-                return try await env.committer.commit(changes, readsBack: true).isCommitted
+                return try await slots.committer.commit(changes, readsBack: true).isCommitted
             } catch is StorageError { return false }
         }
     }
 
     private func reseal(_ name: String, _ part: SealedPlaces.Part) async throws {
         let route = part.route(name)
-        try await env.withLane(route) {
-            try await env.retrying(name) { () -> Void? in
+        try await slots.withLane(route) {
+            try await slots.retrying(name) { () -> Void? in
                 guard let seen = try await read([route], part).first, isOlder(seen) else { return () }
                 let change = try await change(seen, route, part.boundRoute(name))
-                return try await env.committer.commit([change], readsBack: true).isCommitted ? () : nil
+                return try await slots.committer.commit([change], readsBack: true).isCommitted ? () : nil
             }
         }
     }
@@ -157,11 +159,11 @@ package struct Resealer: Sendable {
     private func resealed(_ probe: StorageProbe, _ route: Route) async throws -> StorageMutation.Operation {
         switch probe {
         case .value(let record):
-            let past = try await env.coder.origin(of: record.metadata, route)
-            return try await env.coder.restated(record.payload, record.metadata, Self.origin(past, record.revision), route).operation
+            let past = try await coder.origin(of: record.metadata, route)
+            return try await coder.restated(record.payload, record.metadata, Self.origin(past, record.revision), route).operation
         case .tombstone(let tombstone):
-            let past = try await env.coder.origin(of: tombstone.metadata, route)
-            return .tombstone(try await env.coder.restated(tombstone.metadata, Self.origin(past, tombstone.revision), route))
+            let past = try await coder.origin(of: tombstone.metadata, route)
+            return .tombstone(try await coder.restated(tombstone.metadata, Self.origin(past, tombstone.revision), route))
         case .absent, .corrupt, .locked, .unavailable: return .check
         }
     }

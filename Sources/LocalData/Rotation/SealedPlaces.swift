@@ -21,9 +21,11 @@ struct SealedPlaces: Sendable {
         func boundRoute(_ name: String) -> Route { template.beside(in: bound, named: name) }
     }
 
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
+    let history: History
 
-    init(_ env: Environment) { self.env = env }
+    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History) { (self.slots, self.coder, self.history) = (slots, coder, history) }
 
     /// Returns every namespace once.
     /// - Parameter source: The source of the key.
@@ -34,10 +36,10 @@ struct SealedPlaces: Sendable {
         }
         var seen: Set<Name> = []
         var parts: [Part] = []
-        for entry in env.registry.entries() + env.registry.catalogs.flatMap({ env.registry.retired(of: $0) }) {
-            for (key, route) in [(entry.key, entry.route)] + (try LegacyLocations(env).all(entry.key.sources, of: entry.route.slot)) {
+        for entry in history.registry.entries() + history.registry.catalogs.flatMap({ history.registry.retired(of: $0) }) {
+            for (key, route) in [(entry.key, entry.route)] + (try LegacyLocations(slots).all(entry.key.sources, of: entry.route.slot)) {
                 guard let reference = route.security.keySource,
-                    try env.coder.seals.sources(reference).identifier == source.identifier
+                    try coder.seals.sources(reference).identifier == source.identifier
                 else { continue }
                 for (namespace, bound) in Self.namespaces(of: key, route) {
                     guard seen.insert(Name(store: route.slot.store, namespace: namespace)).inserted else { continue }

@@ -11,21 +11,22 @@ final class KeyringFollower: Sendable {
         var isOver = false
     }
 
-    private let env: Environment
+    private let slots: SlotAccess
+    private let keys: SealingKeys
     private let interval: Duration
     private let state = Mutex(State())
 
-    init(_ env: Environment, interval: Duration) {
-        self.env = env
+    init(_ slots: SlotAccess, _ keys: SealingKeys, interval: Duration) {
+        (self.slots, self.keys) = (slots, keys)
         self.interval = interval
     }
 
     /// Checks after each interval, until it is stopped or released.
     func start() {
-        let clock = env.runtime.clock
+        let clock = slots.runtime.clock
         let action = clock.schedule(at: clock.now.advanced(by: interval)) { [weak self] in
             guard let self else { return }
-            _ = env.runtime.tasks.spawn { [weak self] in
+            _ = slots.runtime.tasks.spawn { [weak self] in
                 await self?.check()
                 self?.start()
             }
@@ -46,10 +47,10 @@ final class KeyringFollower: Sendable {
 
     /// Overwrites the keys whose keyring is locked now, and closes the databases that use these keys.
     private func check() async {
-        for backend in env.routes.opened {
+        for backend in slots.routes.opened {
             guard let holder = backend as? any KeyHoldingStore, await holder.followSource() else { continue }
-            env.hub.forgetEvents(of: backend.identity)
+            slots.committer.hub.forgetEvents(of: backend.identity)
         }
-        await env.coder.seals.keys.forgetLocked()
+        await keys.forgetLocked()
     }
 }

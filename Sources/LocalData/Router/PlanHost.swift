@@ -73,44 +73,44 @@ extension StorageRouter {
 private struct RouterPlanHost: PlanHost {
     let router: StorageRouter
 
-    private var env: Environment { router.env }
     var logger: Logger { router.configuration.logger }
 
     func register(_ catalog: some StorageKeyCatalog) async throws { try await router.registerCatalog(catalog) }
 
-    func attach(_ chain: EvolutionChain, to entry: AnyStorageKey) throws { try env.routes.attach(chain, to: entry) }
+    func attach(_ chain: EvolutionChain, to entry: AnyStorageKey) throws { try router.slots.routes.attach(chain, to: entry) }
 
     func sweep(_ catalog: String, only names: Set<String>?) async -> MigrationReport {
-        let entries = env.registry.entries(of: catalog).filter { names?.contains($0.key.name) ?? true }
+        let entries = router.history.registry.entries(of: catalog).filter { names?.contains($0.key.name) ?? true }
         return await router.sweep(entries, progress: nil)
     }
 
-    func noteWork(of migration: String) { env.ledger.worked(migration) }
+    func noteWork(of migration: String) { router.history.ledger.worked(migration) }
 
-    func flushNotes() async { await env.ledger.flush() }
+    func flushNotes() async { await router.history.ledger.flush() }
 
-    func requireReal(_ what: String, _ name: String) throws { try env.program.requireReal(what, name) }
+    func requireReal(_ what: String, _ name: String) throws { try router.program.requireReal(what, name) }
 
-    func store(of key: StorageKey<some Codable & Sendable>) throws -> BackendIdentity { try env.routes.slot(for: key).id.store }
+    func store(of key: StorageKey<some Codable & Sendable>) throws -> BackendIdentity { try router.slots.routes.slot(for: key).id.store }
 
     func read<Value>(_ key: StorageKey<Value>) async throws -> Value? {
-        let slot = try env.routes.slot(for: key)
+        let slot = try router.slots.routes.slot(for: key)
         switch try await slot.route.probe() {
-        case .value(let record): return try await env.coder.decode(record, slot)
+        case .value(let record): return try await router.coder.decode(record, slot)
         case .corrupt(let corruption): throw slot.route.corrupted(corruption)
         default: return nil
         }
     }
 
     func update<Value, R: Sendable>(_ key: StorageKey<Value>, _ body: @Sendable (inout Value?) throws -> R) async throws -> R {
-        try await router.update(try env.routes.slot(for: key), body)
+        try await router.update(try router.slots.routes.slot(for: key), body)
     }
 
     func withLanes<Value, R>(of keys: [StorageKey<Value>], named name: String, _ work: () async throws -> R) async throws -> R {
-        try await env.lanes.withLanes(try keys.map { try env.routes.slot(for: $0).id }, keyName: name, work)
+        try await router.slots.lanes.withLanes(try keys.map { try router.slots.routes.slot(for: $0).id }, keyName: name, work)
     }
 
     func documents(requireTurn: @escaping @Sendable () async throws -> Void) -> DocumentRecords {
-        DocumentRecords(env: env, requireTurn: requireTurn)
+        DocumentRecords(
+            slots: router.slots, coder: router.coder, history: router.history, program: router.program, requireTurn: requireTurn)
     }
 }

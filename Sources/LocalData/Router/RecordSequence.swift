@@ -38,7 +38,7 @@ struct RecordSequence<Record: Codable & Sendable>: AsyncSequence, Sendable {
             guard !isOver else { return nil }
             do {
                 while let entry = try await advance() {
-                    if let value = try await onDamage.value(of: entry, reader.env) { return value }
+                    if let value = try await onDamage.value(of: entry, reader.history.events) { return value }
                 }
                 isOver = true
                 return nil
@@ -58,7 +58,7 @@ struct RecordSequence<Record: Codable & Sendable>: AsyncSequence, Sendable {
                     if let damaged = failure.damaged { waiting.append(.damaged(damaged, reason: failure.error)) }
                 }
                 waiting.reverse()
-                pages = RecordQueries(reader.env).pages(collection, filter).makeAsyncIterator()
+                pages = reader.recordQueries.pages(collection, filter).makeAsyncIterator()
             }
             while true {
                 if let entry = waiting.popLast() { return entry }
@@ -81,11 +81,10 @@ struct RecordSequence<Record: Codable & Sendable>: AsyncSequence, Sendable {
         }
 
         private func read(_ entry: StoragePage.Entry) async throws -> StoredValue<Record>? {
-            let env = reader.env
-            let slot = try env.routes.slot(for: collection.key(entry.address.name))
+            let slot = try reader.slots.routes.slot(for: collection.key(entry.address.name))
             guard let record = entry.record else { throw slot.route.damaged(entry) }
-            if env.isExpired(record) { return nil }
-            return StoredValue(id: slot.name, value: try await env.coder.decode(record, slot), record.metadata, isExpired: false)
+            if reader.coder.isExpired(record) { return nil }
+            return StoredValue(id: slot.name, value: try await reader.coder.decode(record, slot), record.metadata, isExpired: false)
         }
     }
 }

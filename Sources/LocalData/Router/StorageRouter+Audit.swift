@@ -11,29 +11,34 @@ extension StorageRouter {
             var rows: [StorageAudit.Row] = []
             let rehearsal = rehearsing()
             defer { withExtendedLifetime(rehearsal) {} }
-            let audit = AuditRows(env: env, rehearsal: rehearsal.env, history: try? await env.ledger.history())
-            for entry in env.registry.entries() { rows.append(await audit.row(entry)) }
-            for entry in env.registry.catalogs.flatMap({ env.registry.retired(of: $0) }) {
+            let audit = AuditRows(
+                slots: slots, coder: coder, history: history, program: program,
+                rehearsal: SweepRows(rehearsal.slots, rehearsal.coder, rehearsal.history, rehearsal.program),
+                past: try? await history.ledger.history())
+            for entry in history.registry.entries() { rows.append(await audit.row(entry)) }
+            for entry in history.registry.catalogs.flatMap({ history.registry.retired(of: $0) }) {
                 if let row = await audit.row(retired: entry) { rows.append(row) }
             }
-            return StorageAudit(rows: rows, quarantine: try await env.quarantine.list(), recordedResidue: await env.ledger.residues())
+            return StorageAudit(
+                rows: rows, quarantine: try await history.quarantine.list(), recordedResidue: await history.ledger.residues())
         }
     }
 
     /// The quarantine: values that a migration replaced, damaged records that were set aside, and whole copies of
     /// damaged property lists.
-    public nonisolated var quarantine: StorageQuarantine { StorageQuarantine(env: env) }
+    public nonisolated var quarantine: StorageQuarantine { StorageQuarantine(quarantine: history.quarantine, gate: slots.routes.gate) }
 }
 
 /// Data that was set aside so that nothing is lost: values that a migration replaced, damaged records, and whole copies
 /// of damaged property lists.
 public struct StorageQuarantine: Sendable {
-    let env: Environment
+    let quarantine: Quarantine
+    let gate: LockGate
 
     /// Lists the entries. An entry that is damaged itself is listed too, and its reason says so. Writes nothing.
     /// - Throws: ``StorageError`` when the quarantine cannot be listed.
     @concurrent
-    public func values() async throws -> [QuarantinedValue] { try await env.quarantine.list() }
+    public func values() async throws -> [QuarantinedValue] { try await quarantine.list() }
 
     /// Returns the bytes of an entry: the output of its serializer, or the UTF-8 bytes of a text. A value that was
     /// sealed in its original location is decrypted. If its key does not decrypt it, the sealed bytes are returned.
@@ -41,8 +46,8 @@ public struct StorageQuarantine: Sendable {
     ///   fetching its key.
     @concurrent
     public func data(of value: QuarantinedValue) async throws -> Data {
-        if env.gate.isClosed { throw env.gate.refusal(value.id) }
-        return try await env.quarantine.content(of: value.id)
+        if gate.isClosed { throw gate.refusal(value.id) }
+        return try await quarantine.content(of: value.id)
     }
 
     /// Purges an entry that a person has reviewed. When this returns, the removal is durable, and there is no other
@@ -50,5 +55,5 @@ public struct StorageQuarantine: Sendable {
     /// - Throws: ``StorageError``: `unavailable` and others when the entry could not be purged. Then it still exists,
     ///   unless the outcome of the error says otherwise.
     @concurrent
-    public func purge(_ value: QuarantinedValue) async throws { try await env.quarantine.purge(value.id) }
+    public func purge(_ value: QuarantinedValue) async throws { try await quarantine.purge(value.id) }
 }

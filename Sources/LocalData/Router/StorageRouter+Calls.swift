@@ -38,7 +38,7 @@ extension StorageRouter {
     /// Runs work. If it finds stores that a killed process was to forget, completes that and runs the work again.
     private nonisolated func completingForgetting<R>(_ body: () async throws -> R) async throws -> R {
         do { return try await body() } catch let error as StorageError where error.isUnfinishedForgetting {
-            try await Forgetter(env: env, configuration: configuration).resume()
+            try await Forgetter(slots: slots, coder: coder, history: history, program: program, configuration: configuration).resume()
             return try await body()
         }
     }
@@ -79,12 +79,12 @@ extension StorageRouter {
     /// The domains that the program has used, with the last failure of each store.
     package nonisolated var usedDomains: [StorageDomain: StoreFailures.Failure?] {
         var found: [StorageDomain: StoreFailures.Failure?] = failures.all.mapValues { $0 }
-        for domain in env.routes.usedDomains where found[domain] == nil { found[domain] = .some(nil) }
+        for domain in slots.routes.usedDomains where found[domain] == nil { found[domain] = .some(nil) }
         return found
     }
 
     /// The domains of the registered keys and collections.
-    package nonisolated var registeredDomains: Set<StorageDomain> { Set(env.registry.entries().map(\.route.domain)) }
+    package nonisolated var registeredDomains: Set<StorageDomain> { Set(history.registry.entries().map(\.route.domain)) }
 }
 
 /// The last failure of each domain's store. Errors that a correct program meets with a working store do not count.

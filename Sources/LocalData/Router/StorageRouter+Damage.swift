@@ -10,7 +10,7 @@ extension StorageRouter {
         try await call("acknowledgeLoss", key) {
             let route = try entry(key).route
             guard let witnesses = route.witnesses else { return }
-            try await env.withLane(route) { try await witnesses.acknowledge(at: route) }
+            try await slots.withLane(route) { try await witnesses.acknowledge(at: route) }
         }
     }
 }

@@ -3,7 +3,7 @@ package import BackendContract
 extension StorageRouter {
     /// Returns the protection of a key's value at its destination.
     /// - Throws: ``StorageError`` if the key's domain cannot be used.
-    package nonisolated func protection(of key: AnyStorageKey) throws -> ProtectionLevel { try env.routes.route(for: key).protection }
+    package nonisolated func protection(of key: AnyStorageKey) throws -> ProtectionLevel { try slots.routes.route(for: key).protection }
 }
 
 extension AnyStorageKey {

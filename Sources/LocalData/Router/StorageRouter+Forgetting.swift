@@ -41,21 +41,21 @@ extension StorageRouter {
 
     private nonisolated func forget(_ domains: Set<StorageDomain>?) async throws {
         defer {
-            for backend in env.routes.opened {
+            for backend in slots.routes.opened {
                 (backend as? any KeyHoldingStore)?.endLock()
-                env.hub.lookAgain(backend.identity)
+                slots.committer.hub.lookAgain(backend.identity)
             }
         }
-        try await Forgetter(env: env, configuration: configuration).forget(domains) {
+        try await Forgetter(slots: slots, coder: coder, history: history, program: program, configuration: configuration).forget(domains) {
             let limit = max(configuration.deadlines.files, configuration.deadlines.keychain)
-            for backend in env.routes.opened { await Self.letGo(of: backend, limit) }
-            await env.ledger.flush()
-            await env.ledger.close()
-            await env.quarantine.close()
-            await env.witnesses.close()
+            for backend in slots.routes.opened { await Self.letGo(of: backend, limit) }
+            await history.ledger.flush()
+            await history.ledger.close()
+            await history.quarantine.close()
+            await slots.routes.witnesses?.close()
             await stores.close()
-            await env.coder.seals.keys.forgetAll()
+            await coder.seals.keys.forgetAll()
         }
-        env.witnesses.forgetAll()
+        slots.routes.witnesses?.forgetAll()
     }
 }

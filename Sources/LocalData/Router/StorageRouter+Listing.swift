@@ -41,7 +41,7 @@ extension StorageRouter {
         try await call("count", collection) {
             _ = try entry(collection.placeholder)
             let gathered = try await gathering(collection)
-            return try await RecordQueries(gathered.router.env).count(collection, filter) + gathered.unreadable.count
+            return try await gathered.router.recordQueries.count(collection, filter) + gathered.unreadable.count
         }
     }
 
@@ -62,8 +62,8 @@ extension StorageRouter {
     ) async throws -> [String] {
         try await call("names", domain) {
             var names: [String] = []
-            for entry in try await Listing(env).names(in: domain, collection.map { .collection($0) } ?? .values) {
-                if let name = try await onDamage.value(of: entry, env) { names.append(name) }
+            for entry in try await Listing(slots).names(in: domain, collection.map { .collection($0) } ?? .values) {
+                if let name = try await onDamage.value(of: entry, history.events) { names.append(name) }
             }
             return names
         }

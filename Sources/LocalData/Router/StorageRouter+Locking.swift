@@ -27,23 +27,23 @@ extension StorageRouter {
         try await call("lock", on: domain, named: domain.map { "\($0)" } ?? "storage") {
             if let domain { return try await lock(only: domain, limit) }
             let isDrained = await drain(nil, limit)
-            let keys = env.coder.seals.keys
+            let keys = coder.seals.keys
             await keys.lock()
-            for backend in env.routes.opened { await Self.letGo(of: backend, limit) }
+            for backend in slots.routes.opened { await Self.letGo(of: backend, limit) }
             await stores.close()
-            await env.ledger.flush()
-            await env.ledger.close()
-            await env.quarantine.close()
-            await env.witnesses.close()
+            await history.ledger.flush()
+            await history.ledger.close()
+            await history.quarantine.close()
+            await slots.routes.witnesses?.close()
             return isDrained
         }
     }
 
     private nonisolated func lock(only domain: StorageDomain, _ limit: Duration) async throws -> Bool {
-        let (_, backend) = try env.routes.anyBackend(for: domain, key: "\(domain)")
+        let (_, backend) = try slots.routes.anyBackend(for: domain, key: "\(domain)")
         let isDrained = await drain(backend.identity, limit)
         await Self.letGo(of: backend, limit)
-        await env.coder.seals.keys.forgetAll()
+        await coder.seals.keys.forgetAll()
         return isDrained
     }
 
@@ -65,16 +65,16 @@ extension StorageRouter {
     public nonisolated func unlock(_ domain: StorageDomain? = nil) async throws {
         try await call("unlock", on: domain, named: domain.map { "\($0)" } ?? "storage") {
             if let domain { return try await unlock(only: domain) }
-            await env.coder.seals.keys.unlock()
-            for backend in env.routes.opened { (backend as? any KeyHoldingStore)?.endLock() }
-            env.gate.unlock(nil)
-            env.hub.lookAgain(nil)
+            await coder.seals.keys.unlock()
+            for backend in slots.routes.opened { (backend as? any KeyHoldingStore)?.endLock() }
+            slots.routes.gate.unlock(nil)
+            slots.committer.hub.lookAgain(nil)
         }
     }
 
     private nonisolated func unlock(only domain: StorageDomain) async throws {
-        let (_, backend) = try env.routes.anyBackend(for: domain, key: "\(domain)")
-        let keys = env.coder.seals.keys
+        let (_, backend) = try slots.routes.anyBackend(for: domain, key: "\(domain)")
+        let keys = coder.seals.keys
         let wereLocked = await keys.unlock()
         if let lockable = backend as? any LockableBackend {
             do {
@@ -84,23 +84,23 @@ extension StorageRouter {
                 throw error
             }
         }
-        guard env.gate.refuses(backend.identity) else { return }
-        env.gate.unlock(backend.identity)
-        env.hub.lookAgain(backend.identity)
+        guard slots.routes.gate.refuses(backend.identity) else { return }
+        slots.routes.gate.unlock(backend.identity)
+        slots.committer.hub.lookAgain(backend.identity)
     }
 
     /// Waits until no change in a store is running, at most until the limit. Then it locks the store.
     /// - Parameter store: The store; nil for all stores.
     /// - Returns: Whether all changes have ended.
     nonisolated func drain(_ store: BackendIdentity?, _ limit: Duration) async -> Bool {
-        let clock = env.runtime.clock
+        let clock = slots.runtime.clock
         let deadline = clock.now.advanced(by: limit)
-        env.gate.drain(store)
-        func isBusy() -> Bool { env.lanes.isBusy(in: store) || env.gate.isInWholeUse }
+        slots.routes.gate.drain(store)
+        func isBusy() -> Bool { slots.lanes.isBusy(in: store) || slots.routes.gate.isInWholeUse }
         while isBusy(), clock.now < deadline { await clock.wait(.milliseconds(2)) }
         let isDrained = !isBusy()
-        env.gate.lock(store)
-        env.hub.forgetEvents(of: store)
+        slots.routes.gate.lock(store)
+        slots.committer.hub.forgetEvents(of: store)
         return isDrained
     }
 

@@ -20,14 +20,16 @@ extension StorageRouter {
         from typeTag: String, to collection: StorageCollection<Record>
     ) async throws -> MigrationResult {
         try await call("migrateAll", collection, isStepwise: true) {
-            let start = env.runtime.clock.now
+            let start = slots.runtime.clock.now
             _ = try entry(collection.placeholder)
             guard typeTag != collection.typeTag else { return MigrationResult(success: true, key: collection.name, records: 0) }
-            let done = try await Retagger(env: env, collection: collection, typeTag: typeTag).run()
-            await env.ledger.flush()
+            let done = try await Retagger(
+                slots: slots, coder: coder, history: history, program: program, collection: collection, typeTag: typeTag
+            ).run()
+            await history.ledger.flush()
             return MigrationResult(
                 success: true, key: collection.name, records: done.records, bytes: done.bytes,
-                duration: start.duration(to: env.runtime.clock.now))
+                duration: start.duration(to: slots.runtime.clock.now))
         }
     }
 
@@ -50,8 +52,8 @@ extension StorageRouter {
         from source: StorageCollection<Source>, to collection: StorageCollection<Record>
     ) async throws -> MigrationResult {
         try await call("migrateAll", collection, isStepwise: true) {
-            let (from, to) = (try env.routes.slot(for: source.placeholder), try entry(collection.placeholder))
-            let declared = try collection.legacyLocations.first { try env.routes.route(for: $0.key).slot == from.id }
+            let (from, to) = (try slots.routes.slot(for: source.placeholder), try entry(collection.placeholder))
+            let declared = try collection.legacyLocations.first { try slots.routes.route(for: $0.key).slot == from.id }
             if from.id == to.id {
                 guard declared == nil else {
                     throw StorageError(
@@ -61,25 +63,25 @@ extension StorageRouter {
                 }
                 return try await migrateAll(from: source.typeTag, to: collection)
             }
-            let start = env.runtime.clock.now
+            let start = slots.runtime.clock.now
             let older = collection.reading(source)
             let newer = declared == nil ? collection.moved(from: older) : collection
             let way =
                 declared?.source as? any RecordMoving<Record>
                 ?? CollectionSource(source: older, options: MigrationOptions(), transform: { $0 })
-            let run = await env.run(.forced, to.id)
+            let run = await program.run(.forced, to.id)
             // Records that legacy locations still hold for the older collection count among its records.
-            try await RecordGatherer(env).gather(source, run).throwFirst()
-            do { try await way.validate(for: newer, env) } catch let error as StorageError {
+            try await recordGatherer.gather(source, run).throwFirst()
+            do { try await way.validate(for: newer, recordGatherer) } catch let error as StorageError {
                 throw error.refusingAll(error.keyName, collection.name)
             }
-            let work = try await way.move(to: newer, env, run)
-            await env.ledger.flush()
+            let work = try await way.move(to: newer, recordGatherer, run)
+            await history.ledger.flush()
             try work.throwFirst()
             return MigrationResult(
                 success: true, key: collection.name, sources: [StoragePlace(from.route.domain, source.name)], records: work.moved,
                 bytes: work.bytes,
-                duration: start.duration(to: env.runtime.clock.now))
+                duration: start.duration(to: slots.runtime.clock.now))
         }
     }
 }

@@ -33,37 +33,37 @@ extension StorageRouter {
                 StorageError.unsupported, key: "backup", "This configuration stores nothing on a disk, so a backup would be empty.")
         }
         try RestoreMark.requireNone(configuration)
-        guard env.gate.begin() else { throw env.gate.refusal("backup") }
-        defer { env.gate.end() }
-        await env.ledger.flush()
-        let recorded = try await translatingErrors(key: "backup") { () throws(BackendError) in try await env.ledger.domains() }
+        guard slots.routes.gate.begin() else { throw slots.routes.gate.refusal("backup") }
+        defer { slots.routes.gate.end() }
+        await history.ledger.flush()
+        let recorded = try await translatingErrors(key: "backup") { () throws(BackendError) in try await history.ledger.domains() }
         return try await body(
             BackedRouter(
-                wiring: wiring, domains: env.routes.usedDomains.union(recorded), references: env.routes.usedKeySources,
-                keys: env.coder.seals.keys, gate: env.gate))
+                wiring: wiring, domains: slots.routes.usedDomains.union(recorded), references: slots.routes.usedKeySources,
+                keys: coder.seals.keys, gate: slots.routes.gate))
     }
 
     /// Returns the store of a domain as a type with further functions.
     /// - Parameter otherwise: The error message if the store does not have this type.
     /// - Throws: ``StorageError``: `unsupported` if the store does not have this type.
     package nonisolated func store<Store>(of domain: StorageDomain, as type: Store.Type = Store.self, otherwise: String) throws -> Store {
-        let (_, backend) = try env.routes.backend(for: domain, key: "\(domain)")
+        let (_, backend) = try slots.routes.backend(for: domain, key: "\(domain)")
         if let store = backend as? Store { return store }
         throw StorageError(StorageError.unsupported, key: "\(domain)", "\(otherwise) Nothing was changed.")
     }
 
     /// The functions that export damaged records, set them aside and remove them.
-    package nonisolated var salvage: Salvage { Salvage(env) }
+    package nonisolated var salvage: Salvage { Salvage(slots, coder, history) }
 
     /// Returns the key source that a reference names. Throws if the whole router is locked.
     package nonisolated func keySource(_ reference: KeySourceReference) throws -> any KeySource {
-        if env.gate.isClosed { throw env.gate.refusal("\(reference)") }
-        return try env.coder.seals.sources(reference)
+        if slots.routes.gate.isClosed { throw slots.routes.gate.refusal("\(reference)") }
+        return try coder.seals.sources(reference)
     }
 
     /// Returns the interface of this router for key rotation: replacing the current key of a key source.
     package nonisolated func rotationAccess(of reference: KeySourceReference) throws -> RotationAccess {
-        RotationAccess(env: env, source: try env.coder.seals.sources(reference), wiring: stores as? Wiring)
+        RotationAccess(slots: slots, coder: coder, history: history, source: try coder.seals.sources(reference), wiring: stores as? Wiring)
     }
 
     /// Changes a value as ``update(_:_:)`` does, and also sets the attributes and the lifetime of the new value.
@@ -82,20 +82,22 @@ extension StorageRouter {
     /// Legacy locations are not read, and nothing is written.
     /// - Parameter limit: The age that the result may have.
     package nonisolated func staleValue<Value>(for key: StorageKey<Value>, upTo limit: Duration) async throws -> Value? {
-        try await call("value", key) { try await ValueReader(env).stale(try entry(key), upTo: limit) }
+        try await call("value", key) { try await valueReader.stale(try entry(key), upTo: limit) }
     }
 }
 
 /// The interface of a router for key rotation: replacing the current key of a key source.
 package struct RotationAccess: Sendable {
-    fileprivate let env: Environment
+    fileprivate let slots: SlotAccess
+    fileprivate let coder: RecordCoder
+    fileprivate let history: History
     package let source: any KeySource
     fileprivate let wiring: Wiring?
 
-    package var keys: SealingKeys { env.coder.seals.keys }
+    package var keys: SealingKeys { coder.seals.keys }
 
     /// Whether a catalog is registered. Catalogs list the keys whose values can be sealed again.
-    package var hasCatalogs: Bool { !env.registry.catalogs.isEmpty }
+    package var hasCatalogs: Bool { !history.registry.catalogs.isEmpty }
 
     /// Returns the domains of databases whose data keys are encrypted with keys of the source. For each domain, it
     /// returns the ids of these keys.
@@ -108,8 +110,9 @@ package struct RotationAccess: Sendable {
     /// - Parameter isOnlyLook: Whether to list the data without changing it.
     package func reseal(_ keys: SourceKeys, isOnlyLook: Bool = false, _ progress: (Int) -> Void = { _ in }) async throws -> Resealer.Outcome
     {
-        let values = try await Resealer(env: env, source: source, keys: keys).run(isOnlyLook: isOnlyLook, progress)
-        let kept = try await env.quarantine.reseal(source, keys, isOnlyLook: isOnlyLook)
+        let values = try await Resealer(slots: slots, coder: coder, history: history, source: source, keys: keys).run(
+            isOnlyLook: isOnlyLook, progress)
+        let kept = try await history.quarantine.reseal(source, keys, isOnlyLook: isOnlyLook)
         return Resealer.Outcome(resealed: values.resealed + kept.resealed, remaining: values.remaining + kept.remaining)
     }
 
@@ -118,10 +121,10 @@ package struct RotationAccess: Sendable {
     /// - Parameter limit: The longest time to wait.
     /// - Returns: Whether all of them have ended.
     package func drain(_ limit: Duration) async -> Bool {
-        let clock = env.runtime.clock
+        let clock = slots.runtime.clock
         let deadline = clock.now.advanced(by: limit)
-        let calls = env.lanes.holders
-        while env.lanes.isBusy(with: calls) {
+        let calls = slots.lanes.holders
+        while slots.lanes.isBusy(with: calls) {
             guard clock.now < deadline else { return false }
             await clock.wait(.milliseconds(2))
         }

@@ -12,13 +12,13 @@ extension StorageRouter {
     nonisolated func rehearsing<Answer>(
         _ name: String, after error: any Error, _ read: (StorageRouter) async throws -> Answer
     ) async throws -> Answer {
-        guard env.program.rehearsal == nil, (error as? StorageError)?.meansUnwritable == true else { throw error }
+        guard program.rehearsal == nil, (error as? StorageError)?.meansUnwritable == true else { throw error }
         let rehearsal = rehearsing()
         let answer: Answer
         do { answer = try await read(rehearsal) } catch StorageError.cannotTell { throw error }
-        if rehearsal.env.program.rehearsal?.hasStoredReferences == true { throw error }
+        if rehearsal.program.rehearsal?.hasStoredReferences == true { throw error }
         let code = (error as? StorageError)?.code ?? StorageError.migrationFailed
-        env.events.send(
+        history.events.send(
             .readUnmigrated(code),
             "A value was read in a legacy location, or in an earlier version. It could not be written, and stays pending.",
             ["code": "\(code.name)"])
@@ -30,9 +30,9 @@ extension StorageRouter {
         _ key: StorageKey<Value>, _ read: (ValueReader, Slot<Value>) async throws -> Answer
     ) async throws -> Answer {
         let slot = try entry(key)
-        do { return try await read(ValueReader(env), slot) } catch {
+        do { return try await read(valueReader, slot) } catch {
             return try await rehearsing(slot.name, after: error) { rehearsal in
-                try await read(ValueReader(rehearsal.env), try rehearsal.env.routes.slot(for: slot.key))
+                try await read(rehearsal.valueReader, try rehearsal.slots.routes.slot(for: slot.key))
             }
         }
     }
@@ -40,7 +40,7 @@ extension StorageRouter {
     /// Reads in a rehearsal the value of a key whose migration could not be written.
     nonisolated func rehearsed<Value>(_ slot: Slot<Value>, after error: any Error) async throws -> ValueReader.Reading<Value> {
         try await rehearsing(slot.name, after: error) { rehearsal in
-            try await ValueReader(rehearsal.env).readWritten(try rehearsal.env.routes.slot(for: slot.key))
+            try await rehearsal.valueReader.readWritten(try rehearsal.slots.routes.slot(for: slot.key))
         }
     }
 
@@ -50,9 +50,9 @@ extension StorageRouter {
     nonisolated func gathering<Record>(
         _ collection: StorageCollection<Record>
     ) async throws -> (router: StorageRouter, unreadable: [RecordWork.Failure]) {
-        do { return (self, try await RecordGatherer(env).gatherBeforeReading(collection)) } catch {
+        do { return (self, try await recordGatherer.gatherBeforeReading(collection)) } catch {
             return try await rehearsing(collection.name, after: error) { rehearsal in
-                (rehearsal, try await RecordGatherer(rehearsal.env).gatherBeforeReading(collection))
+                (rehearsal, try await rehearsal.recordGatherer.gatherBeforeReading(collection))
             }
         }
     }

@@ -11,8 +11,8 @@ extension StorageRouter {
     public nonisolated func migrations() async throws -> [MigrationStatus] {
         try await call("migrations") {
             var found: [MigrationStatus] = []
-            let retirement = await Retirement(env)
-            for entry in env.registry.entries() {
+            let retirement = await Retirement(slots, coder, history)
+            for entry in history.registry.entries() {
                 try Task.checkCancellation()
                 found += await retirement.migrations(of: entry)
             }
@@ -27,7 +27,7 @@ extension StorageRouter {
     @concurrent
     public nonisolated func history() async throws -> MigrationHistory {
         try await call("history") {
-            try await translatingErrors(key: "ledger") { () throws(BackendError) in try await env.ledger.history() }
+            try await translatingErrors(key: "ledger") { () throws(BackendError) in try await history.ledger.history() }
         }
     }
 
@@ -39,9 +39,9 @@ extension StorageRouter {
         from typeTag: String, to collection: StorageCollection<Record>
     ) async throws -> MigrationStatus {
         try await call("migration", collection) {
-            let pending = try await RecordQueries(env).countAll(collection, .all, typeTag: typeTag)
+            let pending = try await recordQueries.countAll(collection, .all, typeTag: typeTag)
             let evidence = OlderCopies(holding: pending > 0 ? ["\(collection.domain)/\(collection.name)": pending] : [:])
-            return await Retirement(env).status("\(collection.name):\(typeTag)", collection.name, evidence)
+            return await Retirement(slots, coder, history).status("\(collection.name):\(typeTag)", collection.name, evidence)
         }
     }
 }

@@ -6,9 +6,9 @@ extension StorageRouter {
     @concurrent
     public nonisolated func status(of domain: StorageDomain) async -> DomainStatus {
         do {
-            let (_, backend) = try env.routes.anyBackend(for: domain, key: "\(domain)")
-            if env.gate.isShutDown { throw env.gate.refusal("\(domain)") }
-            if env.gate.refuses(backend.identity) { return .locked }
+            let (_, backend) = try slots.routes.anyBackend(for: domain, key: "\(domain)")
+            if slots.routes.gate.isShutDown { throw slots.routes.gate.refusal("\(domain)") }
+            if slots.routes.gate.refuses(backend.identity) { return .locked }
             return DomainStatus(await backend.status(), domain)
         } catch {
             return .unavailable((error as? StorageError) ?? StorageError(StorageError.unavailable, key: "\(domain)", "It failed to open."))
@@ -22,7 +22,7 @@ extension StorageRouter {
     @concurrent
     package nonisolated func keyring(of domain: StorageDomain) async throws -> KeyringDescription? {
         try await call("keyring", domain) {
-            let (_, backend) = try env.routes.anyBackend(for: domain, key: "\(domain)")
+            let (_, backend) = try slots.routes.anyBackend(for: domain, key: "\(domain)")
             guard let keyring = backend as? any DescribableKeyring else { return nil }
             return try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await keyring.describeKeyring() }
         }
@@ -37,7 +37,7 @@ extension StorageRouter {
     /// - Throws: ``StorageError`` when the slot cannot be read.
     @concurrent
     package nonisolated func holdsSealingKey(_ key: AnyStorageKey) async throws -> Bool {
-        guard case .value(let record) = try await env.routes.route(for: key).probe() else { return false }
+        guard case .value(let record) = try await slots.routes.route(for: key).probe() else { return false }
         return SealingKey.begins(record.payload)
     }
 
@@ -45,7 +45,7 @@ extension StorageRouter {
     /// - Throws: ``StorageError`` when the slot cannot be read.
     @concurrent
     package nonisolated func storedMetadata(of key: AnyStorageKey) async throws -> StorageMetadata? {
-        guard case .value(let record) = try await env.routes.route(for: key).probe() else { return nil }
+        guard case .value(let record) = try await slots.routes.route(for: key).probe() else { return nil }
         return record.metadata
     }
 
@@ -61,16 +61,17 @@ extension StorageRouter {
     ///   overwritten, as soon as the disk responds.
     @concurrent
     public nonisolated func shutdown(waitingAtMost limit: Duration? = nil) async throws {
-        env.gate.shutDown()
+        slots.routes.gate.shutDown()
         let limit = limit ?? max(configuration.deadlines.files, configuration.deadlines.keychain)
         _ = await drain(nil, limit)
-        await env.ledger.flush()
-        await Self.close(env, stores)
+        await history.ledger.flush()
+        await Self.close(slots, history, stores)
         // A read that began before the shutdown may have opened a store again.
-        for backend in env.routes.opened { await (backend as? any KeyHoldingStore)?.lock(within: limit) }
-        await env.coder.seals.keys.lock()
-        if !env.lanes.isBusy(in: nil) { await env.coder.seals.keys.endUses() }
-        let open = env.routes.opened.compactMap { $0 as? any ReluctantBackend }.filter(\.hasOpenFiles).map(\.identity.description).sorted()
+        for backend in slots.routes.opened { await (backend as? any KeyHoldingStore)?.lock(within: limit) }
+        await coder.seals.keys.lock()
+        if !slots.lanes.isBusy(in: nil) { await coder.seals.keys.endUses() }
+        let open = slots.routes.opened.compactMap { $0 as? any ReluctantBackend }.filter(\.hasOpenFiles).map(\.identity.description)
+            .sorted()
         guard let first = open.first else { return }
         throw StorageError(
             StorageError.timedOut, key: first,
@@ -79,12 +80,12 @@ extension StorageRouter {
     }
 
     /// Ends every sequence of values and closes the stores.
-    static func close(_ env: Environment, _ stores: any StoreProvider) async {
-        env.hub.close()
-        await env.ledger.close()
-        await env.quarantine.close()
-        await env.witnesses.close()
-        for backend in env.routes.opened { await backend.close() }
+    static func close(_ slots: SlotAccess, _ history: History, _ stores: any StoreProvider) async {
+        slots.committer.hub.close()
+        await history.ledger.close()
+        await history.quarantine.close()
+        await slots.routes.witnesses?.close()
+        for backend in slots.routes.opened { await backend.close() }
         await stores.close()
     }
 }

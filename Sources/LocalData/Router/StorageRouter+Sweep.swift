@@ -32,9 +32,9 @@ extension StorageRouter {
         let finding = try lint(catalog)
         let refusing = finding.problems.filter(\.kind.refusesCatalog)
         if !refusing.isEmpty { throw StorageError(refusing, of: catalog.id) }
-        try env.registry.add(finding.entries, retired: finding.retired, catalog.id)
+        try history.registry.add(finding.entries, retired: finding.retired, catalog.id)
         for entry in finding.entries {
-            for place in [(entry.key, entry.route)] + (try LegacyLocations(env).all(entry.key.sources, of: entry.route.slot)) {
+            for place in [(entry.key, entry.route)] + (try LegacyLocations(slots).all(entry.key.sources, of: entry.route.slot)) {
                 try stores.noteSealed(place.1)
             }
         }
@@ -49,8 +49,10 @@ extension StorageRouter {
 
     private nonisolated func lint(_ catalog: some StorageKeyCatalog) throws -> CatalogLint.Finding {
         // The check reports a chain that cannot be used, so its error is ignored here.
-        let keys = catalog.allKeys.map { ((try? env.routes.attached($0)) ?? $0).owned(by: catalog.owner) }
-        return CatalogLint(env: env, catalog: catalog.id, minimum: catalog.minimumProtection).check(
+        let keys = catalog.allKeys.map { ((try? slots.routes.attached($0)) ?? $0).owned(by: catalog.owner) }
+        return CatalogLint(
+            slots: slots, coder: coder, history: history, program: program, catalog: catalog.id, minimum: catalog.minimumProtection
+        ).check(
             keys, retired: catalog.retiredKeys.map { $0.owned(by: catalog.owner) })
     }
 
@@ -65,7 +67,7 @@ extension StorageRouter {
     public nonisolated func sweep(
         _ catalog: (any StorageKeyCatalog)? = nil, progress: (@Sendable (MigrationProgress) -> Void)? = nil
     ) async -> MigrationReport {
-        guard let catalog else { return await sweep(env.registry.entries(), of: env.registry.catalogs, progress: progress) }
+        guard let catalog else { return await sweep(history.registry.entries(), of: history.registry.catalogs, progress: progress) }
         do { try await registerCatalog(catalog) } catch {
             let error = error as? StorageError
             let row = MigrationReport.Row(
@@ -75,7 +77,7 @@ extension StorageRouter {
                 message: error?.message ?? "The catalog could not be registered.", errorCode: error?.code, duration: .zero)
             return MigrationReport(rows: [row])
         }
-        return await sweep(env.registry.entries(of: catalog.id), of: [catalog.id], progress: progress)
+        return await sweep(history.registry.entries(of: catalog.id), of: [catalog.id], progress: progress)
     }
 
     /// Returns the report that a sweep would have, without changing anything. It runs the sweep on stores that record
@@ -103,13 +105,13 @@ extension StorageRouter {
 
     private nonisolated func migrateNow<Value>(_ key: StorageKey<Value>, endsWindow: Bool) async throws -> MigrationResult {
         try await call("forceMigration", key, isStepwise: true) {
-            let start = env.runtime.clock.now
+            let start = slots.runtime.clock.now
             let slot = try entry(key)
-            var run = await env.run(.forced, slot.id)
+            var run = await program.run(.forced, slot.id)
             run.endsWindow = endsWindow
-            let visit = try await Settler(env).visit(slot, run)
-            await env.ledger.flush()
-            return MigrationResult(visit, key.name, start.duration(to: env.runtime.clock.now))
+            let visit = try await settler.visit(slot, run)
+            await history.ledger.flush()
+            return MigrationResult(visit, key.name, start.duration(to: slots.runtime.clock.now))
         }
     }
 
@@ -134,16 +136,16 @@ extension StorageRouter {
     @discardableResult
     public nonisolated func endReleaseWindow<Record>(in collection: StorageCollection<Record>) async throws -> MigrationResult {
         try await call("endReleaseWindow", collection, isStepwise: true) {
-            let start = env.runtime.clock.now
+            let start = slots.runtime.clock.now
             let slot = try entry(collection.placeholder)
-            var run = await env.run(.forced, slot.id)
+            var run = await program.run(.forced, slot.id)
             run.endsWindow = true
-            let work = try await RecordSettler(env).settle(collection, run)
-            await env.ledger.flush()
+            let work = try await RecordSettler(slots, coder, history, program).settle(collection, run)
+            await history.ledger.flush()
             try work.throwFirst()
             return MigrationResult(
                 success: true, key: collection.name, records: work.moved + work.reconciled, bytes: work.bytes,
-                duration: start.duration(to: env.runtime.clock.now))
+                duration: start.duration(to: slots.runtime.clock.now))
         }
     }
 
@@ -160,8 +162,8 @@ extension StorageRouter {
     /// - Throws: ``StorageError`` when the ledger cannot be written.
     package nonisolated func requestReleaseWindowEnd<Value>(for key: StorageKey<Value>) async throws {
         try await call("requestReleaseWindowEnd", key) {
-            let route = try env.routes.slot(for: key).route
-            try await translatingErrors(key: key.name) { () throws(BackendError) in try await env.ledger.requestRelease(of: route) }
+            let route = try slots.routes.slot(for: key).route
+            try await translatingErrors(key: key.name) { () throws(BackendError) in try await history.ledger.requestRelease(of: route) }
         }
     }
 
@@ -177,17 +179,17 @@ extension StorageRouter {
     private nonisolated func performSweep(
         _ entries: [KeyRegistry.Entry], of catalogs: [String]?, progress: (@Sendable (MigrationProgress) -> Void)?
     ) async -> MigrationReport {
-        let start = env.runtime.clock.now
-        await env.ledger.look()
-        var report = await Sweep(env).run(entries, progress: progress)
-        report.rows += await RetiredRows(env).rows(of: catalogs ?? Set(entries.map(\.catalog)).sorted())
+        let start = slots.runtime.clock.now
+        await history.ledger.look()
+        var report = await Sweep(slots, coder, history, program).run(entries, progress: progress)
+        report.rows += await RetiredRows(slots, coder, history).rows(of: catalogs ?? Set(entries.map(\.catalog)).sorted())
         if report.isComplete, let version = configuration.applicationVersion {
-            for catalog in Set(entries.map(\.catalog)) { env.ledger.completed(version: version, catalog) }
+            for catalog in Set(entries.map(\.catalog)) { history.ledger.completed(version: version, catalog) }
         }
-        await env.ledger.flush()
-        report.duration = start.duration(to: env.runtime.clock.now)
+        await history.ledger.flush()
+        report.duration = start.duration(to: slots.runtime.clock.now)
         let (blocked, failed) = (report.blocked.count, report.failed.count)
-        env.events.send(
+        history.events.send(
             .sweepEnded(
                 isComplete: report.isComplete, keys: report.rows.count, moved: report.moved.count, blocked: blocked, failed: failed),
             report.isComplete ? "A sweep is complete." : "A sweep is not complete.",

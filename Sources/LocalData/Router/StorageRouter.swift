@@ -15,7 +15,11 @@ import Sealing
 /// throws either ``StorageError`` or the error of a closure that the caller passed. A cancelled caller gets
 /// ``StorageErrorCodes/cancelled``.
 public actor StorageRouter {
-    nonisolated let env: Environment
+    nonisolated let slots: SlotAccess
+    nonisolated let coder: RecordCoder
+    nonisolated let history: History
+    nonisolated let program: ProgramCode
+    nonisolated let valueReader: ValueReader
     nonisolated let stores: any StoreProvider
     /// Overwrites sealing keys in memory when their keyring is locked; nil if the configuration does not ask for it.
     private nonisolated let follower: KeyringFollower?
@@ -29,7 +33,6 @@ public actor StorageRouter {
     public init(configuration: StorageConfiguration) {
         self.configuration = configuration
         let runtime = configuration.runtime
-        let registry = KeyRegistry()
         let counts = LedgerHistory(runtime, version: configuration.applicationVersion, events: configuration.events)
         let ledger = MigrationLedger(Wiring.ledgerStore(configuration), counts: counts)
         let keys = SealingKeys(
@@ -44,26 +47,28 @@ public actor StorageRouter {
             keys: keys, sources: sources, otherSealedIDs: sealedIDs, application: configuration.storeContext("", "").application,
             randomBytes: runtime.randomBytes)
         let witnesses = PresenceRecords(Wiring.witnessStore(configuration), runtime: runtime)
-        let env = Environment(
-            routes: RouteTable(stores: wiring, judge: seals, witnesses: witnesses),
-            coder: RecordCoder(seals: seals, runtime: runtime), ledger: ledger,
-            quarantine: Quarantine(
+        coder = RecordCoder(seals: seals, runtime: runtime)
+        history = History(
+            ledger, ExpiryWatch(ledger, runtime: runtime),
+            Quarantine(
                 quarantine, damagedFiles: Wiring.damagedFiles(configuration), seals, otherSources: configuration.otherKeySources,
                 runtime: runtime),
-            witnesses: witnesses, registry: registry, runtime: runtime, applicationVersion: configuration.applicationVersion,
-            pageSize: configuration.pageSize, events: configuration.events)
+            KeyRegistry(), configuration.events, applicationVersion: configuration.applicationVersion)
+        slots = SlotAccess(RouteTable(stores: wiring, judge: seals, witnesses: witnesses), configuration, history)
+        program = ProgramCode(history)
+        valueReader = ValueReader(slots, coder, history, program)
         stores = wiring
-        self.env = env
-        follower = configuration.locksWithKeychain.map { KeyringFollower(env, interval: $0) }
+        follower = configuration.locksWithKeychain.map { [slots] in KeyringFollower(slots, keys, interval: $0) }
         follower?.start()
         serveParts()
     }
 
     /// Gives the parts of the protocol what they need of the code above them. They keep no reference to the router.
     private nonisolated func serveParts() {
-        env.program.serve(self)
-        env.lists.use { [weak env] collection in
-            if let env { try await RecordGatherer(env).requirePrepared(collection) }
+        program.serve(self)
+        slots.lists.use { [weak slots, coder, history, program] collection in
+            guard let slots else { return }
+            try await RecordGatherer(slots, coder, history, program).requirePrepared(collection)
         }
     }
 
@@ -77,7 +82,22 @@ public actor StorageRouter {
         configuration.instruments = []
         self.configuration = configuration
         follower = nil
-        (env, stores) = router.env.rehearsal(over: router.stores)
+        // The lanes and flights of a rehearsal are its own, so it waits for no call of the other router.
+        let rehearsed = RehearsedStores(over: router.slots.routes, router.stores, router.coder.seals.keys)
+        let rehearse: @Sendable (any StorageBackend) -> any StorageBackend = { rehearsed.rehearse($0) }
+        let ledger = router.history.ledger.rehearsed(rehearse)
+        let keys = SealingKeys(pins: ledger.keyPins, randomBytes: configuration.runtime.randomBytes)
+        let seals = router.coder.seals.rehearsed(keys: keys, sources: { try rehearsed.keySource($0) })
+        let routes = RouteTable(rehearsing: router.slots.routes, in: rehearsed, judge: seals)
+        coder = RecordCoder(seals: seals, runtime: configuration.runtime)
+        history = History(
+            ledger, ExpiryWatch(ledger, runtime: configuration.runtime), router.history.quarantine.rehearsed(seals, rehearse),
+            KeyRegistry(copying: router.history.registry, leading: routes), router.history.events,
+            applicationVersion: configuration.applicationVersion)
+        slots = SlotAccess(routes, configuration, history)
+        program = ProgramCode(history, rehearsal: RehearsalNotes())
+        valueReader = ValueReader(slots, coder, history, program)
+        stores = rehearsed
         serveParts()
     }
 
@@ -86,22 +106,22 @@ public actor StorageRouter {
     deinit {
         follower?.stop()
         guard configuration.closesWhenReleased else { return }
-        configuration.runtime.tasks.spawn { [env, stores] in
-            await Self.close(env, stores)
-            await env.coder.seals.keys.forgetAll()
+        configuration.runtime.tasks.spawn { [slots, coder, history, stores] in
+            await Self.close(slots, history, stores)
+            await coder.seals.keys.forgetAll()
         }
     }
 
     /// A function that returns whether the program may use a key of a slot: a registered catalog must contain such a
     /// key. Nil if keys need no registration.
     nonisolated var admits: ((PhysicalSlot) -> Bool)? {
-        configuration.requiresRegistration ? { [registry = env.registry] in registry.contains($0) } : nil
+        configuration.requiresRegistration ? { [registry = history.registry] in registry.contains($0) } : nil
     }
 
     /// Returns the slot of a key that the program passes to the router. The keys of migration sources are not checked
     /// here.
     /// - Throws: ``StorageError`` with `unregisteredKey` if keys must be registered, and this key is not.
-    nonisolated func entry<Value>(_ key: StorageKey<Value>) throws -> Slot<Value> { try env.routes.slot(for: key, if: admits) }
+    nonisolated func entry<Value>(_ key: StorageKey<Value>) throws -> Slot<Value> { try slots.routes.slot(for: key, if: admits) }
 
     // MARK: One value
 
@@ -127,13 +147,13 @@ public actor StorageRouter {
     /// - Throws: The errors of ``get(_:)``, without `notFound`.
     public nonisolated func value<Value>(for key: StorageKey<Value>) async throws -> Value? {
         let route: Route
-        do { route = try env.routes.route(for: key, if: admits) } catch let error as StorageError where error.isUnfinishedForgetting {
+        do { route = try slots.routes.route(for: key, if: admits) } catch let error as StorageError where error.isUnfinishedForgetting {
             return try await call("get", key) { try await read(key) }
         }
         guard configuration.instruments.isEmpty else {
             return try await call("get", key) { try await read(key) }
         }
-        switch ValueReader(env).immediateRead(key, route) {
+        switch valueReader.immediateRead(key, route) {
         case .answer(let value): return value
         case .unanswered(let seen): return try await call("get", key) { try await read(key, seen: seen) }
         }
@@ -141,7 +161,7 @@ public actor StorageRouter {
 
     private nonisolated func read<Value>(_ key: StorageKey<Value>, seen: StorageProbe? = nil) async throws -> Value? {
         let slot = try entry(key)
-        do { return try await ValueReader(env).read(slot, seen: seen).value } catch {
+        do { return try await valueReader.read(slot, seen: seen).value } catch {
             return try await rehearsed(slot, after: error).value
         }
     }
@@ -164,7 +184,7 @@ public actor StorageRouter {
         try await call("set", key) {
             var attributes = WriteAttributes(replacesLaterVersions: replacingLaterVersions)
             if let lifetime { attributes.expiry = .after(lifetime) }
-            try await ValueWriter(env).set(value, try entry(key), attributes)
+            try await valueWriter.set(value, try entry(key), attributes)
         }
     }
 
@@ -195,7 +215,9 @@ public actor StorageRouter {
     public nonisolated func restoreBackup<Value>(for key: StorageKey<Value>, version: Int? = nil) async throws -> Int? {
         try await call("restoreBackup", key, isStepwise: true) {
             let slot = try entry(key)
-            return try await env.unbroken { [env] in try await env.withLane(slot.route) { try await Backups(env).restore(slot, version) } }
+            return try await slots.unbroken { [self] in
+                try await slots.withLane(slot.route) { try await Backups(slots, coder, history).restore(slot, version) }
+            }
         }
     }
 
@@ -247,7 +269,7 @@ public actor StorageRouter {
     public nonisolated func purgeBackups<Value>(for key: StorageKey<Value>) async throws {
         try await call("purgeBackups", key, isStepwise: true) {
             let slot = try entry(key).untyped
-            try await env.withLane(slot.route) { try await Backups(env).purge(slot) }
+            try await slots.withLane(slot.route) { try await Backups(slots, coder, history).purge(slot) }
         }
     }
 
@@ -261,7 +283,7 @@ public actor StorageRouter {
     ///   copy could not be removed.
     @concurrent
     public nonisolated func remove<Value>(_ key: StorageKey<Value>) async throws {
-        try await call("remove", key) { try await ValueWriter(env).remove(try entry(key)) }
+        try await call("remove", key) { try await valueWriter.remove(try entry(key)) }
     }
 
     /// Returns whether the key's destination contains a value. Legacy locations are only read while a release window
@@ -304,7 +326,7 @@ public actor StorageRouter {
         _ slot: Slot<Value>, facts: WriteAttributes? = nil, startingWith initial: Value? = nil,
         _ body: @Sendable (inout Value?) throws -> R
     ) async throws -> R {
-        try await ValueWriter(env).update(
+        try await valueWriter.update(
             slot, facts: facts, startingWith: initial, ifUnwritten: { try await rehearsed(slot, after: $0) }, body)
     }
 
@@ -315,9 +337,28 @@ public actor StorageRouter {
 
     /// Commits a batch whose keys were already checked.
     nonisolated func commit(_ batch: StorageBatch) async throws {
+        let preparer = ValuePreparer(slots, coder, history)
         let changes = try batch.changes.map { change in
-            BatchWriter.Change(try env.routes.slot(change.key.base), try change.prepare?(env))
+            BatchWriter.Change(try slots.routes.slot(change.key.base), try change.prepare?(preparer))
         }
-        try await BatchWriter(env).commit(changes)
+        try await batchWriter.commit(changes)
+    }
+}
+
+/// The parts of the protocol that calls use.
+extension StorageRouter {
+    nonisolated var valueWriter: ValueWriter { ValueWriter(slots, coder, history, program) }
+    nonisolated var valueWatcher: ValueWatcher { ValueWatcher(slots, coder, history, program) }
+    nonisolated var batchWriter: BatchWriter { BatchWriter(slots, coder, history, program) }
+    nonisolated var settler: Settler { Settler(slots, coder, history, program) }
+    nonisolated var recordGatherer: RecordGatherer { RecordGatherer(slots, coder, history, program) }
+    nonisolated var recordQueries: RecordQueries { RecordQueries(slots, coder) }
+}
+
+extension SlotAccess {
+    fileprivate convenience init(_ routes: RouteTable, _ configuration: StorageConfiguration, _ history: History) {
+        self.init(routes, configuration.runtime, pageSize: configuration.pageSize) { domain, expires in
+            await history.noteCommit(to: domain, expires: expires)
+        }
     }
 }

@@ -25,7 +25,7 @@ struct ValueSequence<Value: Codable & Sendable>: AsyncSequence, Sendable {
             self.key = key
         }
 
-        deinit { subscription.map(router.env.hub.unsubscribe) }
+        deinit { subscription.map(router.slots.committer.hub.unsubscribe) }
 
         func next() async throws -> Value?? {
             guard !isOver else { return nil }
@@ -34,12 +34,12 @@ struct ValueSequence<Value: Codable & Sendable>: AsyncSequence, Sendable {
                 while let event = await subscription.next() {
                     // A locked store yields no values; unlocking the store triggers another read. After a shutdown,
                     // only values from before the shutdown are yielded.
-                    let gate = router.env.gate
+                    let gate = router.slots.routes.gate
                     if gate.refuses(subscription.slot.store), !gate.isShutDown || event.isLook { continue }
                     switch event {
                     case .changed(let record):
                         lastRevision = record?.revision
-                        return .some(try await ValueWatcher(router.env).decode(record, try slot()))
+                        return .some(try await router.valueWatcher.decode(record, try slot()))
                     case .look:
                         // Nil means that changes of this process are queued. They are yielded first, in their order.
                         guard let reading = try await look(subscription) else { continue }
@@ -59,7 +59,7 @@ struct ValueSequence<Value: Codable & Sendable>: AsyncSequence, Sendable {
 
         private func begin() async throws -> Value? {
             let slot = try router.entry(key)
-            let (subscription, reading) = try await ValueWatcher(router.env).watch(slot) { try await router.rehearsed(slot, after: $0) }
+            let (subscription, reading) = try await router.valueWatcher.watch(slot) { try await router.rehearsed(slot, after: $0) }
             self.subscription = subscription
             lastRevision = reading.record?.revision
             return reading.value
@@ -67,9 +67,9 @@ struct ValueSequence<Value: Codable & Sendable>: AsyncSequence, Sendable {
 
         private func look(_ subscription: ChangeHub.Subscription) async throws -> ValueReader.Reading<Value>? {
             let slot = try slot()
-            return try await ValueWatcher(router.env).look(slot, subscription) { try await router.rehearsed(slot, after: $0) }
+            return try await router.valueWatcher.look(slot, subscription) { try await router.rehearsed(slot, after: $0) }
         }
 
-        private func slot() throws -> Slot<Value> { try router.env.routes.slot(for: key) }
+        private func slot() throws -> Slot<Value> { try router.slots.routes.slot(for: key) }
     }
 }

@@ -7,7 +7,7 @@ import Synchronization
 final class RouteTable: Sendable {
     private let stores: any StoreProvider
     private let judge: any SealVerifier
-    private let witnesses: PresenceRecords?
+    let witnesses: PresenceRecords?
     /// Which stores the program has locked.
     let gate: LockGate
     private let backends = Mutex<[StorageDomain: any StorageBackend]>([:])

@@ -2,9 +2,17 @@ import BackendContract
 
 /// Commits changes of several keys, and the records that their values refer to.
 struct BatchWriter: Sendable {
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
+    let history: History
+    let program: ProgramCode
 
-    init(_ env: Environment) { self.env = env }
+    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History, _ program: ProgramCode) {
+        (self.slots, self.coder, self.history, self.program) = (slots, coder, history, program)
+    }
+
+    private var mirrorWriter: MirrorWriter { MirrorWriter(slots, coder, history) }
+    private var origins: Origins { Origins(slots, coder, history) }
 
     /// A change of one key. A class, because a batch copies its changes several times.
     final class Change: Sendable {
@@ -36,7 +44,7 @@ struct BatchWriter: Sendable {
             do { try await commitPart(part) } catch let error as StorageError where !stored.isEmpty { throw error.after(stored) }
             stored += part.map(\.slot.name)
         }
-        await env.ledger.flush()
+        await history.ledger.flush()
     }
 
     /// A later change of a key replaces an earlier one.
@@ -67,9 +75,9 @@ struct BatchWriter: Sendable {
         var found: [Change] = []
         for referred in changes.flatMap({ $0.prepared?.references.records ?? [] }) {
             func change<Record: ReferredRecord>(_ record: Record) throws -> Change {
-                let slot = try env.routes.slot(for: record.key)
+                let slot = try slots.routes.slot(for: record.key)
                 let referred = Referred(target: record.target, key: record.key, bytes: record.bytes, isPending: record.isPending)
-                return Change(slot.untyped, env.coder.prepare(referred, slot), isInsertion: record.isPending)
+                return Change(slot.untyped, coder.prepare(referred, slot), isInsertion: record.isPending)
             }
             let change = try change(referred)
             if seen.insert(change.slot.id).inserted { found.append(change) }
@@ -93,9 +101,9 @@ struct BatchWriter: Sendable {
 
     private func commitPart(_ changes: [Change]) async throws {
         guard let first = changes.first else { return }
-        for change in changes { try await env.lists.prepare(change.slot.key) }
-        try await env.lanes.withLanes(changes.map(\.slot.id), keyName: first.slot.name) {
-            for await _ in env.attempts { if try await commitOnce(changes) { return } }
+        for change in changes { try await slots.lists.prepare(change.slot.key) }
+        try await slots.lanes.withLanes(changes.map(\.slot.id), keyName: first.slot.name) {
+            for await _ in slots.attempts { if try await commitOnce(changes) { return } }
             throw first.slot.route.error(for: .notAttempted)
         }
     }
@@ -122,9 +130,9 @@ struct BatchWriter: Sendable {
             if let plan = try await plan(change) { planned.append((change, plan)) }
         }
         for (change, plan) in planned {
-            if let damage = plan.damage { _ = try await env.quarantine.keep(damage, of: change.slot.route, beside: []) }
+            if let damage = plan.damage { _ = try await history.quarantine.keep(damage, of: change.slot.route, beside: []) }
         }
-        let receipt = try await env.committer.commit(planned.map(\.plan.change))
+        let receipt = try await slots.committer.commit(planned.map(\.plan.change))
         guard receipt.isCommitted else { return false }
         let made = zip(planned, receipt.results).map { (change: $0.change, plan: $0.plan, result: $1) }
         let limit = planned.compactMap { $0.plan.kept?.place.route.capabilities.usefulConcurrency }.min()
@@ -134,8 +142,10 @@ struct BatchWriter: Sendable {
         for (change, plan) in planned {
             guard let contents = plan.removal else { continue }
             do {
-                if change.slot.key.leavesTombstone { try await ResiduePurger(env).purgeCopies(contents, of: change.slot, nil) }
-                try await Backups(env).purgeAfterRemoval(change.slot)
+                if change.slot.key.leavesTombstone {
+                    try await ResiduePurger(slots, coder, history).purgeCopies(contents, of: change.slot, nil)
+                }
+                try await Backups(slots, coder, history).purgeAfterRemoval(change.slot)
             } catch { residue = residue ?? error }
         }
         if let residue { throw residue }
@@ -150,20 +160,20 @@ struct BatchWriter: Sendable {
     private func mirror(_ change: Change, _ plan: Planned, _ result: MutationResult) async -> (any Error)? {
         guard let kept = plan.kept, case .applied(let revision?, _) = result else { return nil }
         if let prepared = change.prepared, let coded = plan.coded {
-            await MirrorWriter(env).write(prepared, coded, plan.origin, revision, kept)
+            await mirrorWriter.write(prepared, coded, plan.origin, revision, kept)
             return nil
         }
-        return await MirrorWriter(env).writeRemoval(plan.origin, revision, kept)?.afterRemoval(of: change.slot.name)
+        return await mirrorWriter.writeRemoval(plan.origin, revision, kept)?.afterRemoval(of: change.slot.name)
     }
 
     /// What a change comes to; nil for an insertion whose slot is not empty.
     private func plan(_ change: Change) async throws -> Planned? {
         let (slot, route) = (change.slot, change.slot.route)
-        let probe = try await ValueWriter(env).probe(slot)
+        let probe = try await ValueWriter(slots, coder, history, program).probe(slot)
         if let wanted = change.precondition, wanted != probe.unchanged { throw ChangedMeanwhile() }
         // Read once: what is written into a legacy location from here on is not what a removal covers.
-        let kept = try await MirroredLocations(env).look(for: slot, over: probe, isMade: change.precondition != nil)
-        let contents = try await LegacyLocations(env).read(for: slot, except: kept)
+        let kept = try await MirroredLocations(slots, coder, history).look(for: slot, over: probe, isMade: change.precondition != nil)
+        let contents = try await LegacyLocations(slots).read(for: slot, except: kept)
         if change.isInsertion {
             guard case .absent = probe, kept?.contents?.record == nil, contents.found.isEmpty, contents.unreadable.isEmpty else {
                 return nil
@@ -178,19 +188,18 @@ struct BatchWriter: Sendable {
         var coded: CodedRecord?
         var origin: RecordOrigin?
         if let prepared = change.prepared {
-            try env.requireNotLater(probe, prepared)
-            let origins = Origins(env)
+            try coder.requireNotLater(probe, prepared)
             origin = try await slot.key.hasMigration ? origins.carried(slot, over: probe, contents, kept) : origins.kept(slot, over: probe)
-            let complete = try await env.coder.complete(prepared.over(probe, now: env.now), origin: origin)
+            let complete = try await coder.complete(prepared.over(probe, now: coder.now), origin: origin)
             committed = Committer.Change(complete.operation, route, if: probe.unchanged)
             coded = complete
         } else {
             let operation: StorageMutation.Operation
             if slot.key.leavesTombstone {
-                let carried = try await Origins(env).removed(slot, over: probe, contents, kept)
-                (operation, origin) = (.tombstone(try await env.coder.tombstone(carried, route)), carried)
+                let carried = try await origins.removed(slot, over: probe, contents, kept)
+                (operation, origin) = (.tombstone(try await coder.tombstone(carried, route)), carried)
             } else {
-                operation = try await Purger(env).deletion(of: probe, route)
+                operation = try await Purger(slots, coder, history).deletion(of: probe, route)
             }
             committed = Committer.Change(operation, route, if: probe.unchanged)
         }

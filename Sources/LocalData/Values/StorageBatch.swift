@@ -5,7 +5,7 @@ public struct StorageBatch: Sendable {
     struct Change: Sendable {
         let key: AnyStorageKey
         /// Encodes the slot's new value; nil for a removal.
-        let prepare: (@Sendable (Environment) throws -> EncodedValue)?
+        let prepare: (@Sendable (ValuePreparer) throws -> EncodedValue)?
     }
 
     private(set) var changes: [Change] = []
@@ -31,7 +31,7 @@ public struct StorageBatch: Sendable {
     }
 
     mutating func set<Value>(_ value: Value, for key: StorageKey<Value>, _ facts: WriteAttributes) {
-        changes.append(Change(key: .key(key)) { env in try env.prepare(value, try env.routes.slot(for: key), facts) })
+        changes.append(Change(key: .key(key)) { try $0.prepare(value, $0.slots.routes.slot(for: key), facts) })
     }
 
     /// Removes a value when the batch is committed.

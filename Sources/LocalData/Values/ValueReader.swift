@@ -3,9 +3,16 @@ import Synchronization
 
 /// Reads the values of keys. A value that is still at a legacy location is migrated first.
 struct ValueReader: Sendable {
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
+    let history: History
+    let program: ProgramCode
 
-    init(_ env: Environment) { self.env = env }
+    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History, _ program: ProgramCode) {
+        (self.slots, self.coder, self.history, self.program) = (slots, coder, history, program)
+    }
+
+    private var mirroredLocations: MirroredLocations { MirroredLocations(slots, coder, history) }
 
     /// A value and the record that holds it; both nil when the value is absent.
     struct Reading<Value: Sendable>: Sendable {
@@ -26,12 +33,12 @@ struct ValueReader: Sendable {
     /// key's format, or none. ``read(_:_:seen:)`` answers in all other cases.
     /// Reason: "A read that needs no waiting stays on its thread" in Docs/Decisions/LocksAndCommits.md.
     func immediateRead<Value>(_ key: StorageKey<Value>, _ route: Route) -> Immediate<Value> {
-        guard key.membership == nil, key.releaseWindow == nil, route.judge == nil, !env.routes.mayHavePolicies,
-            let seen = route.immediateProbe()
-        else { return .unanswered(seen: nil) }
+        guard key.isPlain(at: route), !slots.routes.mayHavePolicies, let seen = route.immediateProbe() else {
+            return .unanswered(seen: nil)
+        }
         switch seen {
         case .value(let record):
-            if record.metadata.expiresAt == nil, let value = env.coder.immediateValue(record, key) { return .answer(value) }
+            if record.metadata.expiresAt == nil, let value = coder.immediateValue(record, key) { return .answer(value) }
         case .tombstone: return .answer(nil)
         case .absent where !key.hasMigration: return .answer(nil)
         case .absent, .corrupt, .locked, .unavailable: break
@@ -44,14 +51,13 @@ struct ValueReader: Sendable {
     @concurrent
     func read<Value>(_ slot: Slot<Value>, seen: StorageProbe? = nil) async throws -> Reading<Value> {
         // Most values are in the slot of their key, and the read writes nothing.
-        let isPlain = slot.key.membership == nil && slot.key.releaseWindow == nil
         var seen = seen
-        if isPlain {
+        if slot.key.isReadInPlace {
             let look = if let seen { seen } else { try await slot.route.look() }
             if let found = try await readInPlace(slot, isSettled: false, seen: look) { return found }
             seen = look
         }
-        return try await readWritten(slot, seen: isPlain ? seen : nil, isWholeCall: !env.lanes.isInChain)
+        return try await readWritten(slot, seen: seen, isWholeCall: !slots.lanes.isInChain)
     }
 
     /// The current value of a key for an update, with the error of a migration that a full or read-only store kept from being written.
@@ -70,9 +76,9 @@ struct ValueReader: Sendable {
     func readWritten<Value>(
         _ slot: Slot<Value>, seen: StorageProbe? = nil, isWholeCall: Bool = false
     ) async throws -> Reading<Value> {
-        if slot.key.membership != nil { try await env.lists.prepare(slot.key) }
+        if slot.key.membership != nil { try await slots.lists.prepare(slot.key) }
         if seen == nil, let found = try await readInPlace(slot, isSettled: false) { return found }
-        if env.lanes.isHeldByCurrentChain(slot.id) { return try await readInPlace(slot, isSettled: true) ?? Reading() }
+        if slots.lanes.isHeldByCurrentChain(slot.id) { return try await readInPlace(slot, isSettled: true) ?? Reading() }
         var run = try await migrate(slot, wasAbsent: seen == .absent)
         if run.state == .absent { return Reading() }
         if run.state == nil {
@@ -110,18 +116,18 @@ struct ValueReader: Sendable {
         let seen: StorageProbe = if let known { known } else { try await slot.route.look() }
         // A sealed value is verified when it is decoded. Any other content is verified now.
         // Reason: "A read opens the value in its slot only once" in Docs/Decisions/Sealing.md.
-        let probe = slot.route.judge == nil || env.coder.isProvenByReading(seen, slot) ? seen : try await slot.route.judged(seen)
+        let probe = slot.route.judge == nil || coder.isProvenByReading(seen, slot) ? seen : try await slot.route.judged(seen)
         // A write of an earlier release to the legacy location is migrated first.
-        if !isSettled, slot.key.releaseWindow != nil, try await !MirroredLocations(env).decides(probe, slot.untyped) { return nil }
+        if !isSettled, slot.key.releaseWindow != nil, try await !mirroredLocations.decides(probe, slot.untyped) { return nil }
         switch probe {
         // Reason: "An expired value is absent, but its slot is not empty" in Docs/Decisions/Expiry.md.
         case .value(let record):
             // An expired value is absent, and no older copy replaces it.
-            if record.metadata.expiresAt != nil, record.metadata.isExpired(at: env.now) { return Reading() }
+            if record.metadata.expiresAt != nil, record.metadata.isExpired(at: coder.now) { return Reading() }
             // A chain runs where its result is written.
-            if slot.key.evolution != nil, !isSettled, env.coder.isOutdated(record.metadata, slot.key) { return nil }
+            if slot.key.evolution != nil, !isSettled, coder.isOutdated(record.metadata, slot.key) { return nil }
             do {
-                let decoded = try await env.coder.read(record, slot)
+                let decoded = try await coder.read(record, slot)
                 return decoded.isOutdated && !isSettled ? nil : Reading(record: record, value: decoded.value)
             } catch let error as StorageError {
                 guard slot.key.hasMigration, !isSettled, error.meansUndecodable else { throw error }
@@ -154,18 +160,18 @@ struct ValueReader: Sendable {
 
     /// Runs the key's migrations, once for all callers that ask at the same time.
     private func migrate<Value>(_ slot: Slot<Value>, wasAbsent: Bool = false) async throws -> Run {
-        if env.lanes.isInChain {
+        if slots.lanes.isInChain {
             // A migration's own reads wait in the lanes, where a circle is noticed, and never in another call's flight.
             return Run(state: try await settle(slot, wasAbsent))
         }
         let noted = NotedState()
         // The flight may outlive this call, and needs the object that custom migrations receive.
-        let receiver = env.program.receiver
-        try await env.flights.join(Flights.Work(slot)) { [self] in
+        let receiver = program.receiver
+        try await slots.flights.join(Flights.Work(slot)) { [self] in
             defer { withExtendedLifetime(receiver) {} }
             let state = try await settle(slot, wasAbsent)
             noted.state.withLock { $0 = state }
-            await env.ledger.flush()
+            await history.ledger.flush()
         }
         return Run(state: noted.state.withLock(\.self))
     }
@@ -176,7 +182,7 @@ struct ValueReader: Sendable {
     }
 
     private func settle<Value>(_ slot: Slot<Value>, _ wasAbsent: Bool) async throws -> MigrationReport.State {
-        try await env.withLane(slot.route) { try await settleHoldingLane(slot, wasAbsent: wasAbsent) }
+        try await slots.withLane(slot.route) { try await settleHoldingLane(slot, wasAbsent: wasAbsent) }
     }
 
     /// Migrates and converts a value. The caller holds the lane of its slot.
@@ -190,7 +196,9 @@ struct ValueReader: Sendable {
         let isRepeatable =
             slot.route.judge == nil && slot.key.migrations.allSatisfy { $0.step(for: Value.self).map { !$0.keepsSources } ?? false }
         return try await ResiduePurger.$patience.withValue(ResiduePurger.patienceOfReads) {
-            try await Settler(env).settle(slot, await env.run(.read, slot.id), wasAbsent: wasAbsent && isRepeatable).state
+            try await Settler(slots, coder, history, program).settle(
+                slot, await program.run(.read, slot.id), wasAbsent: wasAbsent && isRepeatable
+            ).state
         }
     }
 
@@ -208,15 +216,15 @@ struct ValueReader: Sendable {
     /// Reads the content of a key's slot with its metadata, also an expired value. Legacy locations are read only if a
     /// release window keeps them up to date.
     func stored<Value>(_ slot: Slot<Value>) async throws -> StoredValue<Value>? {
-        try await env.retrying(slot.name) { () -> StoredValue<Value>?? in
+        try await slots.retrying(slot.name) { () -> StoredValue<Value>?? in
             guard let record = try await record(slot) else { return .some(nil) }
-            let value = try await env.coder.read(record, slot).value
-            return StoredValue(id: slot.name, value: value, record.metadata, isExpired: env.isExpired(record))
+            let value = try await coder.read(record, slot).value
+            return StoredValue(id: slot.name, value: value, record.metadata, isExpired: coder.isExpired(record))
         }
     }
 
     /// Whether the slot of a key has a value. Legacy locations are read only if a release window keeps them up to date.
-    func exists<Value>(_ slot: Slot<Value>) async throws -> Bool { try await record(slot).map { !env.isExpired($0) } ?? false }
+    func exists<Value>(_ slot: Slot<Value>) async throws -> Bool { try await record(slot).map { !coder.isExpired($0) } ?? false }
 
     /// Reads the value of a slot, possibly from a copy of the store that is behind. Migrates and writes nothing.
     /// - Parameter limit: The age that the result may have.
@@ -224,15 +232,15 @@ struct ValueReader: Sendable {
         // The records of presence may be ahead of the copy.
         let probe = try await slot.route.overridingWitness.probe(.stale(upTo: limit))
         if case .corrupt(let corruption) = probe { throw slot.route.corrupted(corruption) }
-        guard let record = probe.record, !env.isExpired(record) else { return nil }
-        return try await env.coder.read(record, slot).value
+        guard let record = probe.record, !coder.isExpired(record) else { return nil }
+        return try await coder.read(record, slot).value
     }
 
     private func record<Value>(_ slot: Slot<Value>) async throws -> StorageRecord? {
-        try await env.lists.prepare(slot.key)
+        try await slots.lists.prepare(slot.key)
         var probe = try await slot.route.probe()
-        if slot.key.releaseWindow != nil, try await !MirroredLocations(env).decides(probe, slot.untyped) {
-            if !env.lanes.isHeldByCurrentChain(slot.id) { _ = try await migrate(slot) }
+        if slot.key.releaseWindow != nil, try await !mirroredLocations.decides(probe, slot.untyped) {
+            if !slots.lanes.isHeldByCurrentChain(slot.id) { _ = try await migrate(slot) }
             probe = try await slot.route.probe()
         }
         if case .corrupt(let corruption) = probe { throw slot.route.corrupted(corruption) }

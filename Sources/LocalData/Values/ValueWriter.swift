@@ -2,35 +2,47 @@ import BackendContract
 
 /// Sets, changes and removes single values.
 struct ValueWriter: Sendable {
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
+    let history: History
+    let program: ProgramCode
 
-    init(_ env: Environment) { self.env = env }
+    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History, _ program: ProgramCode) {
+        (self.slots, self.coder, self.history, self.program) = (slots, coder, history, program)
+    }
+
+    private var batchWriter: BatchWriter { BatchWriter(slots, coder, history, program) }
+    private var mirrorWriter: MirrorWriter { MirrorWriter(slots, coder, history) }
+    private var mirroredLocations: MirroredLocations { MirroredLocations(slots, coder, history) }
+    private var origins: Origins { Origins(slots, coder, history) }
+    private var purger: Purger { Purger(slots, coder, history) }
+    private var residuePurger: ResiduePurger { ResiduePurger(slots, coder, history) }
+    private var valuePreparer: ValuePreparer { ValuePreparer(slots, coder, history) }
+    private var valueReader: ValueReader { ValueReader(slots, coder, history, program) }
 
     // MARK: Setting
 
     /// Stores a value. With a migration, the record keeps its origin and names the older copies that it replaces.
     func set<Value>(_ value: Value, _ slot: Slot<Value>, _ facts: WriteAttributes) async throws {
-        try await env.lists.prepare(slot.key)
+        try await slots.lists.prepare(slot.key)
         let slot = slot.overridingWitness
-        let prepared = try env.prepare(value, slot, facts)
+        let prepared = try valuePreparer.prepare(value, slot, facts)
         if prepared.references.isEmpty {
-            try await env.withLane(slot.route) { try await store(prepared, slot.untyped) }
+            try await slots.withLane(slot.route) { try await store(prepared, slot.untyped) }
         } else {
-            try await BatchWriter(env).commit([BatchWriter.Change(slot.untyped, prepared)])
+            try await batchWriter.commit([BatchWriter.Change(slot.untyped, prepared)])
         }
-        await env.ledger.flush()
+        await history.ledger.flush()
     }
 
     private func store(_ prepared: EncodedValue, _ slot: UntypedSlot) async throws {
-        guard slot.key.hasMigration || slot.key.demandsTypeTag else {
-            return try await put(prepared, slot)
-        }
-        try await env.retrying(slot.name) { () -> Void? in
+        if slot.key.isSetWithoutRead { return try await put(prepared, slot) }
+        try await slots.retrying(slot.name) { () -> Void? in
             let probe = try await self.probe(slot)
-            try env.requireNotLater(probe, prepared)
-            let kept = try await MirroredLocations(env).look(for: slot, over: probe)
-            let origin = try await Origins(env).next(slot, over: probe, kept)
-            return try await write(prepared.over(probe, now: env.now), slot, origin, over: probe, kept)
+            try coder.requireNotLater(probe, prepared)
+            let kept = try await mirroredLocations.look(for: slot, over: probe)
+            let origin = try await origins.next(slot, over: probe, kept)
+            return try await write(prepared.over(probe, now: coder.now), slot, origin, over: probe, kept)
         }
     }
 
@@ -38,10 +50,10 @@ struct ValueWriter: Sendable {
     private func write(
         _ prepared: EncodedValue, _ slot: UntypedSlot, _ origin: RecordOrigin?, over probe: StorageProbe, _ kept: MirroredLocations.Seen?
     ) async throws -> Void? {
-        let coded = try await env.coder.complete(prepared, origin: origin)
-        guard let revision = try await Purger(env).change(coded.operation, slot.route, over: probe) else { return nil }
+        let coded = try await coder.complete(prepared, origin: origin)
+        guard let revision = try await purger.change(coded.operation, slot.route, over: probe) else { return nil }
         if let kept {
-            await MirrorWriter(env).write(prepared, coded, origin, revision, kept)
+            await mirrorWriter.write(prepared, coded, origin, revision, kept)
         }
         return ()
     }
@@ -49,21 +61,21 @@ struct ValueWriter: Sendable {
     /// Stores a value whatever the slot holds, unless that is a value of a later version or names older copies: the store decides, under its own lock. What names older copies
     /// is replaced by a record that names them too. Damaged bytes are quarantined first.
     private func put(_ prepared: EncodedValue, _ slot: UntypedSlot) async throws {
-        let plain = try await env.coder.complete(prepared, origin: nil).operation
+        let plain = try await coder.complete(prepared, origin: nil).operation
         var (operation, precondition) = (plain, demanded(of: prepared))
-        for await _ in env.attempts {
-            switch try await env.committer.commit([Committer.Change(operation, slot.route, if: precondition)]).conflict {
+        for await _ in slots.attempts {
+            switch try await slots.committer.commit([Committer.Change(operation, slot.route, if: precondition)]).conflict {
             case nil: return
             case .corrupt(let corruption):
                 operation = plain
-                precondition = try await env.quarantine.keep(corruption, of: slot.route, beside: [])
+                precondition = try await history.quarantine.keep(corruption, of: slot.route, beside: [])
             case .absent: (operation, precondition) = (plain, demanded(of: prepared))
             case let probe?:
-                try env.requireNotLater(probe, prepared)
+                try coder.requireNotLater(probe, prepared)
                 guard probe.revision != nil else { throw slot.route.error(for: .conflict(probe)) }
                 // A value of a later version that has expired, or one that names older copies.
                 // Reason: "Every write carries the origin of the record it replaces" in Docs/Decisions/Migration.md.
-                operation = try await env.coder.complete(prepared, origin: try await Origins(env).kept(slot, over: probe)).operation
+                operation = try await coder.complete(prepared, origin: try await origins.kept(slot, over: probe)).operation
                 precondition = probe.unchanged
             }
         }
@@ -80,8 +92,8 @@ struct ValueWriter: Sendable {
     /// - Throws: ``StorageError`` with `incompatibleSchema` for the record of another type in the same collection, unless it has expired.
     func probe(_ slot: UntypedSlot) async throws -> StorageProbe {
         let probe = try await slot.route.probe()
-        if let record = probe.record, !env.isExpired(record), slot.key.refuses(record.metadata) {
-            throw env.coder.otherType(record.metadata, slot.key)
+        if let record = probe.record, !coder.isExpired(record), slot.key.refuses(record.metadata) {
+            throw coder.otherType(record.metadata, slot.key)
         }
         return probe
     }
@@ -98,16 +110,16 @@ struct ValueWriter: Sendable {
         ifUnwritten: (any Error) async throws -> ValueReader.Reading<Value>,
         _ body: @Sendable (inout Value?) throws -> R
     ) async throws -> R {
-        try await env.retrying(slot.name) { () -> R? in
+        try await slots.retrying(slot.name) { () -> R? in
             let update: Update<R>
             do { update = try await updateOnce(slot, facts, initial, ifUnwritten, body) } catch is ChangedMeanwhile { return nil }
             switch update {
             case .written(let answer):
-                await env.ledger.flush()
+                await history.ledger.flush()
                 return answer
             case .refersTo(let change, let answer):
                 do {
-                    try await BatchWriter(env).commit([change])
+                    try await batchWriter.commit([change])
                     return answer
                 } catch is ChangedMeanwhile { return nil }
             }
@@ -129,19 +141,19 @@ struct ValueWriter: Sendable {
     ) async throws -> Update<R> {
         // A migration outlives this caller; what is left to do in the lane is one look.
         if slot.key.mayBeOutdated || slot.key.membership?.gathered != nil {
-            let (reading, error) = try await ValueReader(env).readForUpdate(slot, ifUnwritten)
+            let (reading, error) = try await valueReader.readForUpdate(slot, ifUnwritten)
             if let error { try Self.refuse(reading, error, initial, body) }
         }
-        return try await env.withLane(slot.route) { () -> Update<R> in
-            if let (reading, error) = try await ValueReader(env).settleOrRead(slot, ifUnwritten) {
+        return try await slots.withLane(slot.route) { () -> Update<R> in
+            if let (reading, error) = try await valueReader.settleOrRead(slot, ifUnwritten) {
                 try Self.refuse(reading, error, initial, body)
             }
-            return try await env.retrying(slot.name) { () -> Update<R>? in
+            return try await slots.retrying(slot.name) { () -> Update<R>? in
                 let probe = try await self.probe(slot.untyped)
                 if case .corrupt(let corruption) = probe { throw slot.route.corrupted(corruption) }
-                let record = probe.record.flatMap { env.isExpired($0) ? nil : $0 }
+                let record = probe.record.flatMap { coder.isExpired($0) ? nil : $0 }
                 var value: Value?
-                if let record { value = try await env.coder.read(record, slot).value }
+                if let record { value = try await coder.read(record, slot).value }
                 let hadValue = value != nil
                 value = value ?? initial
                 let answer = try body(&value)
@@ -152,12 +164,12 @@ struct ValueWriter: Sendable {
                 // The old record's expiry stays, unless the caller brings another.
                 var given = facts
                 given?.past = record?.metadata
-                let prepared = try env.prepare(value, slot, given ?? record.map { .kept($0.metadata) } ?? .new)
+                let prepared = try valuePreparer.prepare(value, slot, given ?? record.map { .kept($0.metadata) } ?? .new)
                 if !prepared.references.isEmpty {
                     return .refersTo(BatchWriter.Change(slot.untyped, prepared, if: probe.unchanged), answer)
                 }
-                let kept = try await MirroredLocations(env).look(for: slot.untyped, over: probe, isMade: true)
-                let origin = try await Origins(env).next(slot.untyped, over: probe, kept)
+                let kept = try await mirroredLocations.look(for: slot.untyped, over: probe, isMade: true)
+                let origin = try await origins.next(slot.untyped, over: probe, kept)
                 return try await write(prepared, slot.untyped, origin, over: probe, kept).map { .written(answer) }
             }
         }
@@ -177,14 +189,14 @@ struct ValueWriter: Sendable {
 
     /// Removes a value: with a migration by a tombstone first, and then wherever older copies are.
     func remove<Value>(_ slot: Slot<Value>) async throws {
-        try await env.lists.prepare(slot.key)
+        try await slots.lists.prepare(slot.key)
         let slot = slot.overridingWitness.untyped
-        try await env.unbroken { [self] in
-            try await env.withLane(slot.route) {
-                try await env.retrying(slot.name) { try await removeOnce(slot, over: try await probe(slot)) ? () : nil }
+        try await slots.unbroken { [self] in
+            try await slots.withLane(slot.route) {
+                try await slots.retrying(slot.name) { try await removeOnce(slot, over: try await probe(slot)) ? () : nil }
             }
         }
-        await env.ledger.flush()
+        await history.ledger.flush()
     }
 
     /// Removes a value and its backups. False when the slot was changed meanwhile.
@@ -192,31 +204,31 @@ struct ValueWriter: Sendable {
     private func removeOnce(_ slot: UntypedSlot, over probe: StorageProbe, isMade: Bool = false) async throws -> Bool {
         let isRemoved: Void? =
             try await slot.key.leavesTombstone
-            ? writeTombstone(slot, over: probe, isMade: isMade) : Purger(env).delete(slot.route, over: probe)
+            ? writeTombstone(slot, over: probe, isMade: isMade) : purger.delete(slot.route, over: probe)
         guard isRemoved != nil else { return false }
-        try await Backups(env).purgeAfterRemoval(slot)
+        try await Backups(slots, coder, history).purgeAfterRemoval(slot)
         return true
     }
 
     /// Writes the tombstone and deletes the older copies, the oldest first. Nil when the slot was changed meanwhile.
     private func writeTombstone(_ slot: UntypedSlot, over probe: StorageProbe, isMade: Bool) async throws -> Void? {
-        let kept = try await MirroredLocations(env).look(for: slot, over: probe, isMade: isMade)
-        let contents = try await LegacyLocations(env).read(for: slot, except: kept)
-        let origin = try await Origins(env).removed(slot, over: probe, contents, kept)
+        let kept = try await mirroredLocations.look(for: slot, over: probe, isMade: isMade)
+        let contents = try await LegacyLocations(slots).read(for: slot, except: kept)
+        let origin = try await origins.removed(slot, over: probe, contents, kept)
         if kept == nil, case .tombstone(let tombstone) = probe,
-            let old = try? await env.coder.origin(of: tombstone.metadata, slot.route),
+            let old = try? await coder.origin(of: tombstone.metadata, slot.route),
             contents.found.allSatisfy({ old.match($0.record, at: $0.route.place.text) != .none })
         {
             // Removed before, and nothing new to name: the tombstone stays as it is, with the boot ID of its write. Its writer may not have made it durable; this removal
             // returns only once it is.
-            _ = try await ResiduePurger(env).settledDurability(of: slot.route, old)
-            try await ResiduePurger(env).purgeCopies(contents, of: slot, old)
+            _ = try await residuePurger.settledDurability(of: slot.route, old)
+            try await residuePurger.purgeCopies(contents, of: slot, old)
             return ()
         }
-        let tombstone = StorageMutation.Operation.tombstone(try await env.coder.tombstone(origin, slot.route))
-        guard let revision = try await Purger(env).change(tombstone, slot.route, over: probe) else { return nil }
-        let pending = if let kept { await MirrorWriter(env).writeRemoval(origin, revision, kept) } else { nil as StorageError? }
-        try await ResiduePurger(env).purgeCopies(contents, of: slot, origin)
+        let tombstone = StorageMutation.Operation.tombstone(try await coder.tombstone(origin, slot.route))
+        guard let revision = try await purger.change(tombstone, slot.route, over: probe) else { return nil }
+        let pending = if let kept { await mirrorWriter.writeRemoval(origin, revision, kept) } else { nil as StorageError? }
+        try await residuePurger.purgeCopies(contents, of: slot, origin)
         if let pending { throw pending.afterRemoval(of: slot.name) }
         return ()
     }

@@ -20,12 +20,12 @@ import Testing
 
     /// Returns the payload of a key's record: the stored content without the metadata.
     private func payload(_ router: StorageRouter, _ key: StorageKey<Data>) async throws -> StoragePayload {
-        try #require(try await router.env.routes.route(for: .key(key)).probe().record).payload
+        try #require(try await router.slots.routes.route(for: .key(key)).probe().record).payload
     }
 
     /// Writes `picture` as JSON, as earlier versions of this library did.
     private func writeOlderForm(_ router: StorageRouter, _ key: StorageKey<Data>) async throws {
-        let route = try router.env.routes.route(for: .key(key))
+        let route = try router.slots.routes.route(for: .key(key))
         let metadata = StorageMetadata(serializer: "json", typeTag: "Data", schemaVersion: 1)
         let result = try await route.backend.apply(.put(.bytes(Array(try JSONEncoder().encode(picture))), metadata, at: route.address))
         #expect(result.isApplied)

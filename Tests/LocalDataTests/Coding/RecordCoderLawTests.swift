@@ -32,17 +32,16 @@ import Testing
         _ values: Arbitrary<Value>, _ serializers: [Serializer<Value>] = [.json, .plist], count: Int = 25, bits: (Value) -> [UInt8]
     ) async {
         let copies = ["userDefaults/old//v": "00ff"]
-        let env = router.env
         await forAll(values, count: count) { value in
             for serializer in serializers {
                 for (domain, security) in Self.places {
                     let key = StorageKey<Value>(
                         name: "v", domain: domain, security: security, serializer: serializer, owner: "Tests", description: "A value")
-                    let slot = try env.routes.slot(for: key)
+                    let slot = try router.slots.routes.slot(for: key)
                     let origin = RecordOrigin(copies: copies, migration: "m", boot: nil)
                     let coded: CodedRecord
                     do {
-                        coded = try await env.coder.complete(try env.coder.prepare(value, slot, .new), origin: origin)
+                        coded = try await router.coder.complete(try router.coder.prepare(value, slot, .new), origin: origin)
                     } catch StorageError
                         .encodingFailed
                     {
@@ -60,9 +59,9 @@ import Testing
                     guard case .record(let read) = RecordCodec.decode(RecordCodec.encode(record)) else {
                         throw Broken("the encoded record does not decode")
                     }
-                    let decoded = try await env.coder.decode(read, slot)
+                    let decoded = try await router.coder.decode(read, slot)
                     try same(bits(decoded), bits(value), "\(serializer.name) in \(domain), \(security)")
-                    try same(try await env.coder.origin(of: read.metadata, slot.route), origin, "the origin")
+                    try same(try await router.coder.origin(of: read.metadata, slot.route), origin, "the origin")
                 }
             }
         }
@@ -94,33 +93,32 @@ import Testing
     }
 
     @Test func `the json and data serializers store Data as bytes, and every built-in serializer reads Data in every stored form`() async {
-        let env = router.env
         let serializers: [Serializer<Data>] = [.json, .plist, .data]
         await forAll(Arbitrary<[UInt8]>.bytes().map { Data($0) }, count: 25) { value in
             for (domain, security) in Self.places {
                 func slot(_ serializer: Serializer<Data>) throws -> Slot<Data> {
-                    try env.routes.slot(
+                    try router.slots.routes.slot(
                         for: StorageKey(
                             name: "v", domain: domain, security: security, serializer: serializer, owner: "Tests", description: "A value"))
                 }
                 var written: [CodedRecord] = []
                 for serializer in serializers {
-                    let coded = try await env.coder.complete(try env.coder.prepare(value, try slot(serializer), .new), origin: nil)
+                    let coded = try await router.coder.complete(try router.coder.prepare(value, try slot(serializer), .new), origin: nil)
                     let size = value.count + (security == .automatic ? 0 : Envelope.overhead)
                     if serializer.name != "plist" { try same(coded.payload.byteCount, size, "the size of \(serializer.name)") }
                     written.append(coded)
                 }
                 // Earlier versions encoded data as JSON.
-                var older = try env.coder.prepare(value, try slot(.json), .new)
+                var older = try router.coder.prepare(value, try slot(.json), .new)
                 let json = Array(try JSONEncoder().encode(value))
                 older = EncodedValue(
                     route: older.route, bytes: json, native: nil, shape: RecordShape(try slot(.json).key, serializer: "json"), facts: .new,
                     references: .none)
-                written.append(try await env.coder.complete(older, origin: nil))
+                written.append(try await router.coder.complete(older, origin: nil))
                 for (index, coded) in written.enumerated() {
                     let record = StorageRecord(payload: coded.payload, metadata: coded.metadata, revision: StorageRevision([1]))
                     for serializer in serializers {
-                        let decoded = try await env.coder.decode(record, try slot(serializer))
+                        let decoded = try await router.coder.decode(record, try slot(serializer))
                         try same(decoded, value, "form \(index) in \(domain), \(security), read as \(serializer.name)")
                     }
                 }

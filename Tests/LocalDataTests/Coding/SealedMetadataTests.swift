@@ -32,7 +32,7 @@ import Testing
 
     /// Changes the metadata of a sealed value or tombstone, as a program without the key can.
     private func forge<Value>(_ key: StorageKey<Value>, _ change: (inout StorageMetadata) -> Void) async throws {
-        let route = try machine.launch().env.routes.slot(for: key).route
+        let route = try machine.launch().slots.routes.slot(for: key).route
         let probe = try await route.backend.read(route.address)
         var metadata = try #require(probe.metadata)
         change(&metadata)
@@ -72,7 +72,7 @@ import Testing
 
     @Test func `a forged tombstone is reported as damage, and does not hide a legacy value`() async throws {
         try await machine.launch().set("v", for: moved)
-        let route = try machine.launch().env.routes.slot(for: moved).route
+        let route = try machine.launch().slots.routes.slot(for: moved).route
         let record = try #require(try await route.backend.read(route.address).record)
         // Forge a tombstone without metadata, and one with the origin and the seal of the value.
         for metadata in [StorageMetadata(), StorageMetadata(origin: record.metadata.origin, sealing: record.metadata.sealing)] {
@@ -100,7 +100,7 @@ import Testing
         }
         let (one, other) = (collection("users"), collection("users/admin"))
         try await machine.launch().set(Note(id: "admin/root", text: "v"), in: one)
-        let routes = machine.launch().env.routes
+        let routes = machine.launch().slots.routes
         let (from, to) = (try routes.slot(for: one.key("admin/root")).route, try routes.slot(for: other.key("root")).route)
         let record = try #require(try await from.backend.read(from.address).record)
         #expect(try await to.backend.apply(.put(record.payload, record.metadata, at: to.address)).isApplied)
@@ -195,7 +195,7 @@ import Testing
         in domain: StorageDomain, isRemoved: Bool, _ count: Int, launch: () -> StorageRouter
     ) async throws -> [Outcome: Int] {
         let key = textKey("moved", domain, .encrypted).moved(from: old).expiring(after: .seconds(1_000_000))
-        let route = try launch().env.routes.slot(for: key).route
+        let route = try launch().slots.routes.slot(for: key).route
         try await launch().set("older", for: old)
         _ = try await launch().get(key)
         try await launch().set("v", for: key)

@@ -206,7 +206,7 @@ import Testing
     @Test func `after the clock was set back, a sweep drops the earlier checkpoints`() async throws {
         let other = textKey("other", .userDefaults).expiring(after: .seconds(60))
         func checkpoints() async throws -> Int {
-            let text = try #require(try await machine.launch().env.ledger.text("clock"))
+            let text = try #require(try await machine.launch().history.ledger.text("clock"))
             return text.components(separatedBy: "sinceBoot").count - 1
         }
         try await machine.launch().set("old", for: other)

@@ -119,7 +119,7 @@ struct PlannedWorld {
         let router = machine.launch()
         for (index, place) in Self.places.enumerated() {
             let content = contents[index % contents.count]
-            let backend = try router.env.routes.backend(for: place.domain, key: place.name).1
+            let backend = try router.slots.routes.backend(for: place.domain, key: place.name).1
             let address = StorageAddress(place.name, in: place.namespace)
             var metadata = StorageMetadata(serializer: "json", schemaVersion: 1)
             let isRecord = place.namespace != .values

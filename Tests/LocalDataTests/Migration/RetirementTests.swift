@@ -111,7 +111,7 @@ import Testing
         let entry = try #require(try await router.history().migrations.first)
         #expect(entry.failures == 2 && entry.attempts == 2 && entry.lastError?.contains("migrationFailed") == true)
         // Delete every entry of the ledger.
-        let ledger = try router.env.ledger.store.backend()
+        let ledger = try router.history.ledger.store.backend()
         for address in try await ledger.addresses(in: .values) { _ = try await ledger.apply(.delete(address)) }
         let next = try await launch(machine, .key(textKey("new", ring).moved(from: textKey("old", list), id: "move")))
         #expect(try await next.get(textKey("new", ring).moved(from: textKey("old", list), id: "move")) == "old")

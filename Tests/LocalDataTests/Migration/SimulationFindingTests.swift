@@ -156,7 +156,7 @@ import Testing
     @Test func `the origin of a record, a list of the copies that it superseded, keeps the last nine copies for each legacy location`()
         async throws
     {
-        let routes = machine.launch().env.routes
+        let routes = machine.launch().slots.routes
         func copy(_ text: String) throws -> SourceRecord {
             let route = try routes.slot(for: old).route
             let record = StorageRecord(payload: .native(.string(text)), revision: StorageRevision(Array(text.utf8)))

@@ -201,7 +201,7 @@ import Testing
         let found = try await router.all(documents("rows", domain, version: version + 1))
         try same(found.count, rows.count, "the number of records")
         for (index, row) in rows.enumerated() { try same(found["\(index)"], document(row), "record \(index)") }
-        let older = try await RecordQueries(router.env).pages(documents("rows", domain), .version(version)).reduce(0) {
+        let older = try await router.recordQueries.pages(documents("rows", domain), .version(version)).reduce(0) {
             $0 + $1.entries.count
         }
         try same(older, 0, "records that still have the older version")

@@ -24,7 +24,7 @@ extension StorageRouter {
     /// Returns the content of every slot of a domain in the namespaces that plans use.
     func slots(_ domain: StorageDomain, _ collections: String..., also others: [String] = []) async throws -> [StorageAddress: StorageProbe]
     {
-        let backend = try env.routes.backend(for: domain, key: "").1
+        let backend = try slots.routes.backend(for: domain, key: "").1
         var found: [StorageAddress: StorageProbe] = [:]
         let namespaces = ["", "schema"] + collections.map { "collection:\($0)" } + others
         for namespace in namespaces.map({ StorageNamespace($0) }) {

@@ -77,20 +77,20 @@
                 }
                 await expectRefusal(.shutDown) { _ = try await router.get(key) }
                 await expectRefusal(.shutDown) { try await router.set("later", for: key) }
-                #expect(!router.env.routes.opened.contains { ($0 as? any ReluctantBackend)?.hasOpenFiles == true })
+                #expect(!router.slots.routes.opened.contains { ($0 as? any ReluctantBackend)?.hasOpenFiles == true })
                 try await router.shutdown()
                 try await next.shutdown()
             }
         }
 
         private func parts(of router: StorageRouter) -> [Part] {
-            let env = router.env
-            let stores = env.routes.opened.map { Part(name: "\($0.identity)", object: $0 as AnyObject) }
+            let stores = router.slots.routes.opened.map { Part(name: "\($0.identity)", object: $0 as AnyObject) }
             return stores + [
-                Part(name: "router", object: router), Part(name: "environment", object: env), Part(name: "wiring", object: router.stores),
-                Part(name: "routes", object: env.routes), Part(name: "ledger", object: env.ledger),
-                Part(name: "quarantine", object: env.quarantine), Part(name: "registry", object: env.registry),
-                Part(name: "sealing keys", object: env.coder.seals.keys),
+                Part(name: "router", object: router), Part(name: "slots", object: router.slots),
+                Part(name: "history", object: router.history), Part(name: "wiring", object: router.stores),
+                Part(name: "routes", object: router.slots.routes), Part(name: "ledger", object: router.history.ledger),
+                Part(name: "quarantine", object: router.history.quarantine), Part(name: "registry", object: router.history.registry),
+                Part(name: "sealing keys", object: router.coder.seals.keys),
             ]
         }
 

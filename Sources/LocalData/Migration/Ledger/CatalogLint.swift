@@ -2,7 +2,10 @@ import BackendContract
 
 /// Looks for what is wrong with a catalog, from its keys alone: nothing is read, and no store is opened.
 struct CatalogLint: Sendable {
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
+    let history: History
+    let program: ProgramCode
     let catalog: String
     let minimum: ProtectionLevel
 
@@ -22,7 +25,7 @@ struct CatalogLint: Sendable {
             if let entry = entry(key, &finding.problems) { finding.entries.append(entry) }
         }
         for key in retired { if let entry = entry(key, &finding.problems) { finding.retired.append(entry) } }
-        let others = env.registry.entries().filter { $0.catalog != catalog }
+        let others = history.registry.entries().filter { $0.catalog != catalog }
         finding.problems += duplicates(finding.entries, others)
         finding.problems += liveSources(finding.entries, others)
         finding.problems += windows(finding.entries, others)
@@ -61,14 +64,14 @@ struct CatalogLint: Sendable {
                     "Choose a stronger place or policy for it."))
         }
         let reach = self.reach(of: key, route, &problems)
-        let sources = Set(key.sources.compactMap { try? env.routes.route(for: $0).slot }).subtracting([route.slot])
+        let sources = Set(key.sources.compactMap { try? slots.routes.route(for: $0).slot }).subtracting([route.slot])
         return KeyRegistry.Entry(key: key, route: route, sources: sources, reach: Set(reach.map(\.slot)), catalog: catalog)
     }
 
     /// Where a key leads, or a problem of the key that names it.
     private func route(_ key: AnyStorageKey, of owner: AnyStorageKey, _ problems: inout [CatalogProblem]) -> Route? {
         do {
-            let route = try env.routes.route(for: key)
+            let route = try slots.routes.route(for: key)
             do throws(BackendError) { try route.backend.validate(route.address) } catch { throw StorageError.from(error, key: key.name) }
             return route
         } catch {
@@ -138,7 +141,7 @@ struct CatalogLint: Sendable {
 
     /// The places that a sweep would empty: without the keys that are copied.
     private func moved(to entry: KeyRegistry.Entry) -> [PhysicalSlot] {
-        (try? LegacyLocations(env).all(entry.key.legacyLocations, of: entry.route.slot).map(\.route.slot)) ?? []
+        (try? LegacyLocations(slots).all(entry.key.legacyLocations, of: entry.route.slot).map(\.route.slot)) ?? []
     }
 
     // MARK: Sources
@@ -154,7 +157,7 @@ struct CatalogLint: Sendable {
             ?? entry.key.migrations.compactMap { migration in migration.options.map { (migration.sources, $0) } }
         let slot = UntypedSlot(key: entry.key.base, route: entry.route)
         return ways.compactMap { sources, options in
-            do { try Mover(env).checkProtection(of: sources, options, slot) } catch {
+            do { try Mover(slots, coder, history, program).checkProtection(of: sources, options, slot) } catch {
                 return CatalogProblem(
                     .weakerDestination, entry.key, at: entry.route.displayName, StorageError.weakerProtection,
                     (error as? StorageError)?.message ?? "", "Until then its values stay where they are.")
@@ -168,12 +171,12 @@ struct CatalogLint: Sendable {
         func problem(_ kind: CatalogProblem.Kind, _ message: String, _ remedy: String) -> [CatalogProblem] {
             [CatalogProblem(kind, entry.key, at: place, StorageError.unsupported, message, remedy)]
         }
-        if !window.isOpen(for: env.applicationVersion) {
+        if !window.isOpen(for: history.applicationVersion) {
             return problem(
                 .endedWindow, "Its release window, \(window), is over in this version.",
                 "Take keeping: out of the key, once a sweep of every installation \(done).")
         }
-        guard window.needsVersion, env.applicationVersion == nil else { return [] }
+        guard window.needsVersion, history.applicationVersion == nil else { return [] }
         return problem(
             .unusableWindow, "Its release window, \(window), would never end: the program does not say its version.",
             "Give the configuration a version.")
@@ -182,12 +185,12 @@ struct CatalogLint: Sendable {
     /// The release windows that cannot be kept, that are over, or that never end.
     private func windows(_ entries: [KeyRegistry.Entry], _ others: [KeyRegistry.Entry]) -> [CatalogProblem] {
         entries.flatMap { entry -> [CatalogProblem] in
-            guard let (slot, window, source) = kept(by: entry), let older = try? env.routes.route(for: source) else { return [] }
+            guard let (slot, window, source) = kept(by: entry), let older = try? slots.routes.route(for: source) else { return [] }
             func problem(
                 _ kind: CatalogProblem.Kind, _ code: StorageError.Code, _ message: String, _ remedy: String
             ) -> CatalogProblem { CatalogProblem(kind, entry.key, at: older.displayName, code, message, remedy) }
             var problems: [CatalogProblem] = []
-            do { _ = try MirroredLocations(env).place(of: slot, nil) } catch {
+            do { _ = try MirroredLocations(slots, coder, history).place(of: slot, nil) } catch {
                 let error = error as? StorageError
                 problems.append(
                     problem(.unusableWindow, error?.code ?? StorageError.unsupported, error?.message ?? "", "Change the key's migration."))
@@ -209,7 +212,7 @@ struct CatalogLint: Sendable {
             _ collection: Collection
         ) -> (slot: UntypedSlot, window: ReleaseWindow, source: AnyStorageKey)? {
             guard let location = collection.typed.legacyLocations.first(where: { $0.source.window != nil }),
-                let window = location.source.window, let slot = try? env.routes.slot(collection.typed.key(collection.typed.name))
+                let window = location.source.window, let slot = try? slots.routes.slot(collection.typed.key(collection.typed.name))
             else { return nil }
             return (slot, window, location.key)
         }
@@ -222,7 +225,7 @@ struct CatalogLint: Sendable {
     private func unreachableSources(of entry: KeyRegistry.Entry) -> [CatalogProblem] {
         var seen: Set<PhysicalSlot> = []
         return entry.key.sources.compactMap { source in
-            guard let route = try? env.routes.route(for: source) else { return nil }
+            guard let route = try? slots.routes.route(for: source) else { return nil }
             let why: (message: String, remedy: String)?
             if !seen.insert(route.slot).inserted {
                 why = ("It names the source \(source.name) twice: the second is never looked at.", "Remove one of them.")

@@ -29,6 +29,12 @@ final class ExpiryWatch: Sendable {
         self.runtime = runtime
     }
 
+    /// Whether a record's lifetime has been over for so long that it may be purged. If not, the ledger notes that it was found expired.
+    func mayPurge(_ record: StorageRecord) async -> Bool {
+        guard let expiry = record.metadata.expiresAt, record.metadata.isExpired(at: runtime.clock.wallSeconds) else { return false }
+        return await mayPurge(expiredAt: expiry)
+    }
+
     /// Whether a value may be purged that expired at a time. If not, the ledger notes that it was found expired now; ``MigrationLedger/flush()`` writes the note.
     /// - Parameter expiry: In seconds since 1970.
     func mayPurge(expiredAt expiry: Double) async -> Bool {

@@ -2,9 +2,11 @@ import BackendContract
 
 /// Looks at a key without changing anything.
 struct Inspector: Sendable {
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
+    let history: History
 
-    init(_ env: Environment) { self.env = env }
+    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History) { (self.slots, self.coder, self.history) = (slots, coder, history) }
 
     /// What is known of a key.
     struct Inspection: Sendable {
@@ -29,17 +31,17 @@ struct Inspector: Sendable {
     private func inspectThrowing<Value>(_ slot: Slot<Value>) async throws -> Inspection {
         let (key, route) = (slot.key, slot.route)
         let probe = try await route.probe()
-        let sources = try await LegacyLocations(env).read(for: slot.untyped)
+        let sources = try await LegacyLocations(slots).read(for: slot.untyped)
         var inspection = Inspection(state: .absent)
         switch probe {
         case .value(let record):
             inspection.record = record
-            inspection.origin = try await env.coder.origin(of: record.metadata, route)
+            inspection.origin = try await coder.origin(of: record.metadata, route)
             do {
                 inspection.state = .unchanged
-                if env.isExpired(record) {
+                if coder.isExpired(record) {
                     inspection.state = .expired
-                } else if try await env.coder.read(record, slot).isOutdated {
+                } else if try await coder.read(record, slot).isOutdated {
                     inspection.state = .pending
                 }
             } catch let error as StorageError where error.meansUndecodable {
@@ -50,7 +52,7 @@ struct Inspector: Sendable {
             }
         case .tombstone(let tombstone):
             inspection.state = .removed
-            inspection.origin = try await env.coder.origin(of: tombstone.metadata, route)
+            inspection.origin = try await coder.origin(of: tombstone.metadata, route)
         case .corrupt(let corruption):
             inspection.state = sources.found.isEmpty ? .failed : .pending
             inspection.error = route.corrupted(corruption)
@@ -58,7 +60,7 @@ struct Inspector: Sendable {
         default: break
         }
         for source in sources.found {
-            inspection.older.append((source, await Origins(env).match(source, inspection.origin) == .exact))
+            inspection.older.append((source, await Origins(slots, coder, history).match(source, inspection.origin) == .exact))
         }
         if inspection.state == .absent, !inspection.older.isEmpty { inspection.state = .pending }
         if inspection.state != .pending, inspection.older.contains(where: { !$0.isCopy }) { inspection.state = .conflict }

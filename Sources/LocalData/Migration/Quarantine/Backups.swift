@@ -3,9 +3,11 @@ import BackendRuntime
 
 /// The bytes that a value had before its chain of versions changed it: kept in the same store, so with the same protection.
 struct Backups: Sendable {
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
+    let history: History
 
-    init(_ env: Environment) { self.env = env }
+    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History) { (self.slots, self.coder, self.history) = (slots, coder, history) }
 
     /// Where the bytes of an earlier version are kept.
     static func address(of address: StorageAddress, version: Int) -> StorageAddress {
@@ -48,7 +50,7 @@ struct Backups: Sendable {
             case .absent, .tombstone: break
             case let probe: throw route.error(for: .conflict(probe))
             }
-            let receipt = try await env.committer.commit(changes)
+            let receipt = try await slots.committer.commit(changes)
             if let conflict = receipt.conflict { throw route.error(for: .conflict(conflict)) }
             return version
         }
@@ -59,13 +61,13 @@ struct Backups: Sendable {
     private func restored(
         _ record: StorageRecord, _ slot: UntypedSlot, over probe: StorageProbe
     ) async throws -> StorageMutation.Operation {
-        let past = try await env.coder.origin(of: record.metadata, slot.route)
-        let kept = try await Origins(env).kept(slot, over: probe)
+        let past = try await coder.origin(of: record.metadata, slot.route)
+        let kept = try await Origins(slots, coder, history).kept(slot, over: probe)
         // A backup of a mirror is a value of its own once it is restored.
         guard kept != nil || past?.mirrors != nil else { return .put(record.payload, record.metadata) }
-        var origin = kept ?? RecordOrigin(boot: env.runtime.host.bootID)
+        var origin = kept ?? RecordOrigin(boot: slots.runtime.host.bootID)
         origin.merge(past)
-        return try await env.coder.restated(record.payload, record.metadata, origin, slot.route).operation
+        return try await coder.restated(record.payload, record.metadata, origin, slot.route).operation
     }
 
     /// Purges what is kept of a value's earlier versions.
@@ -86,7 +88,7 @@ struct Backups: Sendable {
     /// Purges backups of one store.
     func purge(_ addresses: [StorageAddress], _ route: Route) async throws {
         let changes = addresses.map { Committer.Change(route, StorageMutation($0, .delete), isCompanion: true) }
-        let receipt = try await env.committer.commit(changes)
+        let receipt = try await slots.committer.commit(changes)
         if let refused = receipt.results.first(where: { !$0.isApplied }) { throw route.error(for: refused) }
     }
 

@@ -3,9 +3,11 @@ import BackendRuntime
 
 /// Deletes copies in legacy locations once the value in its own place is certain to last. It is garbage collection: a copy that stays is residue, never a lost value.
 struct ResiduePurger: Sendable {
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
+    let history: History
 
-    init(_ env: Environment) { self.env = env }
+    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History) { (self.slots, self.coder, self.history) = (slots, coder, history) }
 
     /// How long what is purged in the current task may take at an older place; nil for as long as its store gives a call. Whoever reads a value
     /// has it by then, and does not wait for another process that holds the older place's lock: the copy stays for a sweep.
@@ -20,10 +22,10 @@ struct ResiduePurger: Sendable {
         var residue: [String] = []
         for copy in copies {
             if let reason = await purge(copy, for: destination, achieved: achieved) {
-                env.ledger.remains(copy.route, of: destination, reason)
+                history.ledger.remains(copy.route, of: destination, reason)
                 residue.append("\(copy.route.displayName): \(reason)")
             } else {
-                env.ledger.isGone(copy.route, of: destination)
+                history.ledger.isGone(copy.route, of: destination)
             }
         }
         return residue
@@ -40,7 +42,7 @@ struct ResiduePurger: Sendable {
             }
             let change = Committer.Change(.delete, copy.route, if: .revision(copy.record.revision))
             let changes = await marks(of: copy) + [change]
-            let receipt = try await CallPatience.$limit.withValue(Self.patience) { try await env.committer.commit(changes) }
+            let receipt = try await CallPatience.$limit.withValue(Self.patience) { try await slots.committer.commit(changes) }
             switch receipt.conflict {
             case nil, .absent: return nil
             default: return "it was changed meanwhile"
@@ -52,7 +54,7 @@ struct ResiduePurger: Sendable {
 
     /// What a release window left beside a copy, and goes with it.
     private func marks(of copy: SourceRecord) async -> [Committer.Change] {
-        guard copy.record.metadata.origin != nil, let origin = try? await env.coder.origin(of: copy.record.metadata, copy.route),
+        guard copy.record.metadata.origin != nil, let origin = try? await coder.origin(of: copy.record.metadata, copy.route),
             origin.mirrors != nil
         else { return [] }
         let mark = copy.route.beside(in: MirroredLocations.namespace(of: copy.route.address.namespace))
@@ -71,8 +73,8 @@ struct ResiduePurger: Sendable {
         let isShared = !namers(of: first.route.slot, except: place.slot).isEmpty
         if isCertain(achieved, first.route, place), !isShared, first.route.capabilities.atomicBatch {
             let changes = copies.map { Committer.Change(.delete, $0.route, if: .revision($0.record.revision)) }
-            if let receipt = try? await env.committer.commit(changes), receipt.isCommitted {
-                for (copy, route) in zip(copies, routes) { env.ledger.isGone(copy.route, of: route) }
+            if let receipt = try? await slots.committer.commit(changes), receipt.isCommitted {
+                for (copy, route) in zip(copies, routes) { history.ledger.isGone(copy.route, of: route) }
                 return copies.map { _ in [] }
             }
         }
@@ -86,20 +88,20 @@ struct ResiduePurger: Sendable {
     func purgeCopies(_ contents: LegacyLocations.Contents, of slot: UntypedSlot, _ origin: RecordOrigin?) async throws {
         let route = slot.route
         var residue = contents.unreadable.map { "\($0.displayName): it cannot be read now" }
-        for place in contents.unreadable { env.ledger.remains(place, of: route, "it could not be read when the value was removed") }
+        for place in contents.unreadable { history.ledger.remains(place, of: route, "it could not be read when the value was removed") }
         if !contents.found.isEmpty {
             do {
                 residue += await purge(contents.found.reversed(), for: route, achieved: try await settledDurability(of: route, origin))
             } catch {
                 // The removal is written. A barrier that failed only means that the copies may not go yet.
                 for copy in contents.found {
-                    env.ledger.remains(copy.route, of: route, "the removal was not certain to survive a power cut")
+                    history.ledger.remains(copy.route, of: route, "the removal was not certain to survive a power cut")
                     residue.append("\(copy.route.displayName): the removal is not certain to survive a power cut yet")
                 }
             }
         }
         if residue.isEmpty { return }
-        await env.ledger.flush()
+        await history.ledger.flush()
         throw StorageError(
             StorageError.residueRemains, key: slot.name,
             "The value is removed and will not come back, but older copies remain: \(residue.joined(separator: "; ")). Remove it again, or sweep, when they can be reached.",
@@ -112,7 +114,7 @@ struct ResiduePurger: Sendable {
     func settledDurability(of route: Route, _ origin: RecordOrigin?) async throws -> StorageDurability {
         let achieved = try await translatingErrors(key: route.keyName) { () throws(BackendError) in try await route.backend.synchronize() }
         // Reason: "Durability needs the daemon's folder, or a reboot" in Docs/Decisions/Keyring.md.
-        if achieved == .untilPowerLoss, let written = origin?.boot, let now = env.runtime.host.bootID, written != now { return .durable }
+        if achieved == .untilPowerLoss, let written = origin?.boot, let now = slots.runtime.host.bootID, written != now { return .durable }
         return achieved
     }
 
@@ -134,7 +136,7 @@ struct ResiduePurger: Sendable {
         switch try await slot.route.read() {
         case .value(let record):
             do {
-                _ = try await env.coder.decode(record, slot)
+                _ = try await coder.decode(record, slot)
                 return true
             } catch let error as StorageError where error.meansUndecodable { return false }
         case .tombstone: return true
@@ -146,11 +148,11 @@ struct ResiduePurger: Sendable {
     /// its collection, each as the record's key there.
     private func namers(of source: PhysicalSlot, except destination: PhysicalSlot) -> [UntypedSlot] {
         guard let collection = source.placeholder else {
-            return env.registry.entries(naming: source, except: destination).map { UntypedSlot(key: $0.key.base, route: $0.route) }
+            return history.registry.entries(naming: source, except: destination).map { UntypedSlot(key: $0.key.base, route: $0.route) }
         }
-        return env.registry.entries(naming: collection, except: destination.placeholder ?? destination).compactMap { entry in
+        return history.registry.entries(naming: collection, except: destination.placeholder ?? destination).compactMap { entry in
             func record<Collection: TypedCollection>(_ collection: Collection) -> UntypedSlot? {
-                try? env.routes.slot(for: collection.typed.key(source.address.name)).untyped
+                try? slots.routes.slot(for: collection.typed.key(source.address.name)).untyped
             }
             return entry.key.collection.flatMap { record($0) }
         }

@@ -5,9 +5,13 @@ import Logging
 /// Brings the older place of a release window up to date. The key's own place decides, and is durable before this is called: what fails here is pending, and done by a later
 /// sweep.
 struct MirrorWriter: Sendable {
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
+    let history: History
 
-    init(_ env: Environment) { self.env = env }
+    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History) { (self.slots, self.coder, self.history) = (slots, coder, history) }
+
+    private var mirroredLocations: MirroredLocations { MirroredLocations(slots, coder, history) }
 
     /// What is to stand in the older place.
     enum Content: Sendable {
@@ -63,9 +67,9 @@ struct MirrorWriter: Sendable {
     /// The key's place is read last: whoever changes it after that changes the older place too, and what was seen there does not hold any more. In the other order, the mirror
     /// of a later record could be seen here and overwritten.
     func outdated(_ record: MirroredRecord, at place: MirroredLocation) async throws -> MirrorContents? {
-        guard let contents = try await MirroredLocations(env).read(place),
-            case .outdated = await MirroredLocations(env).standing(of: contents, to: record, at: place),
-            try await MirroredLocations(env).isCurrent(record, at: place)
+        guard let contents = try await mirroredLocations.read(place),
+            case .outdated = await mirroredLocations.standing(of: contents, to: record, at: place),
+            try await mirroredLocations.isCurrent(record, at: place)
         else { return nil }
         return contents
     }
@@ -75,7 +79,7 @@ struct MirrorWriter: Sendable {
         do { return try await writing(content, of: record, at: place, over: contents) } catch {
             let error: StorageError =
                 error as? StorageError ?? StorageError(StorageError.cancelled, key: place.source.name, "The caller was cancelled.")
-            env.events.send(
+            history.events.send(
                 .mirrorPending(error.code), "The legacy location of a key could not be updated. A sweep tries again.",
                 ["domain": "\(place.destination.domain.kind)", "code": "\(error.code.name)"])
             return .pending(error)
@@ -86,7 +90,7 @@ struct MirrorWriter: Sendable {
         _ content: Content, of record: MirroredRecord, at place: MirroredLocation, over contents: MirrorContents
     ) async throws -> Outcome {
         var contents = contents
-        for await _ in env.attempts {
+        for await _ in slots.attempts {
             if try await commit(content, of: record, at: place, over: contents) { return .written }
             // What an earlier release wrote is not there any more.
             if case .unchanged = content { return .superseded }
@@ -102,34 +106,36 @@ struct MirrorWriter: Sendable {
         _ content: Content, of record: MirroredRecord, at place: MirroredLocation, over contents: MirrorContents
     ) async throws -> Bool {
         if case .corrupt(let corruption) = contents.older {
-            _ = try await env.quarantine.keep(corruption, of: place.route, beside: [place.destination])
+            _ = try await history.quarantine.keep(corruption, of: place.route, beside: [place.destination])
         }
         let mirror = RecordOrigin.Mirror(of: record.revision, record.isRemoved ? .removed : .value)
-        var origin = try await Origins(env).next(place.source, over: contents.older) ?? RecordOrigin(boot: env.runtime.host.bootID)
+        var origin =
+            try await Origins(slots, coder, history).next(place.source, over: contents.older)
+            ?? RecordOrigin(boot: slots.runtime.host.bootID)
         origin.mirrors = mirror
         let change = Committer.Change(try await operation(content, origin, place), place.route, if: contents.older.unchanged)
         if place.commitsTogether {
             let changes = [change, try await mark(mirror, over: contents, place)]
-            return try await env.committer.commit(changes + (contents.epoch.map { [$0] } ?? [])).isCommitted
+            return try await slots.committer.commit(changes + (contents.epoch.map { [$0] } ?? [])).isCommitted
         }
-        let receipt = try await env.committer.commit([change])
+        let receipt = try await slots.committer.commit([change])
         guard receipt.isCommitted else { return false }
         var marked = mirror
-        if receipt.durability == .untilPowerLoss { marked.boot = env.bootName }
+        if receipt.durability == .untilPowerLoss { marked.boot = slots.bootName }
         if !place.marksInPlace { marked.content = try await place.route.probe(.fresh).record.map(RecordOrigin.fingerprint(of:)) }
-        _ = try await env.committer.commit([try await mark(marked, over: contents, place)])
+        _ = try await slots.committer.commit([try await mark(marked, over: contents, place)])
         return true
     }
 
     private func operation(_ content: Content, _ origin: RecordOrigin, _ place: MirroredLocation) async throws -> StorageMutation.Operation
     {
         switch content {
-        case .value(let prepared): return try await env.coder.complete(prepared, origin: origin).operation
+        case .value(let prepared): return try await coder.complete(prepared, origin: origin).operation
         case .unchanged(let record):
-            return try await env.coder.restated(record.payload, record.metadata, origin, place.route).operation
+            return try await coder.restated(record.payload, record.metadata, origin, place.route).operation
         // A store of bare values has no tombstones.
         case .removal where !place.marksInPlace: return .delete
-        case .removal: return .tombstone(try await env.coder.tombstone(origin, place.route))
+        case .removal: return .tombstone(try await coder.tombstone(origin, place.route))
         }
     }
 
@@ -137,10 +143,10 @@ struct MirrorWriter: Sendable {
     func remark(_ record: MirroredRecord, at place: MirroredLocation, over contents: MirrorContents) async throws {
         var mirror = RecordOrigin.Mirror(of: record.revision, record.isRemoved ? .removed : .value)
         if !place.marksInPlace { mirror.content = contents.record.map(RecordOrigin.fingerprint(of:)) }
-        let hasSurvived = contents.mark.map { record.isNamed(by: $0) && $0.boot != nil && $0.boot != env.bootName } ?? false
-        let achieved = try await ResiduePurger(env).settledDurability(of: place.route, nil)
-        if !place.commitsTogether, achieved == .untilPowerLoss, !hasSurvived { mirror.boot = env.bootName }
-        _ = try await env.committer.commit([
+        let hasSurvived = contents.mark.map { record.isNamed(by: $0) && $0.boot != nil && $0.boot != slots.bootName } ?? false
+        let achieved = try await ResiduePurger(slots, coder, history).settledDurability(of: place.route, nil)
+        if !place.commitsTogether, achieved == .untilPowerLoss, !hasSurvived { mirror.boot = slots.bootName }
+        _ = try await slots.committer.commit([
             .check(place.route, if: contents.older.unchanged), try await mark(mirror, over: contents, place),
         ])
     }
@@ -149,9 +155,9 @@ struct MirrorWriter: Sendable {
         _ mirror: RecordOrigin.Mirror, over contents: MirrorContents, _ place: MirroredLocation
     ) async throws -> Committer.Change {
         var (mirror, origin) = (mirror, RecordOrigin())
-        mirror.since = contents.mark?.since ?? env.now
+        mirror.since = contents.mark?.since ?? coder.now
         origin.mirrors = mirror
-        let tombstone = StorageMutation.Operation.tombstone(try await env.coder.tombstone(origin, place.mark))
+        let tombstone = StorageMutation.Operation.tombstone(try await coder.tombstone(origin, place.mark))
         return Committer.Change(place.mark, StorageMutation(place.mark.address, tombstone, if: .none), isCompanion: true)
     }
 
@@ -170,7 +176,7 @@ struct MirrorWriter: Sendable {
     }
 
     private func restate(_ record: MirroredRecord, at place: MirroredLocation, _ note: (inout RecordOrigin) -> Void) async throws -> Bool {
-        var origin = RecordOrigin(boot: env.runtime.host.bootID)
+        var origin = RecordOrigin(boot: slots.runtime.host.bootID)
         origin.mergeSource(record.origin)
         origin.migration = record.origin?.migration
         origin.recordRewrite(of: record.revision, record.origin)
@@ -178,11 +184,12 @@ struct MirrorWriter: Sendable {
         let (metadata, route) = (record.metadata, place.destination)
         let operation: StorageMutation.Operation =
             if let payload = record.payload {
-                try await env.coder.restated(payload, metadata, origin, route).operation
+                try await coder.restated(payload, metadata, origin, route).operation
             } else {
-                .tombstone(try await env.coder.tombstone(origin, route, attributes: metadata.attributes, date: metadata.modifiedAt))
+                .tombstone(try await coder.tombstone(origin, route, attributes: metadata.attributes, date: metadata.modifiedAt))
             }
-        return try await env.committer.commit([Committer.Change(operation, place.destination, if: .revision(record.revision))]).isCommitted
+        return try await slots.committer.commit([Committer.Change(operation, place.destination, if: .revision(record.revision))])
+            .isCommitted
     }
 
     /// Deletes the mark, and then the mirror. It never fails: what cannot be deleted is residue, and goes with a later sweep.
@@ -191,7 +198,7 @@ struct MirrorWriter: Sendable {
     func delete(_ contents: MirrorContents, at place: MirroredLocation, keepsOthers: Bool = false) async -> [String] {
         do {
             if case .corrupt(let corruption) = contents.older, !keepsOthers {
-                _ = try await env.quarantine.keep(corruption, of: place.route, beside: [place.destination])
+                _ = try await history.quarantine.keep(corruption, of: place.route, beside: [place.destination])
             }
             let mark = Committer.Change(place.mark, StorageMutation(place.mark.address, .delete), isCompanion: true)
             var changes = contents.mark == nil ? [] : [mark]
@@ -199,22 +206,22 @@ struct MirrorWriter: Sendable {
                 changes.append(Committer.Change(.delete, place.route, if: contents.older.unchanged))
             }
             if place.commitsTogether {
-                return try await env.committer.commit(changes).isCommitted
+                return try await slots.committer.commit(changes).isCommitted
                     ? gone(place) : ["\(place.route.displayName): it was changed meanwhile"]
             }
-            for change in changes where try await !env.committer.commit([change]).isCommitted {
+            for change in changes where try await !slots.committer.commit([change]).isCommitted {
                 return ["\(place.route.displayName): it was changed meanwhile"]
             }
             return gone(place)
         } catch {
             let reason = (error as? StorageError)?.message ?? "the caller was cancelled"
-            env.ledger.remains(place.route, of: place.destination, reason)
+            history.ledger.remains(place.route, of: place.destination, reason)
             return ["\(place.route.displayName): \(reason)"]
         }
     }
 
     private func gone(_ place: MirroredLocation) -> [String] {
-        env.ledger.isGone(place.route, of: place.destination)
+        history.ledger.isGone(place.route, of: place.destination)
         return []
     }
 }

@@ -98,9 +98,11 @@ struct ChangedMeanwhile: Error {}
 
 /// Finds and reads the older places that release windows keep up to date.
 struct MirroredLocations: Sendable {
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
+    let history: History
 
-    init(_ env: Environment) { self.env = env }
+    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History) { (self.slots, self.coder, self.history) = (slots, coder, history) }
 
     // MARK: Finding
 
@@ -143,13 +145,13 @@ struct MirroredLocations: Sendable {
     /// The older place of a migration; nil for one that cannot have a window.
     private func place(of slot: UntypedSlot, _ migration: AnyStorageMigration) throws -> MirroredLocation? {
         guard !migration.keepsSources, migration.sources.count == 1, let options = migration.options else { return nil }
-        let source = try env.routes.slot(migration.sources[0].base)
+        let source = try slots.routes.slot(migration.sources[0].base)
         if source.id == slot.id, migration.window == nil { return nil }
         return MirroredLocation(
             destination: slot.route, source: source, mark: mark(of: source.route, beside: slot.route), migration: migration.id,
             window: migration.window, options: options,
             collection: source.key.membership.map { source.route.beside(in: .collections, named: $0.entity) },
-            isOpen: migration.window?.isOpen(for: env.applicationVersion) ?? false)
+            isOpen: migration.window?.isOpen(for: history.applicationVersion) ?? false)
     }
 
     /// The place of the mark: in the older place's store, or where that has no room for it, in the key's own.
@@ -202,14 +204,14 @@ struct MirroredLocations: Sendable {
     /// Whether the mark of a record's collection says that the window of all records is over: one that is new cannot say so itself.
     func isReleased(_ place: MirroredLocation, for slot: UntypedSlot) async throws -> Bool {
         guard let own = slot.key.membership?.gathered, let older = place.collection else { return false }
-        return ReleasedCollections(in: try await RemovalEpochs(env).mark(of: own).probe().metadata).contains(older)
+        return ReleasedCollections(in: try await RemovalEpochs(slots, coder).mark(of: own).probe().metadata).contains(older)
     }
 
     /// The older copies that a collection keeps on purpose now, for a report.
     func copy<Record>(of collection: StorageCollection<Record>) async -> KeptCopy? {
         guard let location = collection.legacyLocations.first(where: { $0.source.window != nil }), let window = location.source.window,
-            window.isOpen(for: env.applicationVersion), let own = try? env.routes.slot(for: collection.placeholder).route,
-            let older = try? env.routes.route(for: location.key), let mark = try? await own.read(),
+            window.isOpen(for: history.applicationVersion), let own = try? slots.routes.slot(for: collection.placeholder).route,
+            let older = try? slots.routes.route(for: location.key), let mark = try? await own.read(),
             !ReleasedCollections(in: mark.metadata).contains(older)
         else { return nil }
         return KeptCopy(
@@ -276,7 +278,7 @@ struct MirroredLocations: Sendable {
     /// A record's origin; nil where there is none, and where its seal does not open.
     private func origin(of probe: StorageProbe, _ route: Route) async throws -> RecordOrigin? {
         guard let metadata = probe.metadata else { return nil }
-        do { return try await env.coder.origin(of: metadata, route) } catch let error as StorageError where error.meansUndecodable {
+        do { return try await coder.origin(of: metadata, route) } catch let error as StorageError where error.meansUndecodable {
             return nil
         }
     }
@@ -308,7 +310,7 @@ struct MirroredLocations: Sendable {
             case .changed, .removed: throw ChangedMeanwhile()
             // It was not read, and is replaced: it goes into quarantine.
             case .conflict(let source?), .doubtful(let source):
-                try await env.quarantine.keep(
+                try await history.quarantine.keep(
                     source.record, of: place.route, beside: [slot.route], reason: "replaced by an update of \(slot.name)")
                 return Seen(place: place, contents: contents)
             case .conflict(nil), .mirrored, .outdated, .damaged: return Seen(place: place, contents: contents)

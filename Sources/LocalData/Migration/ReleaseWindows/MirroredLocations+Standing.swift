@@ -26,7 +26,7 @@ extension MirroredLocations {
     func standing(of contents: MirrorContents, to record: MirroredRecord, at place: MirroredLocation) async -> MirrorStanding {
         if case .corrupt(let corruption) = contents.older { return .damaged(corruption) }
         let isMarked = contents.mark.map(record.isNamed(by:)) ?? false
-        let isCertain = isMarked && (contents.mark?.boot == nil || contents.mark?.boot == env.bootName)
+        let isCertain = isMarked && (contents.mark?.boot == nil || contents.mark?.boot == slots.bootName)
         if let mirror = contents.mirror {
             return record.isNamed(by: mirror) ? .mirrored(isMarked: isCertain) : .outdated
         }
@@ -47,7 +47,7 @@ extension MirroredLocations {
             // Without metadata, the place cannot say that it stands for an earlier record.
             return isMarked ? .mirrored(isMarked: true) : .doubtful(source)
         }
-        switch await Origins(env).match(source, record.origin) {
+        switch await Origins(slots, coder, history).match(source, record.origin) {
         case .exact: return .outdated
         // The mark came after what has the same content: it was written anew.
         case .content where isMarked: return .changed(source)

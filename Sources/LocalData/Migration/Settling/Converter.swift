@@ -2,9 +2,14 @@ import BackendContract
 
 /// Writes values of an earlier shape in their new one, in their place.
 struct Converter: Sendable {
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
+    let history: History
+    let program: ProgramCode
 
-    init(_ env: Environment) { self.env = env }
+    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History, _ program: ProgramCode) {
+        (self.slots, self.coder, self.history, self.program) = (slots, coder, history, program)
+    }
 
     /// A record in its new shape, and what has to be true for it to be written.
     struct Conversion: Sendable {
@@ -23,7 +28,7 @@ struct Converter: Sendable {
 
     /// What gives a record its key's shape; nil when it has that already.
     func conversion<Value>(of record: StorageRecord, _ slot: Slot<Value>) async throws -> Conversion? {
-        let decoded = try await env.coder.read(record, slot)
+        let decoded = try await coder.read(record, slot)
         guard decoded.isOutdated || record.metadata.typeTag != slot.key.typeTag else { return nil }
         return try await conversion(of: record, to: decoded, slot)
     }
@@ -31,12 +36,12 @@ struct Converter: Sendable {
     func conversion<Value>(
         of record: StorageRecord, to decoded: Decoded<Value>, _ slot: Slot<Value>
     ) async throws -> Conversion {
-        var prepared = try env.coder.prepare(decoded.value, slot, .kept(record.metadata))
+        var prepared = try coder.prepare(decoded.value, slot, .kept(record.metadata))
         if let references = decoded.references { prepared.references = references }
         let version = record.metadata.schemaVersion ?? slot.key.evolution?.base ?? slot.key.schemaVersion
         let keepsBackup = slot.key.evolution?.keepsBackup == true
         return Conversion(
-            prepared: prepared, origin: try await env.coder.origin(of: record.metadata, slot.route), record: record,
+            prepared: prepared, origin: try await coder.origin(of: record.metadata, slot.route), record: record,
             holder: ReferenceHolder(route: slot.route, copies: [SourceRecord(slot, record)]), version: version,
             backup: keepsBackup ? Backups.change(of: record, at: slot.route, version: version) : nil)
     }
@@ -44,10 +49,10 @@ struct Converter: Sendable {
     /// Writes a value of an earlier shape in its new one, over the record that it was read from: durable and read back when it returns.
     /// - Returns: Whether it was written; false means that the slot changed meanwhile.
     func convert<Value>(_ conversion: Conversion, _ slot: Slot<Value>) async throws -> Bool {
-        let written = try await DurableWriter(env).write(
+        let written = try await DurableWriter(slots, coder, history, program).write(
             conversion.prepared, slot, conversion.origin, if: conversion.unchanged, after: conversion.backup, conversion.holder)
         guard written != nil else { return false }
-        env.ledger.worked(Self.ledgerID(slot.key.entity, from: conversion.version))
+        history.ledger.worked(Self.ledgerID(slot.key.entity, from: conversion.version))
         return true
     }
 
@@ -56,11 +61,11 @@ struct Converter: Sendable {
     func convertTogether(_ conversions: [Conversion]) async throws -> Bool {
         var changes: [Committer.Change] = []
         for conversion in conversions {
-            try await ReferenceWriter(env).store(conversion.prepared.references, for: conversion.holder)
-            let coded = try await env.coder.complete(conversion.prepared, origin: conversion.origin)
+            try await ReferenceWriter(slots, coder, history, program).store(conversion.prepared.references, for: conversion.holder)
+            let coded = try await coder.complete(conversion.prepared, origin: conversion.origin)
             changes.append(Committer.Change(coded.operation, conversion.prepared.route, if: conversion.unchanged))
         }
-        return try await env.committer.commit(changes + conversions.compactMap(\.backup), readsBack: true).isCommitted
+        return try await slots.committer.commit(changes + conversions.compactMap(\.backup), readsBack: true).isCommitted
     }
 
     /// The name in the ledger of what a chain does to records of one version.

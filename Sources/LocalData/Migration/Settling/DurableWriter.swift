@@ -2,9 +2,14 @@ import BackendContract
 
 /// Writes values that migrations and chains make: the records that they refer to first, then the value, durably and read back.
 struct DurableWriter: Sendable {
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
+    let history: History
+    let program: ProgramCode
 
-    init(_ env: Environment) { self.env = env }
+    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History, _ program: ProgramCode) {
+        (self.slots, self.coder, self.history, self.program) = (slots, coder, history, program)
+    }
 
     /// What a write achieved.
     struct Written: Sendable {
@@ -19,7 +24,7 @@ struct DurableWriter: Sendable {
         if precondition: StorageMutation.Precondition,
         _ holder: ReferenceHolder
     ) async throws -> Written? {
-        try await write(try env.coder.prepare(value, slot, facts), slot, origin, if: precondition, holder)
+        try await write(try coder.prepare(value, slot, facts), slot, origin, if: precondition, holder)
     }
 
     /// Writes a prepared value under a precondition, after a backup of what it replaces if one is given, and in the removal epoch of its collection.
@@ -30,11 +35,11 @@ struct DurableWriter: Sendable {
         inEpoch epoch: Committer.Change? = nil, _ holder: ReferenceHolder
     ) async throws -> Written? {
         // Reason: "A referenced record is stored before its holder" in Docs/Decisions/Evolution.md.
-        try await ReferenceWriter(env).store(prepared.references, for: holder)
+        try await ReferenceWriter(slots, coder, history, program).store(prepared.references, for: holder)
         let change = Committer.Change(
-            try await env.coder.complete(prepared, origin: origin).operation, slot.route, if: precondition)
-        let receipt = try await env.committer.commit([change] + [backup, epoch].compactMap(\.self), readsBack: true) { _, found in
-            _ = try await env.coder.decode(found, slot)
+            try await coder.complete(prepared, origin: origin).operation, slot.route, if: precondition)
+        let receipt = try await slots.committer.commit([change] + [backup, epoch].compactMap(\.self), readsBack: true) { _, found in
+            _ = try await coder.decode(found, slot)
         }
         if case .corrupt(let corruption)? = receipt.conflict { throw slot.route.corrupted(corruption) }
         return receipt.record(of: change, at: 0).map { Written(record: $0, durability: receipt.durability) }

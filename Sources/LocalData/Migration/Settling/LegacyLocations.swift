@@ -2,9 +2,9 @@ import BackendContract
 
 /// The legacy locations of a value, and what they hold.
 struct LegacyLocations: Sendable {
-    let env: Environment
+    let slots: SlotAccess
 
-    init(_ env: Environment) { self.env = env }
+    init(_ slots: SlotAccess) { self.slots = slots }
 
     /// What was found in the legacy locations of a value.
     struct Contents: Sendable {
@@ -28,7 +28,7 @@ struct LegacyLocations: Sendable {
         var open = direct
         while !open.isEmpty {
             let source = open.removeFirst()
-            let route = try env.routes.route(for: source)
+            let route = try slots.routes.route(for: source)
             guard seen.insert(route.slot).inserted else { continue }
             found.append((source, route))
             open += source.legacyLocations
@@ -61,7 +61,7 @@ struct LegacyLocations: Sendable {
     /// Whether any of the sources holds a value, or cannot be read.
     func holdAnything(_ sources: [AnyStorageKey]) async throws -> Bool {
         for source in sources {
-            switch try await env.routes.route(for: source).read() {
+            switch try await slots.routes.route(for: source).read() {
             case .absent, .tombstone: continue
             default: return true
             }

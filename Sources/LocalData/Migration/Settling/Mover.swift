@@ -3,9 +3,17 @@ import BackendContract
 /// Moves a value from legacy locations to its place, in the safe order: read, write to a place that holds nothing usable, make durable, read back, and only then delete the
 /// copies.
 struct Mover: Sendable {
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
+    let history: History
+    let program: ProgramCode
 
-    init(_ env: Environment) { self.env = env }
+    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History, _ program: ProgramCode) {
+        (self.slots, self.coder, self.history, self.program) = (slots, coder, history, program)
+    }
+
+    private var mirrorWriter: MirrorWriter { MirrorWriter(slots, coder, history) }
+    private var origins: Origins { Origins(slots, coder, history) }
 
     /// What the destination holds when a value is looked for elsewhere.
     enum Occupant: Sendable {
@@ -40,7 +48,7 @@ struct Mover: Sendable {
                 return try await attempt(step, slot, run, occupant)
             }
         } catch {
-            env.ledger.failed(migration.id, error)
+            history.ledger.failed(migration.id, error)
             throw error
         }
     }
@@ -49,17 +57,18 @@ struct Mover: Sendable {
     func attempt<Value>(
         _ step: MigrationStep<Value>, _ slot: Slot<Value>, _ run: MigrationRun, _ occupant: Occupant
     ) async throws -> Attempt {
-        guard try await env.program.wrappingUserErrors(slot.name, { try await step.mayRun(run) }) else { return .waits }
+        guard try await program.wrappingUserErrors(slot.name, { try await step.mayRun(run) }) else { return .waits }
         try checkProtection(of: step.sources, step.options, slot.untyped)
         // Read before the sources: what they hold now counts only in this epoch.
-        let epoch = try await RemovalEpochs(env).current(for: slot.untyped)
+        let epoch = try await RemovalEpochs(slots, coder).current(for: slot.untyped)
         var probes: [SourceReader.Probe] = []
         for source in step.sources {
             probes.append(
-                try await SourceReader(env).read(source.base, for: slot.untyped, occupant, step.options, run, keeps: step.keepsSources))
+                try await SourceReader(slots, coder, history, program).read(
+                    source.base, for: slot.untyped, occupant, step.options, run, keeps: step.keepsSources))
         }
         if !step.isAggregating, case .removed = probes.first {
-            if let isSealed = try await SealedRemovals(env).seal(occupant, slot.untyped, as: step.sources[0]) {
+            if let isSealed = try await SealedRemovals(slots, coder).seal(occupant, slot.untyped, as: step.sources[0]) {
                 return isSealed ? .finished(Visit(state: .removed)) : .lookAgain
             }
             // The removal of the source decides, and older values do not count. An unreadable value at the destination is not gone by it.
@@ -69,7 +78,7 @@ struct Mover: Sendable {
         let readings = probes.compactMap { if case .value(let reading) = $0 { reading } else { nil } }
         if readings.isEmpty { return .foundNothing }
         let values = probes.map { probe -> (any Sendable)? in if case .value(let reading) = probe { reading.value } else { nil } }
-        guard let value = try await env.program.wrappingUserErrors(slot.name, { try step.combine(values) }) else { return .waits }
+        guard let value = try await program.wrappingUserErrors(slot.name, { try step.combine(values) }) else { return .waits }
         return try await move(value, step, slot, run, occupant, readings, epoch)
     }
 
@@ -81,7 +90,7 @@ struct Mover: Sendable {
         guard let result = try await self.run(custom, id, slot.name, run) else { return .waits }
         switch try await slot.route.read() {
         case .value(let record):
-            do { _ = try await env.coder.decode(record, slot) } catch let error as StorageError where error.meansUndecodable {
+            do { _ = try await coder.decode(record, slot) } catch let error as StorageError where error.meansUndecodable {
                 return .waits
             }
             return .finished(
@@ -95,9 +104,9 @@ struct Mover: Sendable {
     func run(
         _ custom: AnyStorageMigration.CustomMigration, _ id: String, _ name: String, _ run: MigrationRun
     ) async throws -> MigrationResult? {
-        let result = try await env.program.wrappingUserErrors(name) { () -> MigrationResult? in
+        let result = try await program.wrappingUserErrors(name) { () -> MigrationResult? in
             guard try await custom.shouldMigrate(run) else { return nil }
-            try env.program.requireReal("The migration \(id)", name)
+            try program.requireReal("The migration \(id)", name)
             return try await custom.migrate(run)
         }
         guard let result else { return nil }
@@ -106,7 +115,7 @@ struct Mover: Sendable {
                 StorageError.migrationFailed, key: name,
                 "The migration \(id) reported that it failed. Older values are where it left them.", underlying: result.errors.first)
         }
-        env.ledger.worked(id)
+        history.ledger.worked(id)
         return result
     }
 
@@ -117,7 +126,7 @@ struct Mover: Sendable {
         if options.allowsWeakerProtection { return }
         let route = slot.route
         for source in sources {
-            let sourceRoute = try env.routes.route(for: source)
+            let sourceRoute = try slots.routes.route(for: source)
             if route.protection < sourceRoute.protection {
                 throw StorageError(
                     StorageError.weakerProtection, key: slot.name,
@@ -141,46 +150,50 @@ struct Mover: Sendable {
     ) async throws -> Attempt {
         let route = slot.route
         let elsewhere = readings.filter { !$0.isInPlace }.map(\.source)
-        try await Origins(env).requireLasting(elsewhere, for: slot.untyped)
-        let prepared = try env.prepare(value, slot, WriteAttributes.carried(from: readings.map(\.source.record.metadata)))
+        try await origins.requireLasting(elsewhere, for: slot.untyped)
+        let prepared = try ValuePreparer(slots, coder, history).prepare(
+            value, slot, WriteAttributes.carried(from: readings.map(\.source.record.metadata)))
         let precondition = try await makeRoom(occupant, step, slot, elsewhere, isInPlace: elsewhere.count < readings.count)
-        let kept = try MirroredLocations(env).declared(by: slot.untyped)
+        let kept = try MirroredLocations(slots, coder, history).declared(by: slot.untyped)
         // A copy leaves nothing behind that is its own to delete, and an open window keeps what it replaces.
         let replaced = step.keepsSources ? [] : elsewhere
         let emptied = replaced.filter { $0.route.slot != kept?.route.slot }
-        var origin = try await Origins(env).made(of: replaced, migration: step.id, for: route)
+        var origin = try await origins.made(of: replaced, migration: step.id, for: route)
         if let kept {
             origin.noteOpen(kept.name)
-            if replaced.contains(where: { $0.route.slot == kept.route.slot }) { try await Origins(env).noteMade(&origin, of: kept) }
+            if replaced.contains(where: { $0.route.slot == kept.route.slot }) { try await origins.noteMade(&origin, of: kept) }
         }
         // A value in a new shape still replaces the copies that it named in the old one.
         for old in readings where old.isInPlace && route.protection >= old.source.route.protection {
-            origin.merge(try await env.coder.origin(of: old.source.record.metadata, old.source.route))
+            origin.merge(try await coder.origin(of: old.source.record.metadata, old.source.route))
         }
         let holder = ReferenceHolder(
             route: route, copies: readings.map(\.source), allowsWeakerProtection: step.options.allowsWeakerProtection)
-        guard let written = try await DurableWriter(env).write(prepared, slot, origin, if: precondition, inEpoch: epoch, holder) else {
+        guard
+            let written = try await DurableWriter(slots, coder, history, program).write(
+                prepared, slot, origin, if: precondition, inEpoch: epoch, holder)
+        else {
             return .lookAgain
         }
         var visit = Visit(
             state: elsewhere.isEmpty ? .converted : step.keepsSources ? .copied : .moved,
             from: readings.map(\.source.route.reported),
             protectionBefore: readings.map(\.source.route.protection).min(), bytes: written.record.payload.byteCount)
-        visit.residue = await ResiduePurger(env).purge(emptied, for: route, achieved: written.durability)
+        visit.residue = await ResiduePurger(slots, coder, history).purge(emptied, for: route, achieved: written.durability)
         if let kept, kept.isOpen {
             let source = replaced.first { $0.route.slot == kept.route.slot }?.record
             await keep(
                 kept, MirroredRecord(written.record, origin), ReleaseWindowSettler.content(prepared, of: written.record, unless: source))
         }
-        env.ledger.worked(step.id)
-        env.ledger.brought(route, from: readings.map(\.source.route), by: step.id)
+        history.ledger.worked(step.id)
+        history.ledger.brought(route, from: readings.map(\.source.route), by: step.id)
         return .finished(visit)
     }
 
     /// Brings the older place of an open window up to date with a value that was moved, if nobody has changed it meanwhile.
     private func keep(_ place: MirroredLocation, _ record: MirroredRecord, _ content: MirrorWriter.Content) async {
-        guard let contents = try? await MirrorWriter(env).outdated(record, at: place) else { return }
-        _ = await MirrorWriter(env).write(content, of: record, at: place, over: contents)
+        guard let contents = try? await mirrorWriter.outdated(record, at: place) else { return }
+        _ = await mirrorWriter.write(content, of: record, at: place, over: contents)
     }
 
     /// Quarantines what the new value replaces.
@@ -194,17 +207,17 @@ struct Mover: Sendable {
         case .undecodable(let record, let error):
             if !isInPlace, (error as? StorageError)?.code == StorageError.encryptionKeyMismatch { throw error }
             // A record whose origin names these copies is newer than they are: it has another shape, and is not damaged.
-            if !isInPlace, let past = try? await env.coder.origin(of: record.metadata, route),
+            if !isInPlace, let past = try? await coder.origin(of: record.metadata, route),
                 elsewhere.contains(where: { past.match($0.record, at: $0.route.place.text) != .none })
             {
                 throw error
             }
             if !isInPlace || step.options.keepsReplacedBytes {
-                try await env.quarantine.keep(record, of: route, beside: elsewhere.map(\.route), reason: "replaced: it did not decode")
+                try await history.quarantine.keep(record, of: route, beside: elsewhere.map(\.route), reason: "replaced: it did not decode")
             }
             return .revision(record.revision)
         case .corrupt(let corruption):
-            return try await env.quarantine.keep(corruption, of: route, beside: elsewhere.map(\.route))
+            return try await history.quarantine.keep(corruption, of: route, beside: elsewhere.map(\.route))
         }
     }
 

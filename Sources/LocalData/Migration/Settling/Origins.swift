@@ -3,16 +3,20 @@ import BackendRuntime
 
 /// What records say of their past: which copies elsewhere they replaced.
 struct Origins: Sendable {
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
+    let history: History
 
-    init(_ env: Environment) { self.env = env }
+    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History) { (self.slots, self.coder, self.history) = (slots, coder, history) }
+
+    private var residuePurger: ResiduePurger { ResiduePurger(slots, coder, history) }
 
     /// The origin of a value that was made of others: the copies it was made of, and what those replaced in their turn.
     func made(of sources: [SourceRecord], migration: String?, for route: Route) async throws -> RecordOrigin {
-        var origin = RecordOrigin(migration: migration, boot: env.runtime.host.bootID)
+        var origin = RecordOrigin(migration: migration, boot: slots.runtime.host.bootID)
         for source in sources {
             let past =
-                route.protection >= source.route.protection ? try await env.coder.origin(of: source.record.metadata, source.route) : nil
+                route.protection >= source.route.protection ? try await coder.origin(of: source.record.metadata, source.route) : nil
             if migration == nil {
                 origin.add(source, destination: route)
                 origin.merge(past)
@@ -26,7 +30,7 @@ struct Origins: Sendable {
 
     /// Notes that a record is made of what an older place holds, which is made certain to last.
     func noteMade(_ origin: inout RecordOrigin, of place: MirroredLocation) async throws {
-        let achieved = try await ResiduePurger(env).settledDurability(of: place.route, nil)
+        let achieved = try await residuePurger.settledDurability(of: place.route, nil)
         if achieved >= place.route.capabilities.durability, achieved != .untilPowerLoss { origin.noteMade(of: place.name) }
     }
 
@@ -35,7 +39,7 @@ struct Origins: Sendable {
     func next(_ slot: UntypedSlot, over probe: StorageProbe, _ kept: MirroredLocations.Seen? = nil) async throws -> RecordOrigin? {
         if slot.key.hasMigration {
             return try await carried(
-                slot, over: probe, try await LegacyLocations(env).read(for: slot, except: kept), kept)
+                slot, over: probe, try await LegacyLocations(slots).read(for: slot, except: kept), kept)
         }
         return try await self.kept(slot, over: probe)
     }
@@ -52,12 +56,12 @@ struct Origins: Sendable {
     ) async throws -> RecordOrigin {
         // Reason: "With `.sourceWins`, an unreadable source blocks changes" in Docs/Decisions/Migration.md.
         if slot.key.sourceWinsConflicts { for place in contents.unreadable { try await requireDamage(place, of: slot.name) } }
-        var origin = RecordOrigin(boot: env.runtime.host.bootID)
+        var origin = RecordOrigin(boot: slots.runtime.host.bootID)
         try await requireLasting(contents.found, for: slot)
         for copy in contents.found { origin.add(copy, destination: slot.route) }
         if let metadata = probe.metadata {
             do {
-                origin.merge(try await env.coder.origin(of: metadata, slot.route))
+                origin.merge(try await coder.origin(of: metadata, slot.route))
             } catch let error as StorageError
                 where error.meansUndecodable
             {
@@ -78,7 +82,7 @@ struct Origins: Sendable {
         _ slot: UntypedSlot, over probe: StorageProbe, _ contents: LegacyLocations.Contents, _ kept: MirroredLocations.Seen?
     ) async throws -> RecordOrigin {
         var origin = try await carried(slot, over: probe, contents, kept)
-        if kept == nil, let place = try MirroredLocations(env).declared(by: slot), !place.isOpen,
+        if kept == nil, let place = try MirroredLocations(slots, coder, history).declared(by: slot), !place.isOpen,
             contents.found.contains(where: { $0.route.slot == place.route.slot })
         {
             origin.noteReleased(place.name)
@@ -97,7 +101,7 @@ struct Origins: Sendable {
             origin.noteKept(place.name)
             if contents.mirror != nil { return }
             // Reason: "A legacy write is durable before a record names it" in Docs/Decisions/ReleaseWindows.md.
-            do { _ = try await ResiduePurger(env).settledDurability(of: place.route, nil) } catch let error as StorageError {
+            do { _ = try await residuePurger.settledDurability(of: place.route, nil) } catch let error as StorageError {
                 // The key's own place alone decides whether a change succeeds, unless what is not named here would undo it.
                 if key.sourceWinsConflicts { throw error }
                 return
@@ -112,12 +116,12 @@ struct Origins: Sendable {
     /// Makes other programs' values durable before they are named, where they may win conflicts: a power cut could bring back what stood there before, which nothing names.
     func requireLasting(_ copies: [SourceRecord], for slot: UntypedSlot) async throws {
         guard slot.key.mayLoseConflicts else { return }
-        for copy in copies where copy.record.isForeign { _ = try await ResiduePurger(env).settledDurability(of: copy.route, nil) }
+        for copy in copies where copy.record.isForeign { _ = try await residuePurger.settledDurability(of: copy.route, nil) }
     }
 
     /// Whether the emptiness of a place, which has been seen, lasts. A power cut would otherwise bring the old content back, and it would count as a new write.
     private func isDurablyEmpty(_ place: Route) async -> Bool {
-        (try? await ResiduePurger(env).settledDurability(of: place, nil)) == .durable
+        (try? await residuePurger.settledDurability(of: place, nil)) == .durable
     }
 
     /// Refuses a change because of a location that could not be read, unless its content is damaged: damage wins no conflict. A location that can be read again meanwhile
@@ -133,7 +137,7 @@ struct Origins: Sendable {
     /// Whether a record in a legacy location is a copy of what a value replaced: the value's origin names it, or an older version of the program has written it again, or has
     /// made it of what the origin names.
     func match(_ source: SourceRecord, _ origin: RecordOrigin?) async -> RecordOrigin.Match {
-        let past = source.record.metadata.origin == nil ? nil : try? await env.coder.origin(of: source.record.metadata, source.route)
+        let past = source.record.metadata.origin == nil ? nil : try? await coder.origin(of: source.record.metadata, source.route)
         // What a release window left says nothing that the key's own place did not say.
         if past?.mirrors?.kind == .value { return .exact }
         guard let origin else { return .none }

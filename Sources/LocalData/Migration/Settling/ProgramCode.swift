@@ -1,3 +1,4 @@
+import BackendContract
 import Synchronization
 
 /// Runs code of the program: migrations, and the conditions and functions of migrations.
@@ -8,9 +9,20 @@ final class ProgramCode: Sendable {
 
     /// The effects of a rehearsal; nil where changes reach the stores.
     let rehearsal: RehearsalNotes?
+    private let history: History
     private let held = Mutex(Receiver())
 
-    init(rehearsal: RehearsalNotes?) { self.rehearsal = rehearsal }
+    init(_ history: History, rehearsal: RehearsalNotes? = nil) { (self.history, self.rehearsal) = (history, rehearsal) }
+
+    /// Returns the parameters for the migrations of a key.
+    /// - Parameter outer: The run that reads the key as a source: its facts count for a key that is in no catalog itself.
+    func run(_ reason: MigrationReason, _ slot: PhysicalSlot, within outer: MigrationRun? = nil) async -> MigrationRun {
+        let receiver = outer?.receiver ?? self.receiver
+        guard let catalog = history.registry.catalog(of: slot) else {
+            return MigrationRun(reason: reason, previousVersion: outer?.previousVersion, receiver: receiver)
+        }
+        return MigrationRun(reason: reason, previousVersion: await history.ledger.applicationVersion(of: catalog), receiver: receiver)
+    }
 
     /// The object that custom migrations receive, while it exists: there is no strong reference to it here.
     var receiver: (any AnyObject & Sendable)? { held.withLock(\.object) }

@@ -3,9 +3,20 @@ import BackendRuntime
 
 /// Compares what legacy locations still hold with a destination that is settled: copies are deleted, anything else is a conflict.
 struct Reconciler: Sendable {
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
+    let history: History
+    let program: ProgramCode
 
-    init(_ env: Environment) { self.env = env }
+    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History, _ program: ProgramCode) {
+        (self.slots, self.coder, self.history, self.program) = (slots, coder, history, program)
+    }
+
+    private var durableWriter: DurableWriter { DurableWriter(slots, coder, history, program) }
+    private var mover: Mover { Mover(slots, coder, history, program) }
+    private var origins: Origins { Origins(slots, coder, history) }
+    private var residuePurger: ResiduePurger { ResiduePurger(slots, coder, history) }
+    private var sourceReader: SourceReader { SourceReader(slots, coder, history, program) }
 
     /// What a settled destination holds.
     enum Settled<Value: Sendable>: Sendable {
@@ -36,7 +47,7 @@ struct Reconciler: Sendable {
     ) async throws -> Visit? {
         var visit = Visit(state: settled.isRemoved ? .removed : .unchanged)
         guard slot.key.hasMigration else { return visit }
-        let origin = try await env.coder.origin(of: settled.metadata, slot.route)
+        let origin = try await coder.origin(of: settled.metadata, slot.route)
         guard var known = try await collectCopies(slot, run, settled, origin, keeping: kept, &visit) else { return nil }
         if let kept { known.insert(kept) }
         for migration in slot.key.migrations {
@@ -52,7 +63,7 @@ struct Reconciler: Sendable {
                         visit.from = from
                         visit.residue += residue
                     }
-                } else if let result = try await Mover(env).run(custom, migration.id, slot.name, run) {
+                } else if let result = try await mover.run(custom, migration.id, slot.name, run) {
                     visit.state = .resolved
                     visit.message = "The migration \(migration.id) ran."
                     visit.from = result.sources
@@ -60,11 +71,11 @@ struct Reconciler: Sendable {
                 }
             case .step:
                 guard let step = migration.step(for: Value.self), !step.keepsSources,
-                    try await env.program.wrappingUserErrors(slot.name, { try await step.mayRun(run) })
+                    try await program.wrappingUserErrors(slot.name, { try await step.mayRun(run) })
                 else { continue }
                 let comparison: Comparison
                 do { comparison = try await reconcile(step, slot, run, settled, origin, except: known) } catch {
-                    env.ledger.failed(step.id, error)
+                    history.ledger.failed(step.id, error)
                     throw error
                 }
                 switch comparison {
@@ -90,17 +101,17 @@ struct Reconciler: Sendable {
         _ slot: Slot<Value>, _ run: MigrationRun, _ settled: Settled<Value>, _ origin: RecordOrigin?,
         keeping kept: PhysicalSlot?, _ visit: inout Visit
     ) async throws -> Set<PhysicalSlot>? {
-        let locations = LegacyLocations(env)
+        let locations = LegacyLocations(slots)
         let contents = try await locations.read(for: slot.untyped)
         let occupied = Set(contents.found.map(\.route.slot) + contents.unreadable.map(\.slot))
         for place in try locations.all(of: slot.untyped) where !occupied.contains(place.route.slot) {
-            env.ledger.isGone(place.route, of: slot.route)
+            history.ledger.isGone(place.route, of: slot.route)
         }
         let compared = settled.isRemoved ? [] : try comparedSources(slot)
         var copies: [SourceRecord] = []
         var doubtful: [SourceRecord] = []
         for source in contents.found where source.route.slot != kept {
-            switch await Origins(env).match(source, origin) {
+            switch await origins.match(source, origin) {
             case .exact:
                 guard try await isEarlier(source, settled, slot) else { return nil }
                 copies.append(source)
@@ -117,7 +128,7 @@ struct Reconciler: Sendable {
         try await quarantine(doubtful, slot, "may be a new write of \(slot.name)")
         let found = copies + doubtful
         if found.isEmpty { return [] }
-        let purger = ResiduePurger(env)
+        let purger = residuePurger
         if !copies.isEmpty {
             visit.residue += await purger.purge(
                 copies, for: slot.route, achieved: try await purger.settledDurability(of: slot.route, origin))
@@ -147,7 +158,9 @@ struct Reconciler: Sendable {
     /// The sources of ready-made migrations, which are decoded and compared with the value.
     private func comparedSources<Value>(_ slot: Slot<Value>) throws -> Set<PhysicalSlot> {
         Set(
-            try slot.key.migrations.filter { $0.step(for: Value.self) != nil }.flatMap(\.sources).map { try env.routes.route(for: $0).slot }
+            try slot.key.migrations.filter { $0.step(for: Value.self) != nil }.flatMap(\.sources).map {
+                try slots.routes.route(for: $0).slot
+            }
         )
     }
 
@@ -165,18 +178,18 @@ struct Reconciler: Sendable {
         var doubtful: [SourceRecord] = []
         var values: [(any Sendable)?] = []
         for source in step.sources {
-            let route = try env.routes.route(for: source)
+            let route = try slots.routes.route(for: source)
             guard route.slot != slot.id, !known.contains(route.slot),
-                let (record, value) = try await SourceReader(env).readOther(source.base, step.options, run)
+                let (record, value) = try await sourceReader.readOther(source.base, step.options, run)
             else {
                 values.append(nil)
                 continue
             }
             let copy = SourceRecord(key: source, route: route, record: record)
             // A location that could not be read at first, and can be now: what the origin names is a copy, and no conflict. The next sweep deletes it.
-            let match = await Origins(env).match(copy, origin)
+            let match = await origins.match(copy, origin)
             if match == .exact {
-                env.ledger.remains(route, of: slot.route, "it could not be read at first")
+                history.ledger.remains(route, of: slot.route, "it could not be read at first")
                 values.append(nil)
                 continue
             }
@@ -188,13 +201,13 @@ struct Reconciler: Sendable {
         let protection = (found + doubtful).map(\.route.protection).min()
         let candidate = values.contains { $0 != nil } ? try? step.combine(values) : nil
         if case .value(_, let value) = settled, let candidate {
-            let prepared = try env.coder.prepare(candidate, slot, .new)
-            if try env.coder.bytes(of: value, slot.key) == prepared.bytes {
+            let prepared = try coder.prepare(candidate, slot, .new)
+            if try coder.bytes(of: value, slot.key) == prepared.bytes {
                 guard try await isUnchanged(settled, slot) else { return .lookAgain }
                 // Equal but for the records within them, perhaps.
                 let copies = found + doubtful
-                try await ReferenceWriter(env).store(prepared.references, for: holder(step, slot, run, copies))
-                let residue = await ResiduePurger(env).purge(
+                try await ReferenceWriter(slots, coder, history, program).store(prepared.references, for: holder(step, slot, run, copies))
+                let residue = await residuePurger.purge(
                     copies, for: slot.route, achieved: try await certainty(of: settled, slot, run, origin, copies))
                 return .done(residue.isEmpty ? .purged : .unchanged, from: from, protection, residue: residue)
             }
@@ -202,7 +215,7 @@ struct Reconciler: Sendable {
         if !doubtful.isEmpty {
             // Nobody can tell this content from a copy of what was replaced: it decides nothing, and is not lost.
             try await quarantine(doubtful, slot, "may be a new write of \(slot.name)")
-            let residue = await ResiduePurger(env).purge(
+            let residue = await residuePurger.purge(
                 doubtful, for: slot.route, achieved: try await certainty(of: settled, slot, run, origin, doubtful))
             // What else was found is compared with the value by the next sweep.
             return .done(.resolved, from: from, protection, residue: residue)
@@ -229,18 +242,18 @@ struct Reconciler: Sendable {
         switch slot.key.conflictPolicy {
         case .destinationWins:
             try await quarantine(found, slot)
-            residue = await ResiduePurger(env).purge(
+            residue = await residuePurger.purge(
                 found, for: slot.route, achieved: try await certainty(of: settled, slot, run, origin, found))
         case .sourceWins:
             let value = try Self.required(candidate, slot)
-            try Mover(env).checkProtection(of: step.sources, step.options, slot.untyped)
+            try mover.checkProtection(of: step.sources, step.options, slot.untyped)
             try await quarantine(settled, slot, found)
             residue = try await replace(settled, with: value, step, slot, run, found, origin)
         case .merge(let merge):
             let value = try Self.required(candidate, slot)
             let mine: Value? = if case .value(_, let value) = settled { value } else { nil }
-            let merged = try await env.program.wrappingUserErrors(slot.name) { try merge(mine, value) }
-            if merged != nil { try Mover(env).checkProtection(of: step.sources, step.options, slot.untyped) }
+            let merged = try await program.wrappingUserErrors(slot.name) { try merge(mine, value) }
+            if merged != nil { try mover.checkProtection(of: step.sources, step.options, slot.untyped) }
             try await quarantine(found, slot)
             try await quarantine(settled, slot, found)
             if let merged {
@@ -249,7 +262,7 @@ struct Reconciler: Sendable {
                 residue = try await remove(settled, slot, found, origin)
             }
         }
-        if residue != nil { env.ledger.worked(step.id) }
+        if residue != nil { history.ledger.worked(step.id) }
         return residue
     }
 
@@ -262,28 +275,28 @@ struct Reconciler: Sendable {
 
     private func quarantine<Value>(_ found: [SourceRecord], _ slot: Slot<Value>, _ reason: String? = nil) async throws {
         for source in found {
-            try await env.quarantine.keep(
+            try await history.quarantine.keep(
                 source.record, of: source.route, beside: [slot.route], reason: reason ?? "conflict with \(slot.name)")
         }
     }
 
     private func quarantine<Value>(_ settled: Settled<Value>, _ slot: Slot<Value>, _ found: [SourceRecord]) async throws {
         guard case .value(let record, _) = settled else { return }
-        try await env.quarantine.keep(record, of: slot.route, beside: found.map(\.route), reason: "replaced in a conflict")
+        try await history.quarantine.keep(record, of: slot.route, beside: found.map(\.route), reason: "replaced in a conflict")
     }
 
     private func replace<Value>(
         _ settled: Settled<Value>, with value: Value, _ step: MigrationStep<Value>, _ slot: Slot<Value>, _ run: MigrationRun,
         _ found: [SourceRecord], _ origin: RecordOrigin?
     ) async throws -> [String]? {
-        try await Origins(env).requireLasting(found, for: slot.untyped)
-        var newOrigin = try await Origins(env).made(of: found, migration: step.id, for: slot.route)
+        try await origins.requireLasting(found, for: slot.untyped)
+        var newOrigin = try await origins.made(of: found, migration: step.id, for: slot.route)
         newOrigin.merge(origin)
-        let written = try await DurableWriter(env).write(
+        let written = try await durableWriter.write(
             value, slot, newOrigin, WriteAttributes.carried(from: found.map(\.record.metadata)), if: .revision(settled.revision),
             holder(step, slot, run, found))
         guard let written else { return nil }
-        return await ResiduePurger(env).purge(found, for: slot.route, achieved: written.durability)
+        return await residuePurger.purge(found, for: slot.route, achieved: written.durability)
     }
 
     /// Ends a conflict with a removal.
@@ -291,17 +304,17 @@ struct Reconciler: Sendable {
         _ settled: Settled<Value>, _ slot: Slot<Value>, _ found: [SourceRecord], _ origin: RecordOrigin?
     ) async throws -> [String]? {
         guard let durability = try await writeTombstone(settled, slot, found, origin) else { return nil }
-        return await ResiduePurger(env).purge(found, for: slot.route, achieved: durability)
+        return await residuePurger.purge(found, for: slot.route, achieved: durability)
     }
 
     /// Writes a tombstone that names copies. Nil when the slot changed meanwhile.
     private func writeTombstone<Value>(
         _ settled: Settled<Value>, _ slot: Slot<Value>, _ found: [SourceRecord], _ origin: RecordOrigin?
     ) async throws -> StorageDurability? {
-        var newOrigin = try await Origins(env).made(of: found, migration: nil, for: slot.route)
+        var newOrigin = try await origins.made(of: found, migration: nil, for: slot.route)
         newOrigin.merge(origin)
-        let tombstone = StorageMutation.Operation.tombstone(try await env.coder.tombstone(newOrigin, slot.route))
-        let receipt = try await env.committer.commit([Committer.Change(tombstone, slot.route, if: .revision(settled.revision))])
+        let tombstone = StorageMutation.Operation.tombstone(try await coder.tombstone(newOrigin, slot.route))
+        let receipt = try await slots.committer.commit([Committer.Change(tombstone, slot.route, if: .revision(settled.revision))])
         return receipt.isCommitted ? receipt.durability : nil
     }
 
@@ -314,17 +327,17 @@ struct Reconciler: Sendable {
     ) async throws -> Comparison {
         var found: [SourceRecord] = []
         for source in sources {
-            let route = try env.routes.route(for: source)
+            let route = try slots.routes.route(for: source)
             guard route.slot != slot.id, !known.contains(route.slot),
-                let record = try await SourceReader(env).readOther(source.base, MigrationOptions(), run)?.record
+                let record = try await sourceReader.readOther(source.base, MigrationOptions(), run)?.record
             else { continue }
             let copy = SourceRecord(key: source, route: route, record: record)
             guard try await isEarlier(copy, settled, slot) else { return .lookAgain }
-            if await Origins(env).match(copy, origin) != .exact { try await quarantine([copy], slot) }
+            if await origins.match(copy, origin) != .exact { try await quarantine([copy], slot) }
             found.append(copy)
         }
         if found.isEmpty { return .nothing }
-        let residue = await ResiduePurger(env).purge(
+        let residue = await residuePurger.purge(
             found, for: slot.route, achieved: try await certainty(of: settled, slot, run, origin, found))
         return .done(.resolved, from: found.map(\.route.reported), nil, residue: residue)
     }
@@ -334,16 +347,16 @@ struct Reconciler: Sendable {
     private func certainty<Value>(
         of settled: Settled<Value>, _ slot: Slot<Value>, _ run: MigrationRun, _ origin: RecordOrigin?, _ copies: [SourceRecord]
     ) async throws -> StorageDurability {
-        let achieved = try await ResiduePurger(env).settledDurability(of: slot.route, origin)
-        guard achieved == .untilPowerLoss, origin?.boot == nil, env.runtime.host.bootID != nil else { return achieved }
+        let achieved = try await residuePurger.settledDurability(of: slot.route, origin)
+        guard achieved == .untilPowerLoss, origin?.boot == nil, slots.runtime.host.bootID != nil else { return achieved }
         switch settled {
         // A value that another program wrote stays as that program reads it.
         case .value(let record, _) where record.isForeign: return achieved
         case .value(let record, let value):
-            var newOrigin = try await Origins(env).made(of: copies, migration: nil, for: slot.route)
+            var newOrigin = try await origins.made(of: copies, migration: nil, for: slot.route)
             newOrigin.merge(origin)
             newOrigin.recordRewrite(of: record.revision, origin)
-            let written = try await DurableWriter(env).write(
+            let written = try await durableWriter.write(
                 value, slot, newOrigin, .kept(record.metadata), if: .revision(record.revision),
                 ReferenceHolder(route: slot.route, copies: copies))
             return written?.durability ?? achieved

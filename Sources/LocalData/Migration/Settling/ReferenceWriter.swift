@@ -13,9 +13,14 @@ struct ReferenceHolder: Sendable {
 
 /// Stores the records that a made value refers to, before the value is written and what it was made of goes.
 struct ReferenceWriter: Sendable {
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
+    let history: History
+    let program: ProgramCode
 
-    init(_ env: Environment) { self.env = env }
+    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History, _ program: ProgramCode) {
+        (self.slots, self.coder, self.history, self.program) = (slots, coder, history, program)
+    }
 
     /// What became of a record that a value refers to.
     private enum Insertion: Sendable {
@@ -39,7 +44,7 @@ struct ReferenceWriter: Sendable {
         }
         guard differs else { return }
         for copy in holder.copies {
-            try await env.quarantine.keep(
+            try await history.quarantine.keep(
                 copy.record, of: copy.route, beside: [holder.route],
                 reason: "replaced: another state of a record within it is stored elsewhere")
         }
@@ -49,7 +54,7 @@ struct ReferenceWriter: Sendable {
     /// each other.
     private func insert<Target>(_ referred: Referred<Target>, for holder: ReferenceHolder) async throws -> Insertion {
         let collection = Target.collection
-        let slot = try env.routes.slot(for: referred.key)
+        let slot = try slots.routes.slot(for: referred.key)
         if slot.id == holder.route.slot { return .isStored }
         guard !holder.copies.contains(where: { $0.route.slot == slot.id }) else {
             throw StorageError(
@@ -60,34 +65,35 @@ struct ReferenceWriter: Sendable {
         if let bytes = holder.written[slot.id] { return referred.bytes == bytes ? .isStored : .differs }
         try checkProtection(of: slot.route, for: holder)
         // A list that holds all of its collection's records is taken apart first.
-        let mark = try env.routes.slot(for: collection.placeholder)
-        if !env.lanes.isHeldByCurrentChain(mark.id) { try await env.lists.prepare(slot.key) }
+        let mark = try slots.routes.slot(for: collection.placeholder)
+        if !slots.lanes.isHeldByCurrentChain(mark.id) { try await slots.lists.prepare(slot.key) }
         let stored: StorageRecord?
         if try await comesByItself(slot, holder) {
             stored = try await slot.route.probe().record
         } else {
-            let coded = try await env.coder.complete(env.coder.prepare(referred, slot), origin: nil)
+            let coded = try await coder.complete(coder.prepare(referred, slot), origin: nil)
             let change = Committer.Change(coded.operation, slot.route, if: .absent)
-            let receipt = try await env.committer.commit([change], readsBack: true) { _ = try await env.coder.decode($1, slot) }
+            let receipt = try await slots.committer.commit([change], readsBack: true) { _ = try await coder.decode($1, slot) }
             switch receipt.conflict {
             case nil:
                 try requireDurable(receipt.durability, slot.route, for: holder)
-                env.program.rehearsal?.storesReference()
+                program.rehearsal?.storesReference()
                 return .isStored
             case .value(let found): stored = found
             case .tombstone: return .differs
             case let probe?: throw slot.route.error(for: .conflict(probe))
             }
-            try requireDurable(try await ResiduePurger(env).settledDurability(of: slot.route, nil), slot.route, for: holder)
+            try requireDurable(
+                try await ResiduePurger(slots, coder, history).settledDurability(of: slot.route, nil), slot.route, for: holder)
         }
-        guard let stored, !env.isExpired(stored) else { return .differs }
-        let mine = try await env.coder.decode(stored, slot)
-        return try env.coder.bytes(of: mine, slot.key) == referred.bytes ? .isStored : .differs
+        guard let stored, !coder.isExpired(stored) else { return .differs }
+        let mine = try await coder.decode(stored, slot)
+        return try coder.bytes(of: mine, slot.key) == referred.bytes ? .isStored : .differs
     }
 
     /// Whether a record will come to its place by itself: a legacy location holds it.
     private func comesByItself<Record>(_ slot: Slot<Record>, _ holder: ReferenceHolder) async throws -> Bool {
-        let contents = try await LegacyLocations(env).read(for: slot.untyped)
+        let contents = try await LegacyLocations(slots).read(for: slot.untyped)
         if let place = contents.unreadable.first {
             throw StorageError(
                 StorageError.unavailable, key: slot.name,

@@ -6,9 +6,10 @@ import BackendContract
 /// before that could still do so. The sweep therefore rewrites the collection's mark in the commit that drops the tombstones, and each mover's put depends on the mark
 /// being as it was before the mover read its source. The epoch is the mark's revision; its number, in the mark's attributes, is for people.
 struct RemovalEpochs: Sendable {
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
 
-    init(_ env: Environment) { self.env = env }
+    init(_ slots: SlotAccess, _ coder: RecordCoder) { (self.slots, self.coder) = (slots, coder) }
 
     /// The attribute of a mark that counts how often tombstones were dropped.
     static let attribute = "LocalData.removalEpoch"
@@ -23,7 +24,7 @@ struct RemovalEpochs: Sendable {
     /// The place of a collection's mark.
     func mark(of collection: any TypedCollection) throws -> Route {
         func open<Collection: TypedCollection>(_ collection: Collection) throws -> Route {
-            try env.routes.slot(for: collection.typed.placeholder).route
+            try slots.routes.slot(for: collection.typed.placeholder).route
         }
         return try open(collection)
     }
@@ -34,7 +35,7 @@ struct RemovalEpochs: Sendable {
         if case .corrupt(let corruption) = probe { throw mark.corrupted(corruption) }
         var attributes = probe.metadata?.attributes ?? [:]
         attributes[Self.attribute] = String((attributes[Self.attribute].flatMap(Int.init) ?? 0) + 1)
-        let metadata = try await env.coder.tombstone(over: probe.metadata, attributes: attributes, mark)
+        let metadata = try await coder.tombstone(over: probe.metadata, attributes: attributes, mark)
         return Committer.Change(.tombstone(metadata), mark, if: probe.unchanged)
     }
 }

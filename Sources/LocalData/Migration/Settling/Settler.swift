@@ -8,50 +8,55 @@ import BackendRuntime
 /// process can run it again. Correctness depends on preconditions and revisions, never on a value that was read before
 /// an `await`.
 struct Settler: Sendable {
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
+    let history: History
+    let program: ProgramCode
 
-    init(_ env: Environment) { self.env = env }
+    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History, _ program: ProgramCode) {
+        (self.slots, self.coder, self.history, self.program) = (slots, coder, history, program)
+    }
 
     /// Migrates the value of a key. In a sweep or when forced, also clears its legacy locations. The caller holds the
     /// key's lane.
     /// - Parameter wasAbsent: Whether a read of the destination found no value a moment ago. The first attempt then does
     ///   not read it again: the precondition of the write, or the read after all sources, notices a change.
     func settle<Value>(_ slot: Slot<Value>, _ run: MigrationRun, wasAbsent: Bool = false) async throws -> Visit {
-        var settling = Settling(env: env, slot: slot, run: run)
+        var settling = Settling(self, slot, run)
         settling.isKnownAbsent = wasAbsent
-        let visit = try await env.retrying(slot.name) { try await settling.attempt() }
+        let visit = try await slots.retrying(slot.name) { try await settling.attempt() }
         return visit.after(settling.brought)
     }
 
     /// Settles a key in its lane. It runs to the end even if the caller is cancelled.
     func visit<Value>(_ slot: Slot<Value>, _ run: MigrationRun) async throws -> Visit {
-        try await env.unbroken { [self] in try await env.withLane(slot.route) { try await settle(slot, run) } }
+        try await slots.unbroken { [self] in try await slots.withLane(slot.route) { try await settle(slot, run) } }
     }
 
     /// Runs one ready-made migration of a key, as its `migrate(using:context:)` does.
     func run<Value>(_ step: MigrationStep<Value>, for slot: Slot<Value>, _ run: MigrationRun) async throws -> MigrationResult {
-        let start = env.runtime.clock.now
-        let visit = try await env.withLane(slot.route) { () -> Visit in
-            try await env.retrying(slot.name) { () -> Visit? in
+        let start = slots.runtime.clock.now
+        let visit = try await slots.withLane(slot.route) { () -> Visit in
+            try await slots.retrying(slot.name) { () -> Visit? in
                 let occupant: Mover.Occupant
                 switch try await slot.route.probe() {
                 case .value(let record):
                     do {
-                        _ = try await env.coder.decode(record, slot)
+                        _ = try await coder.decode(record, slot)
                         return Visit(state: .unchanged)
                     } catch let error as StorageError where error.meansUndecodable { occupant = .undecodable(record, error) }
                 case .tombstone: return Visit(state: .removed)
                 case .corrupt(let corruption): occupant = .corrupt(corruption)
                 case .absent, .locked, .unavailable: occupant = .none
                 }
-                switch try await Mover(env).attempt(step, slot, run, occupant) {
+                switch try await Mover(slots, coder, history, program).attempt(step, slot, run, occupant) {
                 case .finished(let visit): return visit
                 case .foundNothing, .waits: return Visit(state: .absent)
                 case .lookAgain: return nil
                 }
             }
         }
-        return MigrationResult(visit, slot.name, start.duration(to: env.runtime.clock.now))
+        return MigrationResult(visit, slot.name, start.duration(to: slots.runtime.clock.now))
     }
 }
 
@@ -60,7 +65,10 @@ private let messageOfKept =
 
 /// The attempts to settle one key. Each attempt reads the destination again.
 private struct Settling<Value: Codable & Sendable> {
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
+    let history: History
+    let program: ProgramCode
     let slot: Slot<Value>
     let run: MigrationRun
     /// Whether the next attempt begins with an absent destination, without a read.
@@ -72,7 +80,13 @@ private struct Settling<Value: Codable & Sendable> {
     /// The visit of earlier attempts that moved a value.
     private(set) var brought: Visit?
 
-    init(env: Environment, slot: Slot<Value>, run: MigrationRun) { (self.env, self.slot, self.run) = (env, slot, run) }
+    init(_ settler: Settler, _ slot: Slot<Value>, _ run: MigrationRun) {
+        (slots, coder, history, program) = (settler.slots, settler.coder, settler.history, settler.program)
+        (self.slot, self.run) = (slot, run)
+    }
+
+    private var converter: Converter { Converter(slots, coder, history, program) }
+    private var reconciler: Reconciler { Reconciler(slots, coder, history, program) }
 
     /// Makes one attempt.
     /// - Returns: The visit; nil if the destination must be read again.
@@ -83,7 +97,7 @@ private struct Settling<Value: Codable & Sendable> {
         }
         return switch try await slot.route.probe() {
         case .tombstone(let tombstone): try await settle(tombstone)
-        case .value(let record) where env.isExpired(record): try await settle(expired: record)
+        case .value(let record) where coder.isExpired(record): try await settle(expired: record)
         case .value(let record): try await settle(record)
         case .corrupt(let corruption): try await migrate(over: .corrupt(corruption))
         case .absent, .locked, .unavailable: try await migrate(over: .none)
@@ -97,7 +111,7 @@ private struct Settling<Value: Codable & Sendable> {
         case .settled(let settled): visit = settled
         case .ordinary:
             if run.reason == .read { return Visit(state: .removed) }
-            guard let settled = try await Reconciler(env).reconcile(slot, run, .removed(tombstone)) else { return nil }
+            guard let settled = try await reconciler.reconcile(slot, run, .removed(tombstone)) else { return nil }
             visit = settled
         }
         if hasExpired, visit.state == .removed { visit.state = .expired }
@@ -105,13 +119,13 @@ private struct Settling<Value: Codable & Sendable> {
     }
 
     private mutating func settle(expired record: StorageRecord) async throws -> Visit? {
-        if let decoded = try? await env.coder.read(record, slot), !decoded.isOutdated,
+        if let decoded = try? await coder.read(record, slot), !decoded.isOutdated,
             case .lookAgain = try await inWindow(.value(record, decoded.value))
         {
             return nil
         }
         if run.reason == .read { return Visit(state: .expired) }
-        switch try await Purger(env).purge(record, slot.untyped) {
+        switch try await Purger(slots, coder, history).purge(record, slot.untyped) {
         case .kept: return Visit(state: .expired, message: messageOfKept)
         case .purged where !slot.key.hasMigration: return Visit(state: .expired)
         case .purged: hasExpired = true
@@ -123,17 +137,17 @@ private struct Settling<Value: Codable & Sendable> {
     private mutating func settle(_ record: StorageRecord) async throws -> Visit? {
         let decoded: Decoded<Value>
         do {
-            decoded = try await env.coder.read(record, slot)
+            decoded = try await coder.read(record, slot)
             if decoded.isOutdated {
-                let conversion = try await Converter(env).conversion(of: record, to: decoded, slot)
-                isConverted = try await Converter(env).convert(conversion, slot) || isConverted
+                let conversion = try await converter.conversion(of: record, to: decoded, slot)
+                isConverted = try await converter.convert(conversion, slot) || isConverted
                 return nil
             }
         } catch let error as StorageError where error.meansUndecodable {
             return try await migrate(over: .undecodable(record, error))
         } catch {
-            if let chain = slot.key.evolution, env.coder.isOutdated(record.metadata, slot.key) {
-                env.ledger.failed(Converter.ledgerID(slot.key.entity, from: record.metadata.schemaVersion ?? chain.base), error)
+            if let chain = slot.key.evolution, coder.isOutdated(record.metadata, slot.key) {
+                history.ledger.failed(Converter.ledgerID(slot.key.entity, from: record.metadata.schemaVersion ?? chain.base), error)
             }
             throw error
         }
@@ -143,7 +157,7 @@ private struct Settling<Value: Codable & Sendable> {
         case .settled(let settled): visit = settled
         case .ordinary:
             if run.reason == .read { break }
-            guard let settled = try await Reconciler(env).reconcile(slot, run, .value(record, decoded.value)) else { return nil }
+            guard let settled = try await reconciler.reconcile(slot, run, .value(record, decoded.value)) else { return nil }
             visit = settled
         }
         if isConverted, visit.state == .mirrored || visit.state == .unchanged { visit.state = .converted }
@@ -152,7 +166,7 @@ private struct Settling<Value: Codable & Sendable> {
 
     /// Applies the rules of a release window to the content of the destination.
     private mutating func inWindow(_ settled: Reconciler.Settled<Value>) async throws -> ReleaseWindowSettler.Outcome {
-        let outcome = try await ReleaseWindowSettler(env).settle(slot, run, settled)
+        let outcome = try await ReleaseWindowSettler(slots, coder, history, program).settle(slot, run, settled)
         if case .lookAgain(let visit?) = outcome { brought = visit.after(brought) }
         return outcome
     }
@@ -163,7 +177,7 @@ private struct Settling<Value: Codable & Sendable> {
     /// the destination is read again, because the moved value must also end the window.
     private mutating func migrate(over occupant: Mover.Occupant) async throws -> Visit? {
         let visit = try await migrateFromSources(occupant)
-        let isOver = run.reason != .read && slot.key.releaseWindow?.isOpen(for: env.applicationVersion) == false
+        let isOver = run.reason != .read && slot.key.releaseWindow?.isOpen(for: history.applicationVersion) == false
         guard run.endsWindow || isOver, let moved = visit, moved.state == .moved else { return visit }
         brought = moved.after(brought)
         return nil
@@ -172,7 +186,7 @@ private struct Settling<Value: Codable & Sendable> {
     private func migrateFromSources(_ occupant: Mover.Occupant) async throws -> Visit? {
         var foundEmpty: [AnyStorageMigration] = []
         for migration in try inOrder(occupant) {
-            switch try await Mover(env).attempt(migration, slot, run, occupant) {
+            switch try await Mover(slots, coder, history, program).attempt(migration, slot, run, occupant) {
             case .finished(let visit): return visit
             case .lookAgain: return nil
             case .foundNothing: foundEmpty.append(migration)
@@ -189,7 +203,7 @@ private struct Settling<Value: Codable & Sendable> {
         for migration in migrations {
             let skips = migration.step(for: Value.self)?.options.whenSourceUnavailable == .skip
             for source in migration.sources.reversed() {
-                let route = try env.routes.route(for: source)
+                let route = try slots.routes.route(for: source)
                 guard route.slot != slot.id else { continue }
                 switch try await route.read() {
                 case .value, .corrupt: return true
@@ -209,7 +223,7 @@ private struct Settling<Value: Codable & Sendable> {
         let migrations = slot.key.migrations
         guard case .undecodable = occupant else { return migrations }
         let split = try migrations.map { migration in
-            (migration, try migration.sources.contains { try env.routes.route(for: $0).slot == slot.id })
+            (migration, try migration.sources.contains { try slots.routes.route(for: $0).slot == slot.id })
         }
         return split.filter(\.1).map(\.0) + split.filter { !$0.1 }.map(\.0)
     }

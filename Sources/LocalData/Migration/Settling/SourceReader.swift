@@ -2,9 +2,16 @@ import BackendContract
 
 /// Reads the sources of a migration, each after its own migrations.
 struct SourceReader: Sendable {
-    let env: Environment
+    let slots: SlotAccess
+    let coder: RecordCoder
+    let history: History
+    let program: ProgramCode
 
-    init(_ env: Environment) { self.env = env }
+    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History, _ program: ProgramCode) {
+        (self.slots, self.coder, self.history, self.program) = (slots, coder, history, program)
+    }
+
+    private var settler: Settler { Settler(slots, coder, history, program) }
 
     /// A source that was read, opened and decoded.
     struct Reading: Sendable {
@@ -27,18 +34,18 @@ struct SourceReader: Sendable {
         _ source: Key, for destination: UntypedSlot, _ occupant: Mover.Occupant, _ options: MigrationOptions, _ run: MigrationRun,
         keeps: Bool
     ) async throws -> Probe {
-        let slot = try env.routes.slot(for: source.typed)
+        let slot = try slots.routes.slot(for: source.typed)
         if slot.id == destination.id { return try await readInPlace(slot, occupant) }
         let skips = options.whenSourceUnavailable == .skip
         switch try await readSettled(slot, skips, run) {
-        case .value(let record) where env.isExpired(record):
+        case .value(let record) where coder.isExpired(record):
             // A sweep purges it in its place, in time.
-            if run.reason != .read, !keeps { _ = try await Purger(env).purge(record, slot.untyped) }
+            if run.reason != .read, !keeps { _ = try await Purger(slots, coder, history).purge(record, slot.untyped) }
             return .removed
         case .value(let record):
             do {
                 return .value(
-                    Reading(source: SourceRecord(slot, record), value: try await env.coder.read(record, slot).value, isInPlace: false))
+                    Reading(source: SourceRecord(slot, record), value: try await coder.read(record, slot).value, isInPlace: false))
             } catch let error as StorageError where error.meansUndecodable {
                 throw StorageError(
                     StorageError.migrationFailed, key: destination.name,
@@ -57,12 +64,12 @@ struct SourceReader: Sendable {
 
     /// Reads a source once its own migrations have run. A value that was there then and is gone now was deleted in between: what its own sources hold counts again.
     private func readSettled<Value>(_ slot: Slot<Value>, _ skips: Bool, _ run: MigrationRun) async throws -> StorageProbe {
-        guard slot.key.hasMigration, !env.lanes.isHeldByCurrentChain(slot.id) else { return try await slot.route.read() }
-        for await _ in env.attempts {
+        guard slot.key.hasMigration, !slots.lanes.isHeldByCurrentChain(slot.id) else { return try await slot.route.read() }
+        for await _ in slots.attempts {
             let state: MigrationReport.State
             do {
-                state = try await env.withLane(slot.route) {
-                    try await Settler(env).settle(slot, await env.run(.read, slot.id, within: run)).state
+                state = try await slots.withLane(slot.route) {
+                    try await settler.settle(slot, await program.run(.read, slot.id, within: run)).state
                 }
             } catch StorageError.unavailable where skips { return .absent }
             let probe = try await slot.route.read()
@@ -83,7 +90,7 @@ struct SourceReader: Sendable {
 
     private func readInPlace<Value>(_ record: StorageRecord, _ slot: Slot<Value>) async throws -> Probe {
         do {
-            return .value(Reading(source: SourceRecord(slot, record), value: try await env.coder.decode(record, slot), isInPlace: true))
+            return .value(Reading(source: SourceRecord(slot, record), value: try await coder.decode(record, slot), isInPlace: true))
         } catch let error as StorageError where error.meansUndecodable { return .absent }
     }
 
@@ -91,12 +98,12 @@ struct SourceReader: Sendable {
     func readOther<Key: TypedKey>(
         _ source: Key, _ options: MigrationOptions, _ run: MigrationRun
     ) async throws -> (record: StorageRecord, value: (any Sendable)?)? {
-        let slot = try env.routes.slot(for: source.typed)
-        if slot.key.hasMigration, !env.lanes.isHeldByCurrentChain(slot.id) {
+        let slot = try slots.routes.slot(for: source.typed)
+        if slot.key.hasMigration, !slots.lanes.isHeldByCurrentChain(slot.id) {
             do {
-                try await env.withLane(slot.route) {
+                try await slots.withLane(slot.route) {
                     // A sweep clears the legacy locations of the legacy location, too.
-                    _ = try await Settler(env).settle(slot, await env.run(run.reason, slot.id, within: run))
+                    _ = try await settler.settle(slot, await program.run(run.reason, slot.id, within: run))
                 }
             } catch let error as StorageError where error.meansUndecodable || error.code == StorageError.migrationFailed {
                 // It is there and cannot be read: compared as bytes below.
@@ -104,7 +111,7 @@ struct SourceReader: Sendable {
         }
         switch try await slot.route.read() {
         case .value(let record):
-            do { return (record, try await env.coder.read(record, slot).value) } catch let error as StorageError
+            do { return (record, try await coder.read(record, slot).value) } catch let error as StorageError
                 where error.meansUndecodable
             { return (record, nil) }
         case .absent, .tombstone: return nil

@@ -80,3 +80,23 @@ extension StorageErrorCodes {
     /// The router was shut down.
     public static var shutDown: StorageError.Code { StorageError.Code("shutDown") }
 }
+
+extension StorageError {
+    /// Whether the stored bytes are not a value that this key can read.
+    var meansUndecodable: Bool {
+        [StorageError.undecodable, StorageError.corrupted, StorageError.encryptionKeyMismatch].contains(code)
+    }
+
+    /// Whether the error says "not now" rather than "not so".
+    package var isTransient: Bool {
+        [
+            StorageError.locked, StorageError.unavailable, StorageError.timedOut, StorageError.promptDismissed, StorageError.cancelled,
+            StorageError.conflict,
+        ]
+        .contains(code)
+    }
+
+    /// Whether a store could not be written and was not changed, though it may be readable: it is full or read-only. After an unknown outcome, a read finds out what was
+    /// written.
+    var meansUnwritable: Bool { outcome != .applied && (code == StorageError.noSpace || code == StorageError.accessDenied) }
+}

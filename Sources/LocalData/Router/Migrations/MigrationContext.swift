@@ -58,7 +58,7 @@ extension StorageRouter {
     /// read.
     nonisolated func isDue<Value>(_ step: MigrationStep<Value>, _ context: MigrationContext) async throws -> Bool {
         guard try await step.mayRun(context.run) else { return false }
-        return try await LegacyLocations(env).holdAnything(step.sources)
+        return try await LegacyLocations(slots).holdAnything(step.sources)
     }
 
     /// Moves the value of one migration step from its sources to the key's slot, with the same order of operations and
@@ -67,6 +67,6 @@ extension StorageRouter {
     nonisolated func perform<Value>(
         _ step: MigrationStep<Value>, _ key: StorageKey<Value>, _ context: MigrationContext
     ) async throws -> MigrationResult {
-        try await Settler(env).run(step, for: try env.routes.slot(for: key), context.run)
+        try await settler.run(step, for: try slots.routes.slot(for: key), context.run)
     }
 }

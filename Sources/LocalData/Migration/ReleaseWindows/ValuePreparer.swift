@@ -1,11 +1,18 @@
 import BackendContract
 
-extension Environment {
+/// Encodes values for their slots, and in open release windows also for the legacy location.
+struct ValuePreparer: Sendable {
+    let slots: SlotAccess
+    let coder: RecordCoder
+    let history: History
+
+    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History) { (self.slots, self.coder, self.history) = (slots, coder, history) }
+
     /// Encodes a value, and where a release window is open its older shape too.
-    /// - Throws: ``StorageError`` with `encodingFailed`, also for a value that the older shape cannot tell and nothing merges.
+    /// - Throws: ``StorageError`` with `encodingFailed`, also for a value that the older shape cannot represent if there is no function that merges both.
     func prepare<Value>(_ value: Value, _ slot: Slot<Value>, _ facts: WriteAttributes) throws -> EncodedValue {
         var prepared = try coder.prepare(value, slot, facts)
-        guard let window = slot.key.releaseWindow, window.isOpen(for: applicationVersion) else { return prepared }
+        guard let window = slot.key.releaseWindow, window.isOpen(for: history.applicationVersion) else { return prepared }
         for migration in slot.key.migrations {
             guard let step = migration.step(for: Value.self), let kept = step.kept else { continue }
             prepared.older = [try older(value, prepared.bytes, slot, step, kept)]
@@ -26,7 +33,7 @@ extension Environment {
                     "The release window's source \(key.name) holds values of another type than \(Value.self). Give moved(from:keeping:) a transformation and down:."
                 )
             }
-            return try coder.prepareForEarlierReleases(older, try routes.slot(for: key.typed))
+            return try coder.prepareForEarlierReleases(older, try slots.routes.slot(for: key.typed))
         }
         let older: any Sendable
         do { older = try kept.down(value) } catch let error as StorageError { throw error } catch {
