@@ -20,24 +20,27 @@ struct Forgetter: Sendable {
                 StorageError.unsupported, key: "\(anchored)",
                 "The database has a freshness anchor, which would refuse an empty database. Remove the anchor first. Nothing was changed.")
         }
-        try await removeCopies(of: domains)
-        guard let directories = try configuration.directories else {
-            await close()
-            return try await clearOtherStores(domains)
-        }
+        let directories = try configuration.directories
         let files = configuration.runtime.files
         // A ledger that cannot be read is destroyed unread.
         let mark = ForgetMark(domains: domains, recorded: domains == nil ? try? await history.ledger.domains() : nil)
-        try await destruction.requireKeyrings(of: mark)
-        try await locked(directories) { () throws(BackendError) in
-            try (try ForgetMark.read(directories, files)?.union(mark) ?? mark).write(directories, files)
-        }
-        await close()
+        if directories != nil { try await destruction.requireKeyrings(of: mark) }
+        var hasBegun = false
         do {
+            try await removeCopies(of: domains, &hasBegun)
+            guard let directories else {
+                await close()
+                return try await clearOtherStores(domains)
+            }
+            try await locked(directories) { () throws(BackendError) in
+                try (try ForgetMark.read(directories, files)?.union(mark) ?? mark).write(directories, files)
+            }
+            // The mark exists, so the next call of any program goes on.
+            hasBegun = true
+            await close()
             try await resume()
             try await forgetNotes(domains)
-        } catch let error as StorageError where error.outcome == .notApplied {
-            // The mark exists, so the next call of any program goes on.
+        } catch let error as StorageError where hasBegun && error.outcome == .notApplied {
             throw StorageError(error.code, key: error.keyName, error.message, outcome: .unknown, underlying: error.underlying)
         }
     }
@@ -80,8 +83,10 @@ struct Forgetter: Sendable {
 
     /// Removes the values of registered keys whose destination is forgotten, with every older copy in other domains. A
     /// copy that stayed would be migrated again.
-    private func removeCopies(of domains: Set<StorageDomain>?) async throws {
+    /// - Parameter hasBegun: Set before the first removal.
+    private func removeCopies(of domains: Set<StorageDomain>?, _ hasBegun: inout Bool) async throws {
         for entry in history.registry.entries() where entry.key.hasMigration && domains?.contains(scoped(entry.route.domain)) != false {
+            hasBegun = true
             func open<Key: TypedKey>(_ key: Key) async throws {
                 try await valueWriter.remove(try slots.routes.slot(for: key.typed))
             }
