@@ -132,9 +132,10 @@ def document(rows, options):
         "# Sets per second and processes", "",
         "Written by `Proof/Scale/sets.py` on %s, at commit %s, with %d processors shared by the server and the processes, files on" % (
             output("date", "-u", "+%Y-%m-%d"), output("git", "rev-parse", "--short=12", "HEAD"), os.cpu_count()),
-        "%s, %s. Each process has %d tasks, which replace values of 100 bytes for %g seconds. Every" % (
-            output("stat", "-f", "-c", "%T", "/tmp"), output("psql", "--version"), options.tasks, options.seconds),
-        "transaction is flushed. The columns on the right are connections: how many of them are, on average, in that state.", "",
+        "%s, %s. Each process has %d tasks, which replace values of 100" % (
+            output("stat", "-f", "-c", "%T", "/tmp"), output("psql", "--version"), options.tasks),
+        "bytes for %g seconds. Every transaction is flushed. The columns on the right are connections: how many of them are, on average, in that" % options.seconds,
+        "state.", "",
         "| processes | sets/s | p50 | p99 | sets in a transaction | processors: server | clients | bound by | %s |" % " | ".join(WAITS),
         "|---:|---:|---:|---:|---:|---:|---:|---|" + "---:|" * len(WAITS)]
     for row in rows:
