@@ -2,7 +2,8 @@ import BackendContract
 
 /// Reads that are repeated in a rehearsal. A full or read-only store prevents a migration, but the value is there and can be read.
 extension StorageRouter {
-    /// Reads in a rehearsal what could not be read because its migration could not be written. The result is the value that the migration would have written.
+    /// Repeats a failed read in a rehearsal, if its migration could not be written. The result is the value that the migration
+    /// would have written.
     /// - Parameters:
     ///   - name: The name of the key or collection.
     ///   - error: The error of the read.

@@ -96,7 +96,7 @@ extension StorageError {
         .contains(code)
     }
 
-    /// Whether a store could not be written and was not changed, though it may be readable: it is full or read-only. After an unknown outcome, a read finds out what was
-    /// written.
+    /// Whether a store was not changed because it is full or read-only. It may be readable. After an unknown outcome, a read
+    /// finds out what was written.
     var meansUnwritable: Bool { outcome != .applied && (code == StorageError.noSpace || code == StorageError.accessDenied) }
 }
