@@ -16,7 +16,8 @@ public struct StorageBatch: Sendable {
     /// - Parameters:
     ///   - value: The value.
     ///   - key: The key.
-    ///   - replacingLaterVersions: As in ``StorageRouter/set(_:for:replacingLaterVersions:)``; without it such a value refuses the whole batch.
+    ///   - replacingLaterVersions: See ``StorageRouter/set(_:for:lifetime:replacingLaterVersions:)``. If it is false, a value of a
+    ///     later version refuses the whole batch.
     public mutating func set<Value>(_ value: Value, for key: StorageKey<Value>, replacingLaterVersions: Bool = false) {
         set(value, for: key, WriteAttributes(replacesLaterVersions: replacingLaterVersions))
     }

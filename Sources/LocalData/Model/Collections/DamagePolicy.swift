@@ -6,8 +6,8 @@
 /// }
 /// ```
 ///
-/// ``StorageRouter/damagedData(_:)`` exports a damaged record. ``StorageRouter/setAside(_:)`` moves it into the
-/// quarantine, where data is kept until a person decides about it. ``StorageRouter/removeDamaged(_:)`` removes it.
+/// `damagedData(_:)` of `LocalDataBackup` exports a damaged record. `setAside(_:)` moves it into the
+/// quarantine, where data is kept until a person decides about it. `removeDamaged(_:)` removes it.
 public enum DamagePolicy: Sendable {
     /// Ends the list with the error of the first damaged record. The error contains the record's name, unless the name
     /// is lost.

@@ -19,7 +19,7 @@ public protocol StorageKeyCatalog: Sendable {
     /// By default every protection is accepted.
     var minimumProtection: ProtectionLevel { get }
 
-    /// The schema of the stored values, for ``StorageRouter/registerCatalog(_:migrationPolicy:configuration:)``. By
+    /// The schema of the stored values, for `registerCatalog(_:migrationPolicy:configuration:)` of `LocalDataPlans`. By
     /// default there is none.
     var schema: CatalogSchema? { get }
 }

@@ -37,7 +37,7 @@ public protocol CustomKeySource: Sendable {
     func loadOthers() async throws -> [SealingKeyMaterial]
 
     /// Replaces the current key and the list of earlier keys, durably and atomically. Only
-    /// ``StorageRouter/rotateKey(of:progress:)`` and ``StorageRouter/deleteOlderKeys(of:waitingAtMost:)`` call this.
+    /// `rotateKey(of:progress:)` and `deleteOlderKeys(of:waitingAtMost:)` of `LocalDataBackup` call this.
     /// - Parameters:
     ///   - old: The expected current key. If the source has another one, throw `BackendError` with the code `conflict`.
     ///   - key: The key that ``load()`` returns from now on. It may be the same as before.
