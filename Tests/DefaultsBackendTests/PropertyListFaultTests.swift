@@ -194,17 +194,18 @@ import Testing
 
     @Test func `a read waits only until its deadline for another program to complete a damaged file`() async throws {
         try scratch.write(damage, to: scratch.path())
-        let store = scratch.store(.live(clock: ManualClock(.inRealTime)), deadline: .milliseconds(100))
+        // Only the pauses of the store advance this clock.
+        let store = scratch.store(.live(clock: ManualClock()), deadline: .milliseconds(100))
         #expect(try await store.read(StorageAddress("a")).error != nil, "no damage was reported at the deadline")
     }
 
     // MARK: Locks and rights
 
     @Test func `a lock that is never released causes a time-out, and nothing is applied`() async throws {
-        let store = scratch.store(deadline: .milliseconds(200))
+        let (store, impatient) = (scratch.store(), scratch.store(deadline: .milliseconds(200)))
         _ = try await store.apply(.put(.text("x"), at: StorageAddress("a")))
         let lock = try PosixFileSystem().lock(scratch.lockPath()) { true }
-        let error = await #expect(throws: BackendError.self) { _ = try await store.apply(.put(.text("y"), at: StorageAddress("a"))) }
+        let error = await #expect(throws: BackendError.self) { _ = try await impatient.apply(.put(.text("y"), at: StorageAddress("a"))) }
         #expect(error?.code == .timedOut)
         #expect(error?.outcome == .notApplied)
         #expect(try await store.read(StorageAddress("a")).text == "x", "reading needs no lock")

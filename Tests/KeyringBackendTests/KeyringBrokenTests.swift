@@ -168,7 +168,7 @@
             let prompter = try FakePrompter(on: fixture.keyring, isSilent: true)
             let answer = try await probe.ask("look-during-prompt a")
             #expect(answer.outcome == "locked prompt=open threw timedOut unknown", "\(answer)")
-            #expect((answer.number("ms") ?? .max) < 10_000, "\(answer)")
+            #expect((answer.number("ms") ?? .max) < millisecondsOfBus, "\(answer)")
             #expect(try await probe.ask("get a").outcome == "locked")
             #expect(try await probe.ask("unlock").outcome == "threw timedOut notApplied", "no second prompt is opened")
             kill(probe.processID, SIGKILL)
@@ -186,7 +186,7 @@
             for command in ["get a", "put a one", "delete a", "list", "status", "unlock", "synchronize"] {
                 let answer = try await probe.ask(command)
                 #expect(answer.contains("unavailable"), "\(command): \(answer)")
-                #expect((answer.number("ms") ?? .max) < 5_000, "\(command): \(answer)")
+                #expect((answer.number("ms") ?? .max) < millisecondsOfBus, "\(command): \(answer)")
             }
         }
 
@@ -240,7 +240,7 @@
                 let probe = try fixture.probe(changing: ["DBUS_SESSION_BUS_ADDRESS": address])
                 let answer = try await probe.ask("get a")
                 #expect(answer.outcome == "unavailable unavailable", "\(address)")
-                #expect((answer.number("ms") ?? .max) < 5_000, "\(address): \(answer)")
+                #expect((answer.number("ms") ?? .max) < millisecondsOfBus, "\(address): \(answer)")
             }
         }
 
@@ -264,7 +264,7 @@
             let probe = try fixture.probe(changing: ["SECRET_BACKEND": backend])
             let answer = try await probe.ask("get a")
             #expect(answer.outcome == "unavailable unavailable")
-            #expect((answer.number("ms") ?? .max) < 5_000, "\(answer)")
+            #expect((answer.number("ms") ?? .max) < millisecondsOfBus, "\(answer)")
             #expect(try await fixture.probe(changing: ["SECRET_BACKEND": "service"]).ask("get a").outcome == "absent")
         }
     }

@@ -15,7 +15,7 @@
             let probe = try portal.probe()
             for way in ["well", "early", "forged", "well"] {
                 try await portal.tell("answers \(way)")
-                try await probe.expect("portal 10000", "secret \(Self.secret)")
+                try await probe.expect("portal 120000", "secret \(Self.secret)")
             }
             #expect(try await portal.tell("requests") == "4")
             #expect(try await portal.tell("closed") == "0")
@@ -24,13 +24,13 @@
         @Test func `the secret differs for another application and for a portal that lost its secret`() async throws {
             let portal = try await SmallSecretPortal()
             let probe = try portal.probe()
-            let first = try await probe.ask("portal 10000").outcome
+            let first = try await probe.ask("portal 120000").outcome
             try await portal.tell("app org.example.two")
-            let other = try await probe.ask("portal 10000").outcome
+            let other = try await probe.ask("portal 120000").outcome
             try await portal.tell("forget")
-            let new = try await probe.ask("portal 10000").outcome
+            let new = try await probe.ask("portal 120000").outcome
             try await portal.tell("app org.example.one")
-            #expect(try await probe.ask("portal 10000").outcome == first)
+            #expect(try await probe.ask("portal 120000").outcome == first)
             #expect(Set([first, other, new]).count == 3)
             #expect([first, other, new].allSatisfy { $0.hasPrefix("secret ") && $0.count == "secret ".count + 128 })
         }
@@ -39,7 +39,7 @@
         func `a secret of 16 to 4096 bytes is accepted`(count: Int) async throws {
             let portal = try await SmallSecretPortal()
             try await portal.tell("long \(count)")
-            try await portal.probe().expect("portal 10000", "secret \(String(repeating: "00", count: count))")
+            try await portal.probe().expect("portal 120000", "secret \(String(repeating: "00", count: count))")
         }
 
         @Test(arguments: [0, 1, 15, 4_097, 65_536, 50_000_000])
@@ -47,11 +47,10 @@
             let portal = try await SmallSecretPortal()
             try await portal.tell("long \(count)")
             let probe = try portal.probe()
-            let answer = try await probe.ask("portal 10000")
-            #expect(answer.outcome == "threw failed notApplied")
-            #expect((answer.number("ms") ?? .max) < 5_000, "\(answer)")
+            // A request that waited for its deadline would exceed the time limit of the suite.
+            try await probe.expect("portal 600000", "threw failed notApplied")
             try await portal.tell("secret \(Self.secret)")
-            try await probe.expect("portal 10000", "secret \(Self.secret)")
+            try await probe.expect("portal 120000", "secret \(Self.secret)")
         }
 
         @Test(arguments: [("closed", "promptDismissed"), ("ended", "unavailable"), ("refused", "accessDenied")])
@@ -62,9 +61,9 @@
             try await portal.tell("secret \(Self.secret)")
             let probe = try portal.probe()
             try await portal.tell("answers \(way)")
-            try await probe.expect("portal 10000", "threw \(code) notApplied")
+            try await probe.expect("portal 120000", "threw \(code) notApplied")
             try await portal.tell("answers well")
-            try await probe.expect("portal 10000", "secret \(Self.secret)")
+            try await probe.expect("portal 120000", "secret \(Self.secret)")
         }
 
         @Test func `a request without an answer ends at its deadline and is closed`() async throws {
@@ -74,14 +73,11 @@
             let probe = try portal.probe()
             let answer = try await probe.ask("portal 500")
             #expect(answer.outcome == "threw timedOut notApplied")
-            #expect((500..<5_000).contains(answer.number("ms") ?? 0), "\(answer)")
-            for _ in 0..<1_000 where try await portal.tell("closed") != "1" { try await Task.sleep(for: .milliseconds(5)) }
-            #expect(try await portal.tell("closed") == "1")
-            let left = try await probe.ask("portal-leave 200")
-            #expect(left.outcome == "threw cancelled")
-            #expect((left.number("ms") ?? .max) < 5_000, "\(left)")
+            #expect((500..<millisecondsOfBus).contains(answer.number("ms") ?? 0), "\(answer)")
+            while try await portal.tell("closed") != "1" { try await Task.sleep(for: .milliseconds(5)) }
+            try await probe.expect("portal-leave 200", "threw cancelled")
             try await portal.tell("answers well")
-            try await probe.expect("portal 10000", "secret \(Self.secret)")
+            try await probe.expect("portal 120000", "secret \(Self.secret)")
         }
 
         @Test func `a request to a stopped portal ends at its deadline, and a later request succeeds`() async throws {
@@ -91,9 +87,9 @@
             portal.signal(SIGSTOP)
             let answer = try await probe.ask("portal 500")
             #expect(answer.outcome == "threw timedOut notApplied")
-            #expect((answer.number("ms") ?? .max) < 5_000, "\(answer)")
+            #expect((answer.number("ms") ?? .max) < millisecondsOfBus, "\(answer)")
             portal.signal(SIGCONT)
-            try await probe.expect("portal 10000", "secret \(Self.secret)")
+            try await probe.expect("portal 120000", "secret \(Self.secret)")
         }
 
         @Test(arguments: ["half-dies", "silent-dies"])
@@ -101,24 +97,22 @@
             let portal = try await SmallSecretPortal()
             try await portal.tell("answers \(way)")
             let probe = try portal.probe()
-            let answer = try await probe.ask("portal 20000")
-            #expect(answer.outcome == "threw unavailable notApplied")
-            #expect((answer.number("ms") ?? .max) < 5_000, "\(answer)")
+            try await probe.expect("portal 600000", "threw unavailable notApplied")
             try await portal.start()
             try await portal.tell("secret \(Self.secret)")
-            try await probe.expect("portal 10000", "secret \(Self.secret)")
+            try await probe.expect("portal 120000", "secret \(Self.secret)")
         }
 
         @Test func `if the portal or its backend for secrets is missing, the error says what to install`() async throws {
             let portal = try await SmallSecretPortal(hasSecrets: false)
             let probe = try portal.probe()
             #expect(try await probe.ask("portal-reason").contains("Install a keyring that serves org.freedesktop.impl.portal.Secret"))
-            try await probe.expect("portal 10000", "threw unavailable notApplied")
+            try await probe.expect("portal 120000", "threw unavailable notApplied")
             await portal.kill()
             #expect(try await probe.ask("portal-reason").contains("Install xdg-desktop-portal"))
-            try await probe.expect("portal 10000", "threw unavailable notApplied")
+            try await probe.expect("portal 120000", "threw unavailable notApplied")
             portal.keyring.killBus()
-            try await probe.expect("portal 10000", "threw unavailable notApplied")
+            try await probe.expect("portal 120000", "threw unavailable notApplied")
         }
     }
 #endif

@@ -105,7 +105,7 @@
             let place = try await TestDatabase()
             #expect(try await place.store().apply(.put(.bytes([1]), at: address)).isApplied)
             let silent = try SilentServer()
-            let store = place.store("host=\(silent.folder),\(place.server.folder) user=owner dbname=postgres connect_timeout=1")
+            let store = place.store("host=\(silent.folder),\(place.server.folder) user=owner dbname=postgres connect_timeout=3")
             #expect(try await store.read(address).record?.payload == .bytes([1]))
             let alone = place.store("host=\(silent.folder),\(silent.folder) user=owner dbname=postgres", deadline: .seconds(2))
             let error = await #expect(throws: BackendError.self) { try await alone.read(address) }

@@ -31,7 +31,7 @@
             let place = try await TestDatabase(on: PrivatePostgreSQL())
             let isOver = Shared(false)
             let addresses = (0..<8).map { StorageAddress("counter \($0)") }
-            let store = place.store(deadline: .seconds(30))
+            let store = place.store(deadline: .seconds(180))
             let acknowledged = try await withThrowingTaskGroup(of: (Int, UInt64).self) { group in
                 for (index, address) in addresses.enumerated() { group.addTask { (index, try await count(store, address, until: isOver)) } }
                 for _ in 0..<3 {
@@ -55,7 +55,7 @@
             let place = try await TestDatabase(on: PrivatePostgreSQL())
             let pair = [StorageAddress("left"), StorageAddress("right")]
             let isOver = Shared(false)
-            let store = place.store(deadline: .seconds(30))
+            let store = place.store(deadline: .seconds(180))
             let writes = Task {
                 var done: UInt64 = 0
                 while !isOver.value.withLock(\.self) {

@@ -24,6 +24,7 @@
             var configuration = StorageConfiguration(root: URL(filePath: folder.file(name)), applicationID: "com.example.app")
             configuration.keySource = .keyFile(folder.file("shared-key"))
             configuration.runtime.clock = clock
+            configuration.runtime.isPatient = true
             configuration.deadlines.files = .seconds(120)
             configuration.usePostgreSQL(server)
             return StorageRouter(configuration: configuration)

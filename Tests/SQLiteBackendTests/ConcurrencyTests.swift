@@ -250,10 +250,11 @@
             let place = try Place()
             _ = try await place.store().apply([.text("1", at: "a")])
             let lock = try PosixFileSystem().lock(place.path + "-lock") { true }
-            let other = place.store(lockPath: place.folder + "/other/lock", deadline: .seconds(1))
-            let error = await #expect(throws: BackendError.self) { try await other.apply([.text("2", at: "a")]) }
+            let impatient = place.store(lockPath: place.folder + "/other/lock", deadline: .seconds(1))
+            let error = await #expect(throws: BackendError.self) { try await impatient.apply([.text("2", at: "a")]) }
             #expect(error?.code == .timedOut && error?.outcome == .notApplied)
             lock.release()
+            let other = place.store(lockPath: place.folder + "/other/lock")
             #expect(try await other.apply([.text("2", at: "a")])[0].isApplied)
         }
 

@@ -11,7 +11,7 @@
 
     /// Tests of the memory of a process after a store was closed, read from a core dump.
     @Suite(.alone, .slow("dumps the memory of processes"), .tags(.process)) struct LeakTests {
-        @Test func `a store that was closed and released is deallocated with its keys`() async throws {
+        @Test(.timeLimit(.minutes(5))) func `a store that was closed and released is deallocated with its keys`() async throws {
             let folder = try TemporaryDirectory()
             let keyFile = folder.file("key")
             try writeFile(SealingKey.random(Runtime.live.randomBytes).text + "\n", to: keyFile)
@@ -30,9 +30,7 @@
             }
             try await use()
             // Threads of the store may hold references for a moment longer.
-            for _ in 0..<200 where store != nil || keys != nil { try await Task.sleep(for: .milliseconds(10)) }
-            #expect(store == nil)
-            #expect(keys == nil)
+            while store != nil || keys != nil { try await Task.sleep(for: .milliseconds(10)) }
         }
 
         @Test func `after the store is closed, neither the key of its source nor the data key is in memory`() async throws {

@@ -47,16 +47,16 @@
             }
         }
 
-        @Test(.timeLimit(.minutes(1)))
+        @Test(.timeLimit(.minutes(5)))
         func `if the index of the log cannot be locked, a call fails at once as unavailable, and later calls succeed`() async throws {
             try #require(FailingLocks.isInstalled)
             let place = try Place()
-            let store = place.store()
+            let store = place.store(deadline: .seconds(600))
             try await store.put("one", at: "a")
             #expect(try await store.text("a") == "one")
             FailingLocks.index.withLock { $0 = PosixFileSystem().resolve(place.path) + "-shm" }
             defer { FailingLocks.index.withLock { $0 = nil } }
-            // With SQLite's own sleep, the read ends as timedOut: after ten seconds on this thread, and a minute on a lane.
+            // With SQLite's own sleep, the read ends as timedOut: after ten seconds on this thread, and at the deadline on a lane.
             guard case .unavailable(let error) = try await store.read(StorageAddress("a")) else {
                 throw ProgramFailure("the value was read")
             }

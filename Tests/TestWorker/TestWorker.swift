@@ -31,6 +31,23 @@ func exitWithUsageError(_ reason: String) -> Never {
 /// Writes a line without a buffer, so that a line that was written before a kill is never lost.
 func writeLine(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
 
+/// Waits until every other thread of this process has slept for a fifth of a second. A thread that still has work runs, or waits
+/// for a core. Returns at once on systems other than Linux.
+func waitUntilThreadsSleep() async throws {
+    #if os(Linux)
+        var quiet = 0
+        while quiet < 20 {
+            try await Task.sleep(for: .milliseconds(10))
+            let states = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").compactMap { thread in
+                // The state follows the name of the thread. A thread may have ended since the list was read.
+                (try? String(contentsOfFile: "/proc/self/task/\(thread)/stat", encoding: .utf8))?
+                    .split(separator: ")").last?.split(separator: " ").first
+            }
+            quiet = states.count { $0 != "S" } <= 1 ? quiet + 1 : 0
+        }
+    #endif
+}
+
 /// Stops with SIGTRAP, so that a debugger can save the memory.
 /// The memory then has the text `control-` followed by a control text.
 func stopForMemoryDump(control: String) {

@@ -61,7 +61,7 @@
         }
 
         private func eventually(_ isSo: () async throws -> Bool) async throws {
-            for _ in 0..<600 where try await !isSo() { try await Task.sleep(for: .milliseconds(100)) }
+            while try await !isSo() { try await Task.sleep(for: .milliseconds(100)) }
         }
 
         func probe() throws -> RunningProgram {

@@ -50,7 +50,7 @@
             try #require(up.status == 0, "\(up)")
             // The database opens a moment after the service has appeared.
             let probe = try probe()
-            for _ in 0..<600 where try await probe.ask("status").outcome != "status ready" {
+            while try await probe.ask("status").outcome != "status ready" {
                 try await Task.sleep(for: .milliseconds(100))
             }
             _ = await probe.end()
@@ -65,7 +65,7 @@
             await kill()
             program = try RunningProgram("keepassxc", [database], environment: environment)
             let probe = try probe()
-            for _ in 0..<600 where try await probe.ask("status").outcome != "status locked" {
+            while try await probe.ask("status").outcome != "status locked" {
                 try await Task.sleep(for: .milliseconds(100))
             }
             _ = await probe.end()

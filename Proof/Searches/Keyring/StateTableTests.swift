@@ -102,7 +102,7 @@
             kill(process, SIGSTOP)
             try await state("the program is stopped", read: "threw timedOut notApplied", change: "threw timedOut")
             kill(process, SIGCONT)
-            try await probe.expect("deadline 20000", "set")
+            try await probe.expect("deadline 120000", "set")
             try await over()
         }
 
@@ -113,7 +113,7 @@
             try await Task.sleep(for: .milliseconds(500))
             kill(process, SIGKILL)
             let found = try await answer.value
-            #expect(found.outcome.hasPrefix("failed unavailable") && (found.number("ms") ?? .max) < 5_000)
+            #expect(found.outcome.hasPrefix("failed unavailable") && (found.number("ms") ?? .max) < millisecondsOfBus)
             await keeper.kill()
             print("| \(keeper.name) | the program ends while it is asked | | \(found) | |")
             try await keeper.startOpen()

@@ -71,7 +71,7 @@
             let data = "\(disk.path)/data"
             let server = try await PrivatePostgreSQL(["max_wal_size=1GB", "checkpoint_timeout=1h"], data: data)
             let place = try await TestDatabase(on: server)
-            let (count, refusal) = try await fill(place.store(deadline: .seconds(2)))
+            let (count, refusal) = try await fill(place.store(deadline: .seconds(20)))
             #expect(count > 20, "\(refusal)")
             try await server.kill()
             try await disk.grow(toMegabytes: 512)

@@ -9,6 +9,8 @@ package enum CallPatience {
 
 extension Runtime {
     /// Returns the deadline of a call to which its store allows the given time. If ``CallPatience/limit`` is shorter,
-    /// it is used instead.
-    package func deadline(after time: Duration) -> MonotonicInstant { clock.now.advanced(by: min(time, CallPatience.limit ?? time)) }
+    /// it is used instead, unless the runtime is patient.
+    package func deadline(after time: Duration) -> MonotonicInstant {
+        clock.now.advanced(by: isPatient ? time : min(time, CallPatience.limit ?? time))
+    }
 }

@@ -13,6 +13,9 @@ package struct Runtime: Sendable {
     package var files: any FileSystem
     /// Facts about this process and this boot of the machine.
     package var host: HostFacts
+    /// Whether calls ignore ``CallPatience`` and always have the whole time that their store allows. Tests set it, so
+    /// that what a read purges does not depend on the speed of the machine.
+    package var isPatient = false
 
     /// Creates a runtime from its parts.
     package init(

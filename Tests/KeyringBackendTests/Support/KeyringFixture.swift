@@ -64,6 +64,9 @@
         }
     }
 
+    /// A call that took less time did not wait for D-Bus, which ends a call after 25 seconds, or for the deadline of a store.
+    let millisecondsOfBus = 20_000
+
     extension String {
         /// The answer of the worker without its elapsed time.
         var outcome: String { split(separator: " ").filter { !$0.hasPrefix("ms=") }.joined(separator: " ") }

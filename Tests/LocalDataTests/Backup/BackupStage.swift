@@ -42,6 +42,7 @@ import Synchronization
             configuration.keychain = .sealedVault(.configured)
             configuration.deadlines = Deadlines(files: .seconds(120), keychain: .seconds(120))
             configuration.runtime.host.environment = stage.configuration.runtime.host.environment
+            configuration.runtime.isPatient = true
             if let files { configuration.runtime.files = files }
             return configuration
         }

@@ -271,19 +271,20 @@ import Testing
     #if Keyring
         // MARK: Keyrings
 
-        @Test func `without a session bus, a move to the keyring fails at once, and the legacy value stays`() async throws {
+        @Test(.timeLimit(.minutes(5)))
+        func `without a session bus, a move to the keyring fails at once, and the legacy value stays`() async throws {
             let stage = try Stage()
             let keyring = try PrivateKeyring(.noDaemon)
             var environment = keyring.environment
             environment["DBUS_SESSION_BUS_ADDRESS"] = nil
             environment["XDG_RUNTIME_DIR"] = try TemporaryDirectory().path
+            // A move that waited for its deadline would exceed the time limit of this test.
+            environment["WORKER_KEYRING_DEADLINE"] = "600000"
             let worker = try stage.worker(environment)
             _ = try await worker.run("seed", "old_key_name", secret)
-            let start = ContinuousClock.now
             let answer = try await worker.run("get")
             #expect(answer.contains("unavailable"), "\(answer)")
             #expect(!answer.contains(secret))
-            #expect(ContinuousClock.now - start < .seconds(5))
             #expect(try stage.propertyList()["old_key_name"] as? String == secret)
         }
 
@@ -317,7 +318,7 @@ import Testing
             let answer = try await worker.run("get")
             let elapsed = ContinuousClock.now - start
             #expect(answer.contains("timedOut"), "\(answer)")
-            #expect(elapsed > .seconds(1) && elapsed < .seconds(30), "\(elapsed)")
+            #expect(elapsed > .seconds(1), "\(elapsed)")
             #expect(try stage.propertyList()["old_key_name"] as? String == secret)
             keyring.continueDaemon()
             // This worker, a separate program of the tests, has the default deadline. So the test also succeeds on a

@@ -22,7 +22,10 @@ import Testing
         // While the read runs, the loop below advances this clock, to at most 100 seconds.
         // A read that waited for the lock until its deadline, 120 seconds, would still run at 100 seconds.
         let clock = ManualClock()
-        let router = stage.launch { $0.runtime.clock = clock }
+        let router = stage.launch {
+            $0.runtime.clock = clock
+            $0.runtime.isPatient = false
+        }
         let path = PropertyListStore.lockPath(
             forPropertyListAt: stage.root.path + "/preferences/older.plist", in: stage.root.path + "/locks", files: PosixFileSystem())
         let lock = try PosixFileSystem().lock(path) { true }

@@ -322,7 +322,7 @@
                 #expect(problem.check == "lock" && problem.message.contains("holds the lock \(lock)"), "\(problem)")
                 #expect(problem.command == "kill -CONT \(holder.processID)")
                 try await follow(problem)
-                try await expectHealthy(service, attempts: 20)
+                try await expectHealthy(service, attempts: 200)
                 await holder.kill()
             }
         #endif
@@ -365,7 +365,7 @@
                 let stopped = try await onlyProblem([], session(keyring))
                 #expect(stopped.check == "session bus" && stopped.message.contains("is stopped"), "\(stopped)")
                 try await follow(stopped)
-                try await expectHealthy([], session(keyring), attempts: 20)
+                try await expectHealthy([], session(keyring), attempts: 200)
                 try await offPool { keyring.killBus() }
                 let ended = try await onlyProblem([], session(keyring))
                 #expect(ended.check == "session bus" && ended.message.contains("The bus has ended"), "\(ended)")
@@ -433,7 +433,7 @@
                 let problem = try await onlyProblem([], session(keyring))
                 #expect(problem.check == "keyring" && problem.command == "kill -CONT \(daemon)", "\(problem)")
                 try await follow(problem)
-                try await expectHealthy([], session(keyring), attempts: 20)
+                try await expectHealthy([], session(keyring), attempts: 200)
             }
         #endif
     }

@@ -24,9 +24,9 @@ import Testing
         return WeakRouter(router: launch)
     }
 
-    @Test func `a launch is freed after a power cut, although one of its operations waited at a closed gate`() async throws {
+    @Test(.timeLimit(.minutes(5)))
+    func `a launch is freed after a power cut, although one of its operations waited at a closed gate`() async throws {
         let launch = try await cutLaunch(at: FaultGate())
-        for _ in 0..<1_000 where launch.router != nil { await Task.yield() }
-        #expect(launch.router == nil)
+        while launch.router != nil { try await Task.sleep(for: .milliseconds(1)) }
     }
 }

@@ -34,6 +34,8 @@ final class Stage: Sendable {
         // keyring, which the suites share.
         configuration.deadlines.files = .seconds(120)
         configuration.deadlines.keychain = .seconds(120)
+        // On a busy machine, a read that moves a value could otherwise leave the legacy copy for a sweep.
+        configuration.runtime.isPatient = true
         #if Keyring
             if let keyring {
                 // The keyring daemon stores its files below a separate home folder, not below the one of the tests.

@@ -45,6 +45,7 @@
         private func launch(_ root: String = "root", _ files: HookedFiles? = nil) async throws -> StorageRouter {
             var configuration = StorageConfiguration(root: URL(fileURLWithPath: stage.directory.file(root)), applicationID: stage.service)
             configuration.deadlines = stage.configuration.deadlines
+            configuration.runtime.isPatient = true
             configuration.keychain = .sealedVault(.configured)
             if let files { configuration.runtime.files = files }
             let router = StorageRouter(configuration: configuration)

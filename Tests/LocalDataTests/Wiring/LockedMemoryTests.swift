@@ -54,7 +54,7 @@
             for lock in 0..<3 {
                 if lock == 1 { try await router.lock(row.domain) } else { try await router.lock() }
                 let clock = ContinuousClock()
-                let limit = clock.now.advanced(by: .seconds(60))
+                let limit = clock.now.advanced(by: .seconds(180))
                 var found = 1
                 // Threads keep old register contents on their stacks for a while.
                 while found > 0, clock.now < limit {

@@ -1,5 +1,6 @@
 #if SQLite
     import BackendContract
+    import BackendRuntime
     import Foundation
     import Glibc
     import LocalData
@@ -170,16 +171,25 @@
                 })
             let descriptor = Glibc.open(stage.root.path + "/" + lock, O_RDWR)
             #expect(flock(descriptor, LOCK_EX) == 0)
-            let error = await #expect(throws: StorageError.self) {
-                try await launch { $0.deadlines.files = .milliseconds(200) }.recover(Place.database.domain, with: key)
+            // The clock passes the deadline once the recovery waits for that lock.
+            let (clock, waits, keyFile) = (ManualClock(), Gate(isOpen: true), keyFile)
+            let files = HookedFiles { operation, path in
+                if operation == "lock", path.hasSuffix(lock), FileManager.default.fileExists(atPath: keyFile) { waits.block() }
             }
+            let router = launch {
+                $0.runtime.clock = clock
+                $0.runtime.files = files
+            }
+            let recovering = Task { try await router.recover(Place.database.domain, with: key) }
+            await waits.arrived()
+            let error = await #expect(throws: StorageError.self) { try await clock.passing { try await recovering.value } }
             #expect(error?.code == StorageError.timedOut)
             let made = try Data(contentsOf: URL(fileURLWithPath: keyFile))
             close(descriptor)
             await expect(StorageError.encryptionKeyMismatch, launch()) { _ = try await $0.get(value(.database)) }
-            let router = launch()
-            try await router.recover(Place.database.domain, with: key)
-            #expect(try await router.get(value(.database)) == secret)
+            let next = launch()
+            try await next.recover(Place.database.domain, with: key)
+            #expect(try await next.get(value(.database)) == secret)
             #expect(try Data(contentsOf: URL(fileURLWithPath: keyFile)) == made)
         }
 

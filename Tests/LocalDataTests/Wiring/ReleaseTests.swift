@@ -100,10 +100,10 @@
             return parts(of: router)
         }
 
-        /// Waits up to a minute until a condition holds, because the system ends threads some seconds after their work.
+        /// Waits up to four minutes until a condition holds, because the system ends threads some seconds after their work.
         private func wait(_ isReached: () async throws -> Bool) async throws {
             let clock = ContinuousClock()
-            let limit = clock.now.advanced(by: .seconds(60))
+            let limit = clock.now.advanced(by: .seconds(240))
             while try await !isReached(), clock.now < limit { try await Task.sleep(for: .milliseconds(50)) }
         }
 

@@ -280,11 +280,11 @@
 
     /// Polls a condition, because these programs do not report when they are ready.
     private func waitUntil(_ what: String, _ isReady: () throws -> Bool) throws {
-        for _ in 0..<1_000 {
+        for _ in 0..<12_000 {
             if try isReady() { return }
             usleep(10_000)
         }
-        throw ProgramFailure("\(what) did not come within ten seconds")
+        throw ProgramFailure("\(what) did not come within two minutes")
     }
 
     /// A server process that runs until it is ended.

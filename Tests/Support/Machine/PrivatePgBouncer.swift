@@ -26,7 +26,7 @@
         package func lead(to server: PrivatePostgreSQL) async throws {
             try Self.settings(port, server).write(toFile: home.file("pgbouncer.ini"), atomically: false, encoding: .utf8)
             var answer: [String] = []
-            for _ in 0..<200 {
+            for _ in 0..<2_000 {
                 program.signal(SIGHUP)
                 answer = try await Self.sql("SELECT setting FROM pg_settings WHERE name = 'port'", conninfo)
                 if answer == ["\(server.port ?? 0)"] { return }

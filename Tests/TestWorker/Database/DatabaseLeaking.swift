@@ -11,9 +11,9 @@
             store = try await use(place)
             guard let control = arguments.first else { return }
             // Threads of the store may hold references for a moment longer.
-            for _ in 0..<1_000 where store != nil { try await Task.sleep(for: .milliseconds(10)) }
-            // The threads of the key source may hold references too. Nothing shows when they end.
-            try await Task.sleep(for: .milliseconds(500))
+            for _ in 0..<12_000 where store != nil { try await Task.sleep(for: .milliseconds(10)) }
+            // The threads of the key source may hold references too.
+            try await waitUntilThreadsSleep()
             stopForMemoryDump(control: control)
         }
 

@@ -25,7 +25,7 @@
 
         private init(arguments: [String]) {
             self.arguments = arguments
-            store = Self.store(arguments, milliseconds: 20_000, signal)
+            store = Self.store(arguments, milliseconds: 120_000, signal)
         }
 
         private static func store(_ arguments: [String], milliseconds: Int, _ signal: PendingSignal) -> SecretServiceStore {
@@ -77,13 +77,13 @@
                     let found = try await store.slotsBesideLocks(in: .values)
                     return "names \(found.addresses.map(\.name).sorted()) nameless \(found.nameless.count)"
                 case "copy":
-                    copy = try await store.items(deadline: clock.now.advanced(by: .seconds(20)))
+                    copy = try await store.items(deadline: clock.now.advanced(by: .seconds(120)))
                     return "copied \(copy.count)"
                 case "set-aside":
-                    for item in copy { try await store.move(item, to: "kept", deadline: clock.now.advanced(by: .seconds(20))) }
+                    for item in copy { try await store.move(item, to: "kept", deadline: clock.now.advanced(by: .seconds(120))) }
                     return "moved"
                 case "put-back":
-                    for item in copy { try await store.restore(item, keeping: "kept", deadline: clock.now.advanced(by: .seconds(20))) }
+                    for item in copy { try await store.restore(item, keeping: "kept", deadline: clock.now.advanced(by: .seconds(120))) }
                     return "restored"
                 case "status": return "status \(await store.status())"
                 case "watch":
@@ -105,11 +105,11 @@
                     return "unlocked"
                 case "portal": return "secret \(try await Self.portalSecret(command))"
                 case "portal-reason":
-                    do throws(BackendError) { return try await Self.portalSecret(["portal", "10000"]) } catch { return error.reason }
+                    do throws(BackendError) { return try await Self.portalSecret(["portal", "120000"]) } catch { return error.reason }
                 case "portal-leave":
                     // portal-leave <milliseconds>: the request is cancelled after this time.
                     let task = Task {
-                        await Self.outcome { () throws(BackendError) in _ = try await Self.portalSecret(["portal", "20000"]) }
+                        await Self.outcome { () throws(BackendError) in _ = try await Self.portalSecret(["portal", "600000"]) }
                     }
                     try? await Task.sleep(for: .milliseconds(Int(command.dropFirst().first ?? "") ?? 0))
                     task.cancel()
@@ -145,7 +145,7 @@
             }
         }
 
-        /// Reads a slot twenty times while a prompt is open, and then waits until the prompt ends.
+        /// Reads a slot twenty times, first while a prompt is open, and then waits until the prompt ends.
         private func lookDuringPrompt(_ address: StorageAddress) async throws(BackendError) -> String {
             let isOver = Shared(false)
             let prompt = Task { [store] in
@@ -158,8 +158,12 @@
                 }
             }
             var looks: Set<String> = []
-            for _ in 0..<20 { looks.insert(Self.text(try await store.read(address))) }
-            let state = isOver.value.withLock(\.self) ? "closed" : "open"
+            var state = ""
+            for _ in 0..<20 {
+                looks.insert(Self.text(try await store.read(address)))
+                // The prompt has a deadline, and a busy machine may need more time for the other reads.
+                if state.isEmpty { state = isOver.value.withLock(\.self) ? "closed" : "open" }
+            }
             return "\(looks.sorted().joined(separator: ",")) prompt=\(state) \(await prompt.value)"
         }
 

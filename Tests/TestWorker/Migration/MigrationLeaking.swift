@@ -10,9 +10,9 @@ extension MigrationSession {
         weak var router: StorageRouter?
         router = await use(configuration, service, place)
         // Threads of the stores may hold references for a moment longer.
-        for _ in 0..<1_000 where router != nil { try? await Task.sleep(for: .milliseconds(10)) }
+        for _ in 0..<12_000 where router != nil { try? await Task.sleep(for: .milliseconds(10)) }
         writeLine(router == nil ? "released" : "kept")
-        try? await Task.sleep(for: .milliseconds(500))
+        try? await waitUntilThreadsSleep()
         stopForMemoryDump(control: control)
     }
 

@@ -31,6 +31,7 @@ struct MigrationSession {
         configuration.passphrase = { _ in environment["WORKER_PASSPHRASE"] }
         // Deriving a key from a passphrase takes seconds in a build without optimization.
         configuration.deadlines.files = .milliseconds(environment["WORKER_FILES_DEADLINE"].flatMap(Int.init) ?? 120_000)
+        configuration.runtime.isPatient = true
         // The environment can select a sealed vault, encrypted databases that the router uses instead of the keyring.
         switch environment["WORKER_VAULT"] {
         case nil: break
