@@ -65,6 +65,8 @@ let package = Package(
         .library(name: "BackendConformance", targets: ["BackendConformance"]),
         .library(name: "LocalDataModels", targets: ["LocalDataModels"]),
         .library(name: "LocalDataTesting", targets: ["LocalDataTesting"]),
+        .library(name: "LocalDataAuthoring", targets: ["LocalDataAuthoring"]),
+        .plugin(name: "LocalDataPlugin", targets: ["LocalDataPlugin"]),
         .executable(name: "localdata", targets: ["LocalDataCLI"]),
     ],
     traits: [
@@ -176,6 +178,13 @@ let package = Package(
         .target(
             name: "LocalDataTesting", dependencies: ["LocalData", "LocalDataModels", "BackendContract", "BackendRuntime", "MemoryBackend"],
             swiftSettings: house),
+        .target(
+            name: "LocalDataAuthoring", dependencies: ["LocalData", "LocalDataModels", "LocalDataTesting"], swiftSettings: house),
+        .plugin(
+            name: "LocalDataPlugin",
+            capability: .command(
+                intent: .custom(verb: "localdata", description: "Makes and checks the migrations of a catalog of LocalData."),
+                permissions: [.writeToPackageDirectory(reason: "It writes migration steps, their tests, snapshots and fixtures.")])),
         .macro(
             name: "LocalDataMacros",
             dependencies: syntax(
@@ -254,6 +263,11 @@ let package = Package(
                 "LocalDataBackup", "LocalDataCommands", "LocalDataModels", "LocalDataPlans", "LocalDataVocabulary", arguments,
                 logging,
             ], exclude: ["Fixtures"], swiftSettings: house),
+        .target(name: "AuthoringSamples", dependencies: ["LocalData"], path: "Tests/AuthoringSamples/Desk", swiftSettings: house),
+        .testTarget(
+            name: "LocalDataAuthoringTests",
+            dependencies: ["LocalData", "LocalDataAuthoring", "LocalDataModels", "LocalDataTesting", "AuthoringSamples", "TestSupport"],
+            swiftSettings: house),
         .testTarget(
             name: "IntegrationTests",
             dependencies: [

@@ -112,6 +112,11 @@ extension AttributeType {
     public static func of(_ type: any Any.Type) -> AttributeType { SchemaProbe.type(of: type) }
 }
 
+extension AttributeType {
+    /// Returns an empty value of a type: empty strings, zeros, the first case of an enumeration. Nil if none could be created.
+    package static func emptyValue<Value>(of type: Value.Type) -> Value? { SchemaProbe().finding(type).value as? Value }
+}
+
 extension AttributeDescription {
     /// Describes a property by its Swift type. An optional type makes the property optional.
     /// - Parameters:

@@ -1,77 +1,129 @@
 import LocalData
 
 /// The differences between a catalog and its recorded snapshot.
-struct SchemaDifferences {
+package struct SchemaDifferences {
+    /// All differences, in the order of the catalog's keys.
+    package private(set) var changes: [SchemaChange] = []
+
     /// Changes that would make stored values unreadable.
-    var problems: [String] = []
+    var problems: [String] { changes.filter { $0.effect != .harmless }.map(\.description) }
     /// Harmless changes. A test run with `LOCALDATA_RECORD=1` adds them to the snapshot.
-    var news: [String] = []
+    var news: [String] { changes.filter { $0.effect == .harmless }.map(\.description) }
 
     /// Compares a catalog with its recorded snapshot.
-    init(_ shapes: [EntityShape], catalog: String, recorded: CatalogSnapshot) {
+    package init(_ shapes: [EntityShape], catalog: String, recorded: CatalogSnapshot) {
         let now = CatalogSnapshot.named(shapes)
         for (name, shape) in now {
-            guard let before = recorded.entities[name] else {
-                news.append("\(catalog)/\(name) is new")
-                continue
+            var entity = EntityComparison(name: name, place: "\(catalog)/\(name)")
+            if let before = recorded.entities[name] {
+                entity.compare(shape, with: before)
+            } else {
+                entity.add(.harmless, "\(entity.place) is new")
             }
-            compare(shape, "\(catalog)/\(name)", with: before)
+            changes += entity.changes
         }
         let known = Set(now.map(\.0))
         for name in recorded.entities.keys.sorted() where !known.contains(name) {
-            news.append("\(catalog)/\(name) was removed: its stored values stay there unread, unless another key migrates them")
+            changes.append(
+                SchemaChange(
+                    entity: name, effect: .harmless, part: .other,
+                    text: "\(catalog)/\(name) was removed: its stored values stay there unread, unless another key migrates them",
+                    remedy: nil))
         }
     }
+}
 
-    private mutating func compare(_ shape: EntityShape, _ name: String, with before: CatalogSnapshot.Entity) {
+/// The comparison of one key or collection with its recorded entity.
+private struct EntityComparison {
+    /// The name in the snapshot.
+    let name: String
+    /// The catalog and the name, for messages.
+    let place: String
+    private(set) var changes: [SchemaChange] = []
+
+    init(name: String, place: String) {
+        self.name = name
+        self.place = place
+    }
+
+    mutating func add(_ effect: SchemaChange.Effect, _ text: String, _ part: SchemaChange.Part = .other, remedy: String? = nil) {
+        changes.append(
+            SchemaChange(entity: name, effect: effect, part: part, text: text, remedy: effect == .harmless ? nil : remedy))
+    }
+
+    mutating func compare(_ shape: EntityShape, with before: CatalogSnapshot.Entity) {
         if shape.domain != before.domain {
-            let what = "\(name) moved from \(before.domain) to \(shape.domain)"
-            if shape.mayMove { news.append(what) } else { problems.append("\(what); name the source with moved(from:)") }
+            add(
+                shape.mayMove ? .harmless : .refused, "\(place) moved from \(before.domain) to \(shape.domain)",
+                remedy: "; name the source with moved(from:)")
         }
         if shape.serializer != before.serializer {
-            let readable = Set([shape.serializer, before.serializer]).isSubset(of: ["json", "plist"])
-            let what = "\(name) changed its serializer from \(before.serializer) to \(shape.serializer)"
-            if readable || shape.mayMove { news.append(what) } else { problems.append("\(what), which cannot read the former format") }
+            let isReadable = Set([shape.serializer, before.serializer]).isSubset(of: ["json", "plist"]) || shape.mayMove
+            add(
+                isReadable ? .harmless : .refused, "\(place) changed its serializer from \(before.serializer) to \(shape.serializer)",
+                remedy: ", which cannot read the former format")
         }
         if (shape.recordTag == nil) != (before.recordTag == nil) {
-            problems.append(
-                "\(name) \(shape.recordTag == nil ? "is a key now and was a collection" : "is a collection now and was a key"); give it another name"
-            )
+            add(
+                .refused,
+                "\(place) \(shape.recordTag == nil ? "is a key now and was a collection" : "is a collection now and was a key")",
+                remedy: "; give it another name")
         } else if let tag = shape.recordTag, let former = before.recordTag, tag != former {
-            news.append(
-                "\(name) changed the tag of its records from \(former) to \(tag): keep the tag with typeTag, or convert the records with migrateAll(from:to:)"
+            add(
+                .harmless,
+                "\(place) changed the tag of its records from \(former) to \(tag): keep the tag with typeTag, or convert the records with migrateAll(from:to:)"
             )
         }
+        compareVersions(shape, with: before)
+    }
+
+    private mutating func compareVersions(_ shape: EntityShape, with before: CatalogSnapshot.Entity) {
+        var isWithoutStep = false
         for version in before.versions.keys.sorted() where !shape.canRead(version: version) {
-            problems.append(
-                version > shape.version
-                    ? "\(name) had version \(version) and has \(shape.version): a version must not decrease"
-                    : "\(name) has version \(shape.version), but has no steps from the recorded version \(version); add them with evolving(_:)"
-            )
+            if version > shape.version {
+                add(.refused, "\(place) had version \(version) and has \(shape.version)", remedy: ": a version must not decrease")
+            } else {
+                // A new step begins at the latest recorded version. For an earlier version, the chain has lost a step.
+                isWithoutStep = version == before.version
+                add(
+                    isWithoutStep ? .needsStep : .refused,
+                    "\(place) has version \(shape.version), but has no steps from the recorded version \(version)",
+                    remedy: "; add them with evolving(_:)")
+            }
         }
         let properties = CatalogSnapshot.Property.all(of: shape.type)
         if let recorded = before.versions[shape.version] {
-            compare(properties, name, with: recorded, shape)
+            compare(properties, with: recorded, breakingChange: shape.convertsInPlace ? .harmless : .needsStep)
         } else if shape.version > before.version {
-            news.append("\(name) has version \(shape.version) now")
+            if isWithoutStep, let recorded = before.versions[before.version] {
+                // The step is needed in any case. Its draft contains the changed properties.
+                var step = EntityComparison(name: name, place: place)
+                step.compare(properties, with: recorded, breakingChange: .harmless)
+                changes += step.changes
+            }
+            add(.harmless, "\(place) has version \(shape.version) now")
         }
     }
 
     private mutating func compare(
-        _ properties: [String: CatalogSnapshot.Property], _ name: String, with recorded: [String: CatalogSnapshot.Property],
-        _ shape: EntityShape
+        _ properties: [String: CatalogSnapshot.Property], with recorded: [String: CatalogSnapshot.Property],
+        breakingChange: SchemaChange.Effect
     ) {
-        func place(_ way: String) -> String { way == CatalogSnapshot.Property.whole ? name : "\(name).\(way)" }
-        var broken: [String] = []
+        func place(_ way: String) -> String { way == CatalogSnapshot.Property.whole ? self.place : "\(self.place).\(way)" }
+        var broken: [(text: String, part: SchemaChange.Part)] = []
         var renamed: Set<String> = []
         for (way, property) in properties.sorted(by: { $0.key < $1.key }) {
             if let before = recorded[way] {
                 if before.type != property.type {
-                    broken.append("\(place(way)) was \(before.type) and is \(property.type)")
+                    broken.append(("\(place(way)) was \(before.type) and is \(property.type)", .retyped(way, to: property.type)))
                 } else if before.mayBeMissing, !property.mayBeMissing {
-                    broken.append("\(place(way)) \(before.isOptional ? "was optional" : "had a default") and is required")
+                    broken.append(
+                        (
+                            "\(place(way)) \(before.isOptional ? "was optional" : "had a default") and is required",
+                            .missing(way, type: property.type)
+                        ))
                 } else if before != property {
-                    news.append("\(place(way)) was “\(before)” and is “\(property)”")
+                    add(.harmless, "\(place(way)) was “\(before)” and is “\(property)”")
                 }
                 continue
             }
@@ -80,24 +132,25 @@ struct SchemaDifferences {
             if isOwn, let former = property.formerName, properties[former] == nil, let before = recorded[former] {
                 renamed.insert(former)
                 if before.type == property.type {
-                    news.append("\(place(way)) was \(place(former))")
+                    add(.harmless, "\(place(way)) was \(place(former))")
                 } else {
-                    broken.append("\(place(former)) was \(before.type), and as \(place(way)) it is \(property.type)")
+                    broken.append(
+                        (
+                            "\(place(former)) was \(before.type), and as \(place(way)) it is \(property.type)",
+                            .renamed(former, to: way, type: property.type)
+                        ))
                 }
             } else if property.isOptional || isOwn && property.hasDefault || isPartOfNews(way, properties, recorded) {
-                news.append("\(place(way)) is new")
+                add(.harmless, "\(place(way)) is new")
             } else {
-                broken.append("\(place(way)) is new and required, but older values do not have it")
+                broken.append(
+                    ("\(place(way)) is new and required, but older values do not have it", .missing(way, type: property.type)))
             }
         }
         for way in recorded.keys.sorted() where properties[way] == nil && !isBelow(way, renamed) {
-            broken.append("\(place(way)) was removed")
+            broken.append(("\(place(way)) was removed", .removed(way)))
         }
-        if shape.convertsInPlace {
-            news += broken
-        } else {
-            problems += broken.map { "\($0); raise the version and add a step" }
-        }
+        for (text, part) in broken { add(breakingChange, text, part, remedy: "; raise the version and add a step") }
     }
 
     /// Whether a property is inside a property that is new too. If an older value lacks the outer property, the inner
@@ -117,11 +170,14 @@ struct SchemaDifferences {
 
 extension CatalogSnapshot {
     /// The current declarations, plus every older version that the recorded snapshot contains.
-    func keepingHistory(of recorded: CatalogSnapshot) -> CatalogSnapshot {
+    package func keepingHistory(of recorded: CatalogSnapshot) -> CatalogSnapshot {
         var next = self
         for (name, entity) in recorded.entities {
             next.entities[name]?.versions.merge(entity.versions) { now, _ in now }
         }
         return next
     }
+
+    /// The latest recorded version of a key or collection; nil if the snapshot does not contain it.
+    package func version(of entity: String) -> Int? { entities[entity]?.version }
 }

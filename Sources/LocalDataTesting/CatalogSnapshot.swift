@@ -46,7 +46,7 @@ public struct CatalogSnapshot: Hashable, Sendable, Codable {
     }
 
     /// Pairs each shape with the name of its key. If keys in several domains share a name, the domain is appended.
-    static func named(_ shapes: [EntityShape]) -> [(String, EntityShape)] {
+    package static func named(_ shapes: [EntityShape]) -> [(String, EntityShape)] {
         let counts = Dictionary(shapes.map { ($0.name, 1) }, uniquingKeysWith: +)
         return shapes.map { (counts[$0.name] == 1 ? $0.name : "\($0.name) in \($0.domain)", $0) }
     }

@@ -1,11 +1,11 @@
-import LocalData
+package import LocalData
 import LocalDataModels
 
 /// The recorded facts about one key or collection: its name, its domain, and the shape of its values.
-struct EntityShape: Sendable {
-    let name: String
+package struct EntityShape: Sendable {
+    package let name: String
     let domain: String
-    let type: AttributeType
+    package let type: AttributeType
     /// Whether the key declares legacy locations, so that its value may move here from another slot.
     let mayMove: Bool
     /// Whether the key declares a legacy location with its current name and domain.
@@ -13,12 +13,15 @@ struct EntityShape: Sendable {
     let convertsInPlace: Bool
     private let declared: DeclaredEntity
 
-    var serializer: String { declared.serializer }
+    package var serializer: String { declared.serializer }
     /// The type tag that is stored with each record of a collection; nil for a key.
     var recordTag: String? { declared.isCollection ? declared.typeTag : nil }
-    var version: Int { declared.version }
+    package var version: Int { declared.version }
+    /// Whether the key declares a chain of versions.
+    package var hasChain: Bool { declared.hasChain }
+    package var isCollection: Bool { declared.isCollection }
 
-    init(_ entry: AnyStorageKey) {
+    package init(_ entry: AnyStorageKey) {
         let declared = entry.declaredEntity
         name = entry.name
         domain = entry.domain.description

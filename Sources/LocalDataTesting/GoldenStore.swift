@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 public import LocalData
 
 /// Stores that earlier releases wrote, kept as fixtures. A test proves in one line that the current release still reads all of them.
@@ -125,6 +125,42 @@ public enum GoldenStore {
                 "Data of earlier releases does not read as expected. If you intend this, run this test with LOCALDATA_RECORD=1:",
                 problems)
         }
+    }
+
+    /// Opens a copy of one recorded release with the current keys, sweeps it (migrates all values), and returns its values.
+    ///
+    /// Use it to test a migration step: compare a value with the one that the step should make of it. The recorded files
+    /// are not changed.
+    /// - Parameters:
+    ///   - release: The name of the release.
+    ///   - catalog: The current keys.
+    ///   - folder: The folder of all recorded releases, relative to the test's file.
+    ///   - file: The test's file.
+    ///   - configure: Changes the router's configuration. Pass the closure that the recording used.
+    /// - Returns: The values by the names of their keys. The value of a collection is an object with all records by their
+    ///   ids. If keys in several domains share a name, the domain is appended: "token in keychain".
+    /// - Throws: ``FixtureMismatch`` if the release is not recorded; an error of the sweep or of a read.
+    public static func read(
+        _ release: String, of catalog: some StorageKeyCatalog, in folder: String, relativeTo file: String = #filePath,
+        configure: (inout StorageConfiguration) -> Void = { _ in }
+    ) async throws -> [String: StoredDocument] {
+        let fixtures = FixtureFolder(folder, relativeTo: file)
+        guard try fixtures.releases().contains(release) else {
+            throw FixtureMismatch("The release \(release) is not recorded in \(folder).", [])
+        }
+        return try await read(release, at: fixtures.release(release), with: catalog, configure: configure) { _, _ in }.values
+    }
+
+    /// Returns the expected values of a recorded release, without reading its stores.
+    /// - Returns: The values of keys without protection, and the names of protected keys that have a value. Both are empty
+    ///   if the release is not recorded.
+    package static func expectedValues(
+        of release: String, in folder: URL
+    ) async throws -> (plain: [String: StoredDocument], protected: Set<String>) {
+        let place = folder.appending(path: release)
+        guard FileManager.default.fileExists(atPath: place.appending(path: "expected.json").path) else { return ([:], []) }
+        let plain = try FixtureFolder.read(Values.self, from: place.appending(path: "expected.json"))
+        return (plain, Set(try await sealed(place).read().values.keys))
     }
 
     /// Reads a copy of a recorded store in two launches: with two routers, one after the other. The first launch sweeps

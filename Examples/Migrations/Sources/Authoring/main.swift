@@ -1,0 +1,4 @@
+import LocalDataAuthoring
+import Notes
+
+await MigrationAuthoring.main(NotesKeys())
