@@ -55,6 +55,7 @@ let package = Package(
             name: "LocalData",
             targets: ["LocalData", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "KeyringBackend"]),
         .library(name: "LocalDataBackup", targets: ["LocalDataBackup"]),
+        .library(name: "LocalDataCaches", targets: ["LocalDataCaches"]),
         .library(name: "LocalDataCommands", targets: ["LocalDataCommands"]),
         .library(name: "LocalDataPlans", targets: ["LocalDataPlans", "LocalDataVocabulary"]),
         .library(name: "LocalDataPostgreSQL", targets: ["LocalDataPostgreSQL"]),
@@ -144,6 +145,7 @@ let package = Package(
         .target(
             name: "LocalDataBackup", dependencies: ["LocalData", "BackendContract", "BackendRuntime", "Sealing", crypto],
             swiftSettings: house),
+        .target(name: "LocalDataCaches", dependencies: ["LocalData", "BackendContract", "BackendRuntime", logging], swiftSettings: house),
         .target(
             name: "LocalDataPostgreSQL", dependencies: ["LocalData", "BackendContract", "BackendRuntime", "PostgreSQLBackend", "Sealing"],
             swiftSettings: house),
@@ -260,8 +262,8 @@ let package = Package(
             dependencies: [
                 "LocalData", "LocalDataTesting", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "Sealing",
                 "TestSupport", "TestWorker", "LocalDataCLI", "GuideSamples", "GuideSamplesCustom", "GuideSamplesVocabulary",
-                "LocalDataBackup", "LocalDataCommands", "LocalDataModels", "LocalDataPlans", "LocalDataVocabulary", arguments,
-                logging,
+                "LocalDataBackup", "LocalDataCaches", "LocalDataCommands", "LocalDataModels", "LocalDataPlans", "LocalDataVocabulary",
+                arguments, logging,
             ], exclude: ["Fixtures"], swiftSettings: house),
         .target(name: "AuthoringSamples", dependencies: ["LocalData"], path: "Tests/AuthoringSamples/Desk", swiftSettings: house),
         .testTarget(
@@ -356,8 +358,8 @@ if Context.environment["LOCALDATA_PROOF"] != nil {
         .testTarget(
             name: "StorageSearches",
             dependencies: [
-                "LocalData", "LocalDataTesting", "LocalDataBackup", "LocalDataPlans", "LocalDataVocabulary", "BackendContract",
-                "BackendRuntime", "MemoryBackend",
+                "LocalData", "LocalDataTesting", "LocalDataBackup", "LocalDataCaches", "LocalDataPlans", "LocalDataVocabulary",
+                "BackendContract", "BackendRuntime", "MemoryBackend",
                 "DefaultsBackend", "Sealing", "TestSupport", logging,
             ], path: "Proof/Searches/Storage", swiftSettings: house),
         .testTarget(

@@ -126,9 +126,10 @@ struct Forgetter: Sendable {
         }
     }
 
+    /// Whether the destruction of the folders destroys the store of a domain.
     private func isOnDisk(_ domain: StorageDomain) throws -> Bool {
         try configuration.directories != nil && !configuration.plugsIn(domain.kind)
-            && configuration.provider(of: domain.kind) is any BackedProvider
+            && (domain.kind == .cache || configuration.provider(of: domain.kind) is any BackedProvider)
     }
 
     // MARK: Notes

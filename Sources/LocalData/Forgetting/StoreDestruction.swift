@@ -44,6 +44,11 @@ struct StoreDestruction: Sendable {
                 for folder in [directories.data, directories.state] {
                     try Self.destroyFiles(below: folder, except: ForgetMark.path(directories), files)
                 }
+                if let caches = directories.caches {
+                    // The files of a database have its name as a part of theirs.
+                    let names = try files.list(caches) ?? []
+                    try Self.destroy(names.filter { $0.contains(".sqlite") }.map { "\(caches)/\($0)" }, files)
+                }
             } else {
                 // A value that was forgotten must not count as lost. The next read of any other value records it again.
                 try Self.destroy([Wiring.witnessPath(directories)], files)

@@ -19,6 +19,8 @@ public struct StorageDirectories: Hashable, Sendable {
     /// It is false for the XDG folders, which all programs of a user share. A backup then contains the property lists
     /// that the program's keys use or have used.
     public var ownsPreferences: Bool
+    /// The folder of the caches; nil if no folder is known. A program can delete it at any time.
+    package var caches: String?
 
     /// Creates a list of folders from absolute paths.
     public init(preferences: String, data: String, state: String, locks: String, ownsPreferences: Bool = false) {
@@ -31,6 +33,7 @@ public struct StorageDirectories: Hashable, Sendable {
         let root = root.standardizedFileURL.path
         self.init(
             preferences: root + "/preferences", data: root + "/data", state: root + "/state", locks: root + "/locks", ownsPreferences: true)
+        caches = root + "/caches"
     }
 
     /// Returns the folders of the XDG base directory specification: `XDG_CONFIG_HOME` for property lists,
@@ -49,11 +52,14 @@ public struct StorageDirectories: Hashable, Sendable {
             }
             return home + "/" + fallback
         }
-        return StorageDirectories(
+        var directories = StorageDirectories(
             preferences: try base("XDG_CONFIG_HOME", ".config"),
             data: try base("XDG_DATA_HOME", ".local/share") + "/\(applicationID)/LocalData",
             state: try base("XDG_STATE_HOME", ".local/state") + "/\(applicationID)/LocalData",
             locks: try base("XDG_STATE_HOME", ".local/state") + "/LocalData/locks")
+        // Only a program with a cache needs this folder.
+        directories.caches = (try? base("XDG_CACHE_HOME", ".cache")).map { $0 + "/\(applicationID)/LocalData" }
+        return directories
     }
 
     /// Returns the folder `STATE_DIRECTORY/LocalData` of a systemd service, or the XDG folders if `STATE_DIRECTORY` is
@@ -61,8 +67,13 @@ public struct StorageDirectories: Hashable, Sendable {
     /// - Throws: ``StorageError`` with `unavailable` when neither `STATE_DIRECTORY` nor `HOME` is set.
     static func service(applicationID: String, host: HostFacts) throws -> StorageDirectories {
         // systemd separates several folders by colons. The first one belongs to the service.
-        let state = host.environment["STATE_DIRECTORY"]?.split(separator: ":").first.map(String.init)
-        if let state, state.hasPrefix("/") { return StorageDirectories(root: URL(fileURLWithPath: state + "/LocalData")) }
-        return try xdg(applicationID: applicationID, host: host)
+        func folder(_ variable: String) -> String? {
+            let first = host.environment[variable]?.split(separator: ":").first.map(String.init)
+            return first.flatMap { $0.hasPrefix("/") ? $0 : nil }
+        }
+        guard let state = folder("STATE_DIRECTORY") else { return try xdg(applicationID: applicationID, host: host) }
+        var directories = StorageDirectories(root: URL(fileURLWithPath: state + "/LocalData"))
+        if let caches = folder("CACHE_DIRECTORY") { directories.caches = caches + "/LocalData" }
+        return directories
     }
 }

@@ -16,6 +16,7 @@ package final class Wiring: StoreProvider {
         DefaultsProvider(),
         KeyringProvider(),
         SQLiteProvider(),
+        CacheProvider(),
     ]
 
     package let configuration: StorageConfiguration

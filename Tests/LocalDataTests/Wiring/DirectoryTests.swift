@@ -1,6 +1,7 @@
 import BackendRuntime
 import Foundation
 import LocalData
+import LocalDataCaches
 import TestSupport
 import Testing
 
@@ -19,14 +20,28 @@ import Testing
             try directories(.xdg(applicationID: id), home: "/home/a", [:])
                 == StorageDirectories(
                     preferences: "/home/a/.config", data: "/home/a/.local/share/com.example.app/LocalData",
-                    state: "/home/a/.local/state/com.example.app/LocalData", locks: "/home/a/.local/state/LocalData/locks"))
+                    state: "/home/a/.local/state/com.example.app/LocalData", locks: "/home/a/.local/state/LocalData/locks"
+                )
+                .caching(in: "/home/a/.cache/com.example.app/LocalData"))
         // The XDG Base Directory Specification requires that relative paths are ignored.
-        let named = ["XDG_CONFIG_HOME": "/c", "XDG_DATA_HOME": "relative", "XDG_STATE_HOME": "/s"]
+        let named = ["XDG_CONFIG_HOME": "/c", "XDG_DATA_HOME": "relative", "XDG_STATE_HOME": "/s", "XDG_CACHE_HOME": "/k"]
         #expect(
             try directories(.xdg(applicationID: id), home: "/home/a", named)
                 == StorageDirectories(
                     preferences: "/c", data: "/home/a/.local/share/com.example.app/LocalData", state: "/s/com.example.app/LocalData",
-                    locks: "/s/LocalData/locks"))
+                    locks: "/s/LocalData/locks"
+                )
+                .caching(in: "/k/com.example.app/LocalData"))
+    }
+
+    @Test func `a program without a home directory needs no folder for caches`() throws {
+        let named = ["XDG_CONFIG_HOME": "/c", "XDG_DATA_HOME": "/d", "XDG_STATE_HOME": "/s"]
+        #expect(try directories(.xdg(applicationID: "app"), home: nil, named)?.caches == nil)
+    }
+
+    @Test func `the caches of a systemd service are in its cache directory`() throws {
+        let given = ["STATE_DIRECTORY": "/var/lib/app", "CACHE_DIRECTORY": "/var/cache/app:/var/cache/other"]
+        #expect(try directories(.service(applicationID: "app"), home: nil, given)?.caches == "/var/cache/app/LocalData")
     }
 
     @Test func `a systemd service stores everything in one root folder below its state directory`() throws {

@@ -191,6 +191,18 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
         return next
     }
 
+    /// Whether the router may have to migrate records of this collection from a legacy location.
+    package var hasLegacyLocations: Bool {
+        !legacyLocations.isEmpty || template.hasMigration || template.membership?.buriesRemoved == true
+    }
+
+    /// Returns this collection without legacy locations and without an index of attributes, in another domain.
+    package func placed(in domain: StorageDomain) -> Self {
+        var next = changingKeys { $0.placed(in: domain) }
+        next.legacyLocations = []
+        return next.withoutAttributeIndex()
+    }
+
     private func changingKeys(_ change: (StorageKey<Record>) -> StorageKey<Record>) -> Self {
         var next = self
         next.template = change(template)

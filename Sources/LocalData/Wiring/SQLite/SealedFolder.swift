@@ -4,11 +4,30 @@
     import SQLiteBackend
     import Sealing
 
-    /// A folder of encrypted databases: those of the domain `.encryptedSQLite`, or the vaults that replace a keyring.
+    /// A folder of encrypted databases: those of the domain `.encryptedSQLite`, the vaults that replace a keyring, or
+    /// the caches.
     enum SealedFolder: String {
-        case databases, vaults
+        case databases, vaults, caches
 
-        private func path(_ directories: StorageDirectories) -> String { "\(directories.data)/\(rawValue)" }
+        private func path(_ directories: StorageDirectories) throws(BackendError) -> String {
+            guard self == .caches else { return "\(directories.data)/\(rawValue)" }
+            guard let caches = directories.caches else {
+                throw BackendError(
+                    .unavailable,
+                    "The configuration names no folder for caches. Name one with StorageDirectories.caching(in:) of LocalDataCaches. Nothing was read or written."
+                )
+            }
+            return caches
+        }
+
+        /// Returns the path of a database in this folder, and the object that knows the locks of its writers.
+        func locked(_ name: String, _ configuration: StorageConfiguration) throws -> (path: String, locks: any BackupStore) {
+            let directories = try configuration.requiredDirectories()
+            let path = try SQLiteStore.path(ofDatabase: name, in: path(directories))
+            let lock = SQLiteStore.lockPath(forDatabaseAt: path, in: directories.locks, files: configuration.runtime.files)
+            let locks = DatabaseBackup(path: path, lock: lock, deadline: configuration.deadlines.files, runtime: configuration.runtime)
+            return (configuration.runtime.files.resolve(path), locks)
+        }
 
         /// The kind of store in this folder. Each seal includes it, so a store of one kind does not open as another
         /// kind.
@@ -16,6 +35,7 @@
             switch self {
             case .databases: "sqlite"
             case .vaults: "vault"
+            case .caches: "cache"
             }
         }
 
@@ -24,6 +44,7 @@
             switch self {
             case .databases: .encryptedSQLite(database: scope)
             case .vaults: .keychain(service: scope)
+            case .caches: .cache(scope)
             }
         }
 
@@ -45,7 +66,7 @@
                 lockPath: SQLiteStore.lockPath(forDatabaseAt: path, in: directories.locks, files: configuration.runtime.files),
                 context: configuration.storeContext(kind, scope), keys: parts.keys, source: source,
                 otherSealedIDs: { [sealedIDs = parts.sealedIDs] () throws(BackendError) in try await sealedIDs(source) },
-                anchor: try parts.freshnessAnchor(domain(scope)), deadline: configuration.deadlines.files,
+                anchor: self == .caches ? nil : try parts.freshnessAnchor(domain(scope)), deadline: configuration.deadlines.files,
                 runtime: configuration.runtime)
         }
 
@@ -61,7 +82,7 @@
             }
             var found: [StorageDomain: Set<[UInt8]>] = [:]
             let ids = try await SQLiteStore.sealingKeyIDs(
-                inDatabasesIn: path(directories), sealedFrom: source, locks: directories.locks,
+                inDatabasesIn: try path(directories), sealedFrom: source, locks: directories.locks,
                 deadline: configuration.deadlines.files, runtime: configuration.runtime)
             for (name, ids) in ids { found[domain(scope(of: name))] = ids }
             return found
@@ -71,14 +92,14 @@
         func applications(_ configuration: StorageConfiguration) async throws -> Set<String> {
             guard let directories = try configuration.directories else { return [] }
             return try await SQLiteStore.applications(
-                ofDatabasesIn: path(directories), locks: directories.locks, deadline: configuration.deadlines.files,
+                ofDatabasesIn: try path(directories), locks: directories.locks, deadline: configuration.deadlines.files,
                 runtime: configuration.runtime)
         }
 
         /// Returns the scope of the domain of a database.
         private func scope(of name: String) -> String {
             switch self {
-            case .databases: name
+            case .databases, .caches: name
             case .vaults: SealedVault.service(of: name)
             }
         }

@@ -1,0 +1,16 @@
+public import LocalData
+
+extension StorageDirectories {
+    /// Returns these folders with a folder for the databases of caches.
+    ///
+    /// The folders of ``StorageConfiguration/xdg(applicationID:version:)`` have `<XDG_CACHE_HOME>/<id>/LocalData`, those
+    /// of ``StorageConfiguration/service(applicationID:version:)`` the first folder of `CACHE_DIRECTORY`, and
+    /// `StorageDirectories(root:)` has the folder `caches` in the root. Folders that the program lists have none.
+    /// - Parameter folder: The absolute path of a folder that belongs to the program alone, and is not the folder of the
+    ///   data. ``StorageRouter/forgetEverything()`` destroys all databases in it.
+    public func caching(in folder: String) -> StorageDirectories {
+        var directories = self
+        directories.caches = folder
+        return directories
+    }
+}
