@@ -36,7 +36,10 @@ let macros: Target.Dependency = .target(name: "LocalDataMacros", condition: .whe
 
 /// What the fuzz targets reach into.
 let fuzzed: [Target.Dependency] =
-    ["BackendContract", "BackendRuntime", "DefaultsBackend", "KeyringBackend", "SQLiteBackend", "Sealing", crypto, sqlite]
+    [
+        "BackendContract", "BackendRuntime", "DefaultsBackend", "KeyringBackend", "LocalData", "LocalDataImporters", "SQLiteBackend",
+        "Sealing", crypto, sqlite,
+    ]
 
 /// A product of a package that is fetched only where a trait asks for it.
 func product(_ name: String, _ package: String, trait: String) -> Target.Dependency {
@@ -57,6 +60,7 @@ let package = Package(
         .library(name: "LocalDataBackup", targets: ["LocalDataBackup"]),
         .library(name: "LocalDataCaches", targets: ["LocalDataCaches"]),
         .library(name: "LocalDataCommands", targets: ["LocalDataCommands"]),
+        .library(name: "LocalDataImporters", targets: ["LocalDataImporters"]),
         .library(name: "LocalDataPlans", targets: ["LocalDataPlans", "LocalDataVocabulary"]),
         .library(name: "LocalDataPostgreSQL", targets: ["LocalDataPostgreSQL"]),
         .library(name: "LocalDataService", targets: ["LocalDataService"]),
@@ -147,6 +151,10 @@ let package = Package(
             swiftSettings: house),
         .target(name: "LocalDataCaches", dependencies: ["LocalData", "BackendContract", "BackendRuntime", logging], swiftSettings: house),
         .target(
+            name: "LocalDataImporters",
+            dependencies: ["LocalData", "BackendContract", "BackendRuntime", "DefaultsBackend", "KeyringBackend", crypto],
+            swiftSettings: house),
+        .target(
             name: "LocalDataPostgreSQL", dependencies: ["LocalData", "BackendContract", "BackendRuntime", "PostgreSQLBackend", "Sealing"],
             swiftSettings: house),
         .target(
@@ -196,8 +204,8 @@ let package = Package(
         .target(
             name: "LocalDataCommands",
             dependencies: [
-                "LocalData", "LocalDataBackup", "BackendContract", "BackendRuntime", "DefaultsBackend", "SQLiteBackend", "Sealing",
-                arguments,
+                "LocalData", "LocalDataBackup", "LocalDataImporters", "BackendContract", "BackendRuntime", "DefaultsBackend",
+                "SQLiteBackend", "Sealing", arguments,
             ], swiftSettings: house),
         .executableTarget(
             name: "LocalDataCLI", dependencies: ["LocalDataCommands", arguments], swiftSettings: house, linkerSettings: bindingNow),
@@ -262,7 +270,7 @@ let package = Package(
             dependencies: [
                 "LocalData", "LocalDataTesting", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "Sealing",
                 "TestSupport", "TestWorker", "LocalDataCLI", "GuideSamples", "GuideSamplesCustom", "GuideSamplesVocabulary",
-                "LocalDataBackup", "LocalDataCaches", "LocalDataCommands", "LocalDataModels", "LocalDataPlans", "LocalDataVocabulary",
+                "LocalDataBackup", "LocalDataCaches", "LocalDataCommands", "LocalDataImporters", "LocalDataModels", "LocalDataPlans", "LocalDataVocabulary",
                 arguments, logging,
             ], exclude: ["Fixtures"], swiftSettings: house),
         .target(name: "AuthoringSamples", dependencies: ["LocalData"], path: "Tests/AuthoringSamples/Desk", swiftSettings: house),

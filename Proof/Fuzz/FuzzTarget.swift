@@ -9,7 +9,7 @@ struct FuzzTarget: Sendable {
     let run: @Sendable ([UInt8]) throws(BrokenPromise) -> Void
 
     /// Every target.
-    static let all: [FuzzTarget] = records + propertyLists + names + keyring + seals + databases
+    static let all: [FuzzTarget] = records + propertyLists + keyedArchives + names + keyring + seals + databases
 }
 
 /// A promise that a reader broke.

@@ -103,6 +103,26 @@ extension StorageRouter {
         }
     }
 
+    /// Stores values of another program. The outcomes are those of ``importPlaintext(_:into:replacing:)``.
+    /// - Parameters:
+    ///   - documents: The values, by their names.
+    ///   - keys: The keys of the values to store.
+    ///   - replacing: Whether to replace other values, which are lost.
+    @concurrent
+    package nonisolated func importDocuments(
+        _ documents: [String: DocumentValue], into keys: [AnyStorageKey], replacing: Bool
+    ) async throws -> ImportReport {
+        try await call("importDocuments", isStepwise: true) {
+            func anyValue<Key: OpenedKey>(_ opened: Key) -> StorageKey<DocumentValue>? { opened.typed as? StorageKey<DocumentValue> }
+            var report = ImportReport()
+            for entry in keys {
+                guard let document = documents[entry.name], let key = anyValue(entry.opened) else { continue }
+                report.note(entry.name, try await ValueExport(router: self).store(document, key, replacing: replacing))
+            }
+            return report
+        }
+    }
+
     /// Reads the lines twice: the first pass only verifies that the export is complete, and the second one stores the values.
     private nonisolated func importLines(
         into entries: [AnyStorageKey], _ replacing: Bool, _ open: () async throws -> () async throws -> [UInt8]?

@@ -103,21 +103,40 @@ struct ValueExport {
     ) async throws -> ImportOutcome {
         // A key for any value stores bytes as a key for bytes does.
         if head.kind == ExportLineHead.bytes, let key = opened.typed as? StorageKey<DocumentValue> {
-            let bytes = StorageKey<Data>(
-                name: key.name, domain: key.domain, security: key.security, owner: key.owner, description: key.description)
-            return try await store(line, AnyStorageKey.key(bytes).opened, replacing)
+            return try await store(line, AnyStorageKey.key(Self.key(key, for: Data.self)).opened, replacing)
         }
         return try await store(line, opened, replacing)
+    }
+
+    /// Returns a key of another type for the slot of a key.
+    private static func key<Value, Other>(_ key: StorageKey<Value>, for type: Other.Type) -> StorageKey<Other> {
+        StorageKey(name: key.name, domain: key.domain, security: key.security, owner: key.owner, description: key.description)
+    }
+
+    /// Stores a value of another program. Bytes and dates are stored as a key of their type stores them.
+    func store(_ document: DocumentValue, _ key: StorageKey<DocumentValue>, replacing: Bool) async throws -> ImportOutcome {
+        switch document {
+        case .data(let bytes): try await store(bytes, Self.key(key, for: Data.self), [:], nil, replacing)
+        case .date(let date): try await store(date, Self.key(key, for: Date.self), [:], nil, replacing)
+        default: try await store(document, key, [:], nil, replacing)
+        }
     }
 
     private func store<Key: OpenedKey>(_ line: [UInt8], _ opened: Key, _ replacing: Bool) async throws -> ImportOutcome {
         let line = try ExportCoding.decode(ExportLine<Key.Value>.self, line)
         let left = line.expires.map { $0 - router.configuration.runtime.clock.wallSeconds }
         if let left, left <= 0 { return .expired }
-        let (name, new) = (opened.typed.name, line.value)
+        return try await store(line.value, opened.typed, line.attributes ?? [:], left, replacing)
+    }
+
+    /// - Parameter left: The time until the value expires, in seconds; nil for the key's lifetime.
+    private func store<Value>(
+        _ new: Value, _ key: StorageKey<Value>, _ attributes: [String: String], _ left: Double?, _ replacing: Bool
+    ) async throws -> ImportOutcome {
+        let name = key.name
         let wanted = try ExportCoding.line(new, name)
         do {
-            return try await router.update(opened.typed, attributes: line.attributes ?? [:], lifetime: left.map { .seconds($0) }) { value in
+            return try await router.update(key, attributes: attributes, lifetime: left.map { .seconds($0) }) { value in
                 let present = value
                 value = new
                 guard let present else { return .added }

@@ -20,6 +20,8 @@ struct BinaryPropertyListReader {
     private let referenceWidth: Int
     private let objectCount: Int
     private let table: Int
+    /// Whether references of a keyed archive are read. Otherwise a list with such a reference is refused.
+    private let keepsReferences: Bool
     /// How much memory the values that are not yet read may take, in estimated bytes. Many references can lead to one
     /// object, so a few bytes can expand to any number of values.
     private var allowance: Int
@@ -28,16 +30,18 @@ struct BinaryPropertyListReader {
     static func recognizes(_ bytes: [UInt8]) -> Bool { bytes.starts(with: magic) }
 
     /// Returns the value in the bytes.
-    static func read(_ bytes: [UInt8]) throws(PropertyListFault) -> NativeValue {
+    /// - Parameter keepsReferences: Whether references of a keyed archive are read:
+    ///   ``PropertyListReader/readArchive(_:)``.
+    static func read(_ bytes: [UInt8], keepsReferences: Bool = false) throws(PropertyListFault) -> NativeValue {
         guard bytes.count >= 8 + trailerLength else { throw damage }
         guard bytes[6] == UInt8(ascii: "0") else { throw .unsupported("it is a binary property list of a version that is not known here") }
         let trailer = bytes.count - trailerLength
-        var reader = try BinaryPropertyListReader(bytes, trailer: trailer)
+        var reader = try BinaryPropertyListReader(bytes, trailer: trailer, keepsReferences)
         return try reader.object(try reader.number(at: trailer + 16, width: 8), depth: 0)
     }
 
-    private init(_ bytes: [UInt8], trailer: Int) throws(PropertyListFault) {
-        self.bytes = bytes
+    private init(_ bytes: [UInt8], trailer: Int, _ keepsReferences: Bool) throws(PropertyListFault) {
+        (self.bytes, self.keepsReferences) = (bytes, keepsReferences)
         (offsetWidth, referenceWidth) = (Int(bytes[trailer + 6]), Int(bytes[trailer + 7]))
         // A value takes about 64 bytes in memory and at least one byte in the list. A list without repeated
         // references is therefore always within the limit.
@@ -71,6 +75,10 @@ struct BinaryPropertyListReader {
         case 0x4: return .data(Array(try content(&place, marker, width: 1)))
         case 0x5: return .string(try ascii(try content(&place, marker, width: 1)))
         case 0x6: return .string(try unicode(try content(&place, marker, width: 2)))
+        case 0x8 where keepsReferences:
+            // The low half of the marker is the width of the number, less one.
+            guard marker <= 0x87, let number = Int64(exactly: try word(at: place, width: Int(marker & 15) + 1)) else { throw Self.damage }
+            return .dictionary([PropertyListReader.referenceName: .integer(number)])
         case 0xA:
             let references = try content(&place, marker, width: referenceWidth)
             var elements: [NativeValue] = []

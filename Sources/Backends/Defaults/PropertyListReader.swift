@@ -1,8 +1,8 @@
-import BackendContract
+package import BackendContract
 import Foundation
 
 /// The reason why bytes cannot be used as a property list.
-enum PropertyListFault: Error {
+package enum PropertyListFault: Error {
     /// The bytes are damaged, or not a property list. The text describes the damage and contains nothing of the
     /// content.
     case damaged(String)
@@ -15,16 +15,36 @@ enum PropertyListFault: Error {
 ///
 /// Foundation parses XML. ``BinaryPropertyListReader`` parses binary lists; its comment states why Foundation does not
 /// parse them.
-enum PropertyListReader {
+package enum PropertyListReader {
     /// The maximum depth of nesting.
     static let maximumDepth = 256
 
+    /// The name of the only entry of a dictionary that represents a reference of a keyed archive. Its value is the number of
+    /// the object. XML lists represent a reference in this way too.
+    package static let referenceName = "CF$UID"
+
     /// Returns the entries of the dictionary in the bytes.
-    static func read(_ bytes: [UInt8]) throws(PropertyListFault) -> [String: NativeValue] {
+    package static func read(_ bytes: [UInt8]) throws(PropertyListFault) -> [String: NativeValue] {
+        try read(bytes, keepsReferences: false)
+    }
+
+    /// Returns the entries of a keyed archive, the property list that `NSKeyedArchiver` writes. In contrast to other lists, it
+    /// has references between its objects. Each of them becomes a dictionary with the single entry ``referenceName``.
+    package static func readArchive(_ bytes: [UInt8]) throws(PropertyListFault) -> [String: NativeValue] {
+        try read(bytes, keepsReferences: true)
+    }
+
+    private static func read(_ bytes: [UInt8], keepsReferences: Bool) throws(PropertyListFault) -> [String: NativeValue] {
         if bytes.isEmpty { throw .damaged("the file is empty") }
-        guard BinaryPropertyListReader.recognizes(bytes) else { return try readXML(bytes) }
-        guard case .dictionary(let entries) = try BinaryPropertyListReader.read(bytes) else { throw rootless }
-        return entries
+        if BinaryPropertyListReader.recognizes(bytes) {
+            guard case .dictionary(let entries) = try BinaryPropertyListReader.read(bytes, keepsReferences: keepsReferences) else {
+                throw rootless
+            }
+            return entries
+        }
+        guard keepsReferences else { return try readXML(bytes) }
+        // Foundation would turn a reference into an object without public properties, and accept numbers below zero.
+        return try readXML(disguisingReferences(in: bytes)).mapValues(revealingReferences)
     }
 
     private static var rootless: PropertyListFault { .damaged("the property list holds no dictionary") }
@@ -119,18 +139,25 @@ enum PropertyListReader {
 
     /// Returns the number of `<key>` elements, without those in comments and CDATA sections.
     private static func countNames(_ bytes: [UInt8]) -> Int {
-        let (open, comment, commentEnd) = (Array("<key".utf8), Array("<!--".utf8), Array("-->".utf8))
-        let (section, sectionEnd) = (Array("<![CDATA[".utf8), Array("]]>".utf8))
-        return bytes.withUnsafeBufferPointer { bytes in
-            var count = 0
-            var position = 0
-            func stands(_ text: [UInt8]) -> Bool {
-                guard position + text.count <= bytes.count else { return false }
-                for index in text.indices where bytes[position + index] != text[index] { return false }
-                return true
+        let open = Array("<key".utf8)
+        var count = 0
+        forEachTag(in: bytes) { bytes, position in
+            let end = position + open.count
+            if contains(open, bytes, at: position), end < bytes.count, [0x3E, 0x2F, 0x20, 0x09, 0x0A, 0x0D].contains(bytes[end]) {
+                count += 1
             }
+        }
+        return count
+    }
+
+    /// Calls a closure with the position of each `<`, except for those in comments and CDATA sections.
+    private static func forEachTag(in bytes: [UInt8], _ body: (UnsafeBufferPointer<UInt8>, Int) -> Void) {
+        let (comment, commentEnd) = (Array("<!--".utf8), Array("-->".utf8))
+        let (section, sectionEnd) = (Array("<![CDATA[".utf8), Array("]]>".utf8))
+        bytes.withUnsafeBufferPointer { bytes in
+            var position = 0
             func skip(past end: [UInt8]) {
-                while position < bytes.count, !stands(end) { position += 1 }
+                while position < bytes.count, !contains(end, bytes, at: position) { position += 1 }
                 position += end.count
             }
             while position < bytes.count {
@@ -138,17 +165,48 @@ enum PropertyListReader {
                     position += 1
                     continue
                 }
-                if stands(comment) {
+                if contains(comment, bytes, at: position) {
                     skip(past: commentEnd)
-                } else if stands(section) {
+                } else if contains(section, bytes, at: position) {
                     skip(past: sectionEnd)
                 } else {
-                    let end = position + open.count
-                    if stands(open), end < bytes.count, [0x3E, 0x2F, 0x20, 0x09, 0x0A, 0x0D].contains(bytes[end]) { count += 1 }
+                    body(bytes, position)
                     position += 1
                 }
             }
-            return count
+        }
+    }
+
+    /// Whether bytes contain a text at a position.
+    private static func contains(_ text: [UInt8], _ bytes: UnsafeBufferPointer<UInt8>, at position: Int) -> Bool {
+        guard position + text.count <= bytes.count else { return false }
+        for index in text.indices where bytes[position + index] != text[index] { return false }
+        return true
+    }
+
+    // MARK: References of keyed archives
+
+    /// ``referenceName`` with another character instead of the dollar sign, so that Foundation does not recognize it.
+    private static let disguisedName = "CF\u{7F}UID"
+
+    /// Returns an XML list in which each name ``referenceName`` is replaced by ``disguisedName``.
+    private static func disguisingReferences(in bytes: [UInt8]) -> [UInt8] {
+        let tag = Array("<key>\(referenceName)</key>".utf8)
+        var disguised = bytes
+        forEachTag(in: bytes) { bytes, position in
+            if contains(tag, bytes, at: position) { disguised[position + "<key>CF".utf8.count] = 0x7F }
+        }
+        return disguised
+    }
+
+    /// Returns a value in which each dictionary with the single name ``disguisedName`` is a reference again.
+    private static func revealingReferences(in value: NativeValue) -> NativeValue {
+        switch value {
+        case .array(let elements): return .array(elements.map(revealingReferences))
+        case .dictionary(let entries):
+            if entries.count == 1, let number = entries[disguisedName] { return .dictionary([referenceName: number]) }
+            return .dictionary(entries.mapValues(revealingReferences))
+        default: return value
         }
     }
 

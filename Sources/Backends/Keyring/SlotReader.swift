@@ -49,7 +49,7 @@
         func slots(
             in namespace: StorageNamespace, besideLocks: Bool
         ) throws(KeyringFault) -> (addresses: [StorageAddress], nameless: [String]) {
-            try untilUnchanged { () throws(KeyringFault) in
+            try Self.untilUnchanged { () throws(KeyringFault) in
                 let found = try client.search(layout.search(namespace))
                 guard besideLocks || found.locked.isEmpty else { throw KeyringFault(.locked, "locked items") }
                 switch try client.defaultCollection() {
@@ -84,14 +84,14 @@
                 // requested. It is not used if it finds a locked item, because the attributes of that item may be
                 // unknown.
                 if found.locked.isEmpty, found.unlocked.count <= 2 * group.count + 2 {
-                    return try untilUnchanged { () throws(KeyringFault) in
+                    return try Self.untilUnchanged { () throws(KeyringFault) in
                         try self.views(of: Set(group), searching: layout.search(namespace), in: namespace)
                     }
                 }
             }
             var views: [StorageAddress: SlotView] = [:]
             for address in group {
-                let one = try untilUnchanged { () throws(KeyringFault) in
+                let one = try Self.untilUnchanged { () throws(KeyringFault) in
                     try self.views(of: [address], searching: layout.search(address), in: namespace)
                 }
                 views.merge(one) { $1 }
@@ -191,7 +191,7 @@
         }
 
         /// Repeats a read if the keyring changed during it, up to the maximum number of attempts.
-        private func untilUnchanged<Answer>(_ look: () throws(KeyringFault) -> Answer) throws(KeyringFault) -> Answer {
+        static func untilUnchanged<Answer>(_ look: () throws(KeyringFault) -> Answer) throws(KeyringFault) -> Answer {
             var attempt = 1
             while true {
                 do throws(KeyringFault) {

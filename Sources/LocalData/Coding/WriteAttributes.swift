@@ -12,6 +12,8 @@ struct WriteAttributes: Sendable {
         case begins
         /// After a lifetime for this value alone, which begins now.
         case after(Duration)
+        /// At a time, in seconds since 1970.
+        case at(Double)
         /// Never, even if the key has a lifetime.
         case never
     }
@@ -57,6 +59,7 @@ struct WriteAttributes: Sendable {
             switch expiry {
             case .never: nil
             case .after(let lifetime): now + lifetime.inSeconds
+            case .at(let time): time
             case .kept where past != nil: past?.expiresAt
             case .carried where past?.expiresAt != nil: past?.expiresAt
             case .kept, .carried, .begins: shape.lifetime.map { now + $0.inSeconds }

@@ -10,7 +10,8 @@ public struct CodingFailure: LocalizedError, Sendable, CustomStringConvertible {
     /// The path to the part that failed: names of declared properties, and positions in lists; empty for the root.
     public let path: String
 
-    init(_ error: any Error) {
+    /// Keeps the kind and the path of a coder's error.
+    package init(_ error: any Error) {
         switch error {
         case DecodingError.typeMismatch(let type, let context): (kind, path) = ("is not \(Self.text(type))", Self.text(context.codingPath))
         case DecodingError.valueNotFound(let type, let context):

@@ -1,4 +1,4 @@
-import BackendContract
+package import BackendContract
 public import Foundation
 
 /// A value in a stored document: any content of JSON or of a property list, without the type that wrote it.
@@ -170,7 +170,7 @@ extension DocumentValue: Codable {
 
     /// Creates the value from a native value: a string, number, date or similar value that a store holds without
     /// encoding it.
-    init(_ native: NativeValue) {
+    package init(_ native: NativeValue) {
         switch native {
         case .string(let text): self = .string(text)
         case .integer(let number): self = .integer(number)

@@ -42,7 +42,8 @@ struct StoreDestruction: Sendable {
             }
             if mark.domains == nil {
                 for folder in [directories.data, directories.state] {
-                    try Self.destroyFiles(below: folder, except: ForgetMark.path(directories), files)
+                    try Self.destroyFiles(
+                        below: folder, except: [ForgetMark.path(directories), Wiring.importPath(directories)], files)
                 }
                 if let caches = directories.caches {
                     // The files of a database have its name as a part of theirs.
@@ -120,11 +121,11 @@ struct StoreDestruction: Sendable {
 
     /// Destroys the files in a folder of the library. Of a symbolic link, only the link is removed: its target may belong
     /// to another program.
-    private static func destroyFiles(below folder: String, except kept: String, _ files: any FileSystem) throws(FileError) {
+    private static func destroyFiles(below folder: String, except kept: Set<String>, _ files: any FileSystem) throws(FileError) {
         let resolved = files.resolve(folder)
         for name in try files.list(folder) ?? [] {
             let path = "\(folder)/\(name)"
-            guard let status = try files.status(path), path != kept else { continue }
+            guard let status = try files.status(path), !kept.contains(path) else { continue }
             if files.resolve(path) != "\(resolved)/\(name)" {
                 try files.remove(path)
             } else if status.isDirectory {

@@ -1,4 +1,5 @@
 import BackendContract
+import BackendRuntime
 import Sealing
 
 extension StorageRouter {
@@ -31,6 +32,38 @@ extension StorageRouter {
     /// A warning for the operator about a domain's store on this machine; nil if there is none.
     package nonisolated func warning(about domain: StorageDomain) -> String? {
         (stores as? Wiring)?.warning(about: domain)
+    }
+
+    /// The ids of the registered catalogs, sorted.
+    package nonisolated var catalogIDs: [String] { history.registry.catalogs }
+
+    /// Returns the size of the files of a domain's store in bytes; nil if the store has no files.
+    /// - Throws: ``StorageError`` when the files cannot be found or read.
+    @concurrent
+    package nonisolated func sizeOfFiles(of domain: StorageDomain) async throws -> Int64? {
+        try await call("size", domain) {
+            guard try configuration.directories != nil, !configuration.plugsIn(domain.kind),
+                let provider = configuration.provider(of: domain.kind) as? any BackedProvider
+            else { return nil }
+            let paths: [String]
+            switch try provider.backedStore(of: domain, configuration).form {
+            case .file(let path): paths = [path]
+            case .database(let path, _, _): paths = ["", "-wal", "-journal"].map { path + $0 }
+            case .items: return nil
+            }
+            let (runtime, limit) = (configuration.runtime, configuration.deadlines.files)
+            return try await translatingErrors(key: "\(domain)") { () throws(BackendError) in
+                try await runtime.makeLane("size").run(
+                    clock: runtime.clock, deadline: runtime.clock.now.advanced(by: limit), isMutation: false
+                ) { (_) throws(BackendError) in
+                    do throws(FileError) {
+                        var size: Int64 = 0
+                        for path in paths { size += try runtime.files.status(path)?.size ?? 0 }
+                        return size
+                    } catch { throw error.backendError() }
+                }
+            }
+        }
     }
 
     /// Returns whether a slot contains a sealing key. If such a key is removed, the data that it sealed is lost.

@@ -1,5 +1,6 @@
 import BackendContract
 import BackendRuntime
+public import Foundation
 import Logging
 import Sealing
 
@@ -184,6 +185,23 @@ public actor StorageRouter {
         try await call("set", key) {
             var attributes = WriteAttributes(replacesLaterVersions: replacingLaterVersions)
             if let lifetime { attributes.expiry = .after(lifetime) }
+            try await valueWriter.set(value, try entry(key), attributes)
+        }
+    }
+
+    /// Stores a value that expires at a date, like ``set(_:for:lifetime:replacingLaterVersions:)``.
+    /// - Parameters:
+    ///   - value: The value.
+    ///   - key: The key. Its lifetime does not apply to the value.
+    ///   - date: The date, by the wall clock. A value whose date has passed counts as absent.
+    ///   - replacingLaterVersions: Whether to replace even a value of a later version than the key's.
+    /// - Throws: The errors of ``set(_:for:lifetime:replacingLaterVersions:)``.
+    @concurrent
+    public nonisolated func set<Value>(
+        _ value: Value, for key: StorageKey<Value>, expiresAt date: Date, replacingLaterVersions: Bool = false
+    ) async throws {
+        try await call("set", key) {
+            let attributes = WriteAttributes(expiry: .at(date.timeIntervalSince1970), replacesLaterVersions: replacingLaterVersions)
             try await valueWriter.set(value, try entry(key), attributes)
         }
     }

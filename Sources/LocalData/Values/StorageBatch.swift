@@ -16,19 +16,15 @@ public struct StorageBatch: Sendable {
     /// - Parameters:
     ///   - value: The value.
     ///   - key: The key.
+    ///   - lifetime: The time from the commit on during which the value is valid, by the wall clock; nil for the key's lifetime.
     ///   - replacingLaterVersions: See ``StorageRouter/set(_:for:lifetime:replacingLaterVersions:)``. If it is false, a value of a
     ///     later version refuses the whole batch.
-    public mutating func set<Value>(_ value: Value, for key: StorageKey<Value>, replacingLaterVersions: Bool = false) {
-        set(value, for: key, WriteAttributes(replacesLaterVersions: replacingLaterVersions))
-    }
-
-    /// Stores a value with a lifetime of its own when the batch is committed.
-    /// - Parameters:
-    ///   - value: The value.
-    ///   - key: The key.
-    ///   - lifetime: How long the value stays valid, from the commit on, by the wall clock.
-    public mutating func set<Value>(_ value: Value, for key: StorageKey<Value>, lifetime: Duration) {
-        set(value, for: key, WriteAttributes(expiry: .after(lifetime)))
+    public mutating func set<Value>(
+        _ value: Value, for key: StorageKey<Value>, lifetime: Duration? = nil, replacingLaterVersions: Bool = false
+    ) {
+        set(
+            value, for: key,
+            WriteAttributes(expiry: lifetime.map { .after($0) } ?? .begins, replacesLaterVersions: replacingLaterVersions))
     }
 
     mutating func set<Value>(_ value: Value, for key: StorageKey<Value>, _ facts: WriteAttributes) {

@@ -1,4 +1,4 @@
-import BackendContract
+package import BackendContract
 import DefaultsBackend
 import MemoryBackend
 
@@ -21,6 +21,16 @@ extension Wiring {
     static func witnessStore(_ configuration: StorageConfiguration) -> OwnStore {
         OwnStore { try makeOwnStore("witness", configuration, witnessPath) }
     }
+
+    /// Returns the store of the imported values' names: `LocalDataImporters` marks there which values of a read-only source were
+    /// moved. It survives `forgetEverything()`, so that forgotten values are not imported again.
+    package static func importStore(_ configuration: StorageConfiguration) throws -> any StorageBackend {
+        // The caller has checked that no restore is unfinished. A call that forgets all stores marks values here.
+        try makeOwnStore("imports", configuration, isRestoring: true, importPath)
+    }
+
+    /// Returns the path of the list of imported values.
+    static func importPath(_ directories: StorageDirectories) -> String { "\(directories.data)/imports.plist" }
 
     /// Returns the path of the list of witnesses.
     static func witnessPath(_ directories: StorageDirectories) -> String { "\(directories.data)/witness.plist" }

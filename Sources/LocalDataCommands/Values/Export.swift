@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import LocalData
 import LocalDataBackup
+import LocalDataImporters
 
 /// The options that select the values to export or import.
 struct ValuesOptions: ParsableArguments {
@@ -70,14 +71,61 @@ struct Export<Options: StorageOptions>: AsyncParsableCommand {
     }
 }
 
-/// `localdata import`: stores the values of an export.
+/// The options of an import from another program. At most one of them can be given.
+struct ForeignSourceOptions: ParsableArguments {
+    @Option(help: "A property list of another program, such as a file of UserDefaults from a Mac.", completion: .file())
+    var fromPlist: String?
+    @Option(help: "A file that NSKeyedArchiver wrote on a Mac. Its only object is stored under the name.", completion: .file())
+    var fromArchive: String?
+    @Option(help: "An attribute of the keyring item of another program, as ATTRIBUTE=TEXT. Repeat the option for each attribute.")
+    var fromKeyring: [String] = []
+
+    var isGiven: Bool { fromPlist != nil || fromArchive != nil || !fromKeyring.isEmpty }
+
+    /// Reads the named values.
+    func values(_ names: [String], _ configuration: StorageConfiguration) async throws -> [String: DocumentValue] {
+        if let fromPlist {
+            try NamedFile.requireExisting(fromPlist)
+            return try await ImportSource.propertyList(at: URL(fileURLWithPath: fromPlist)).values(names, configuration)
+        }
+        if let fromArchive {
+            try NamedFile.requireExisting(fromArchive)
+            let values = try await ImportSource.keyedArchive(at: URL(fileURLWithPath: fromArchive)).values(nil, configuration)
+            guard names.count == 1, values.count == 1, let only = values.values.first else { return values }
+            return [names[0]: only]
+        }
+        return try await ImportSource.keyringItems([names[0]: attributes()]).values(names, configuration)
+    }
+
+    /// Checks the options.
+    /// - Parameter isExport: Whether an export is given, too.
+    func validate(_ names: [String], isExport: Bool) throws {
+        let given = [isExport, fromPlist != nil, fromArchive != nil, !fromKeyring.isEmpty].filter { $0 }
+        if given.count > 1 { throw ValidationError("Give one source: --from, --from-plist, --from-archive or --from-keyring.") }
+        if !fromKeyring.isEmpty, names.count != 1 { throw ValidationError("--from-keyring stores one item: give one name.") }
+        _ = try attributes()
+    }
+
+    private func attributes() throws -> [String: String] {
+        var attributes: [String: String] = [:]
+        for text in fromKeyring {
+            let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+            guard parts.count == 2, attributes.updateValue(parts[1], forKey: parts[0]) == nil else {
+                throw ValidationError("--from-keyring takes ATTRIBUTE=TEXT, and each attribute once.")
+            }
+        }
+        return attributes
+    }
+}
+
+/// `localdata import`: stores the values of an export, or of another program.
 struct Import<Options: StorageOptions>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
-            commandName: "import", abstract: "Stores the values of an export, and reports the result for each.",
+            commandName: "import", abstract: "Stores the values of an export or of another program, and reports the result for each.",
             discussion: """
                 An existing value stays, unless --replace. Without --from, plain lines are read from standard input. Names that the export \
-                has and the command does not name are not stored.
+                has and the command does not name are not stored. The files and items of other programs are only read.
 
                 Example: \(Options.program) import sqlite:documents draft --from documents.export
                 """)
@@ -86,10 +134,13 @@ struct Import<Options: StorageOptions>: AsyncParsableCommand {
     @OptionGroup var values: ValuesOptions
     @Argument(help: "The names of the values to store.") var names: [String]
     @Option(help: "The sealed file.", completion: .file()) var from: String?
+    @OptionGroup(title: "Other programs") var foreign: ForeignSourceOptions
     @Flag(help: "Store over other values, which are lost.") var replace = false
     @OptionGroup var consent: ConsentOptions
     @OptionGroup var secret: SecretOptions
     @OptionGroup var place: Options
+
+    func validate() throws { try foreign.validate(names, isExport: from != nil) }
 
     func run() async throws {
         let report = try await place.withRouter(for: [values.domain.domain], selection: values.selection, creates: true) { router in
@@ -98,6 +149,10 @@ struct Import<Options: StorageOptions>: AsyncParsableCommand {
                 throw ValidationError("\(key.name) in \(key.domain.text) is a sealing key. Nothing was changed.")
             }
             if replace { try await consent.require("This replaces those of the \(keys.count) values that differ from the export.") }
+            if foreign.isGiven {
+                return try await router.importDocuments(
+                    try await foreign.values(names, router.configuration), into: keys, replacing: replace)
+            }
             if let from {
                 try NamedFile.requireExisting(from)
                 return try await router.importValues(
@@ -110,7 +165,9 @@ struct Import<Options: StorageOptions>: AsyncParsableCommand {
         let absent = names.filter { !handled.contains($0) }
         if place.json { try Output.json(report) } else { show(report) }
         if absent.isEmpty { return }
-        for name in absent { Failure.write("not in the export of \(values.domain.domain.text): \(name)") }
+        for name in absent {
+            Failure.write(foreign.isGiven ? "not in the source: \(name)" : "not in the export of \(values.domain.domain.text): \(name)")
+        }
         throw ExitCode(ExitStatus.noValue.rawValue)
     }
 

@@ -38,6 +38,36 @@ import Testing
         StorageCollection<Note>(name, domain: domain, owner: "Tests", description: "Notes", typeTag: typeTag).expiring(after: .seconds(600))
     }
 
+    // MARK: The date of one value
+
+    @Test func `a value that expires at a date is valid until then, whatever the lifetime of its key is`() async throws {
+        let router = machine.launch()
+        let date = Date(timeIntervalSince1970: clock.shifted.wallSeconds + 3_600)
+        try await router.set("code", for: key, expiresAt: date)
+        #expect(try await router.storedValue(for: key)?.expiresAt == date)
+        clock.advance(by: .seconds(1_800))
+        #expect(try await router.get(key) == "code")
+        clock.advance(by: .seconds(1_801))
+        #expect(try await router.value(for: key) == nil)
+        try await router.set("late", for: key, expiresAt: date)
+        #expect(try await router.value(for: key) == nil)
+        #expect(try await router.storedValue(for: key)?.isExpired == true)
+    }
+
+    @Test func `a value of a batch has the lifetime of its key, unless the batch gives it another one`() async throws {
+        let router = machine.launch()
+        let other = textKey("other", Self.place).expiring(after: .seconds(600))
+        try await router.batch { batch in
+            batch.set("code", for: key)
+            batch.set("code", for: other, lifetime: .seconds(60))
+        }
+        clock.advance(by: .seconds(61))
+        #expect(try await router.value(for: key) == "code")
+        #expect(try await router.value(for: other) == nil)
+        clock.advance(by: .seconds(600))
+        #expect(try await router.value(for: key) == nil)
+    }
+
     // MARK: A clock that jumps
 
     @Test(arguments: Place.allCases)
