@@ -61,6 +61,7 @@ let package = Package(
         .library(name: "LocalDataCaches", targets: ["LocalDataCaches"]),
         .library(name: "LocalDataCommands", targets: ["LocalDataCommands"]),
         .library(name: "LocalDataImporters", targets: ["LocalDataImporters"]),
+        .library(name: "LocalDataQueries", targets: ["LocalDataQueries"]),
         .library(name: "LocalDataPlans", targets: ["LocalDataPlans", "LocalDataVocabulary"]),
         .library(name: "LocalDataPostgreSQL", targets: ["LocalDataPostgreSQL"]),
         .library(name: "LocalDataService", targets: ["LocalDataService"]),
@@ -183,6 +184,7 @@ let package = Package(
                 product("Hummingbird", "hummingbird", trait: "Hummingbird"),
                 product("ServiceLifecycle", "swift-service-lifecycle", trait: "Hummingbird"),
             ], swiftSettings: house),
+        .target(name: "LocalDataQueries", dependencies: ["LocalData", "BackendContract"], swiftSettings: house),
         .target(name: "LocalDataPlans", dependencies: ["LocalData", "BackendContract", crypto, logging], swiftSettings: house),
         .target(name: "LocalDataVocabulary", dependencies: ["LocalDataPlans"], swiftSettings: house),
         .target(
@@ -270,7 +272,8 @@ let package = Package(
             dependencies: [
                 "LocalData", "LocalDataTesting", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "Sealing",
                 "TestSupport", "TestWorker", "LocalDataCLI", "GuideSamples", "GuideSamplesCustom", "GuideSamplesVocabulary",
-                "LocalDataBackup", "LocalDataCaches", "LocalDataCommands", "LocalDataImporters", "LocalDataModels", "LocalDataPlans", "LocalDataVocabulary",
+                "LocalDataBackup", "LocalDataCaches", "LocalDataCommands", "LocalDataImporters", "LocalDataModels", "LocalDataPlans", "LocalDataQueries", "LocalDataVocabulary",
+                arguments,
                 arguments, logging,
             ], exclude: ["Fixtures"], swiftSettings: house),
         .target(name: "AuthoringSamples", dependencies: ["LocalData"], path: "Tests/AuthoringSamples/Desk", swiftSettings: house),
@@ -339,7 +342,9 @@ if Context.environment["LOCALDATA_PROOF"] != nil {
     package.targets += [
         .target(
             name: "Simulation",
-            dependencies: ["LocalData", "LocalDataBackup", "BackendContract", "BackendRuntime", "TestSupport", logging],
+            dependencies: [
+                "LocalData", "LocalDataBackup", "LocalDataQueries", "BackendContract", "BackendRuntime", "TestSupport", logging,
+            ],
             path: "Proof/Simulation", swiftSettings: house + mutants),
         .target(
             name: "RealFaults", dependencies: ["TestSupport", "FaultWorker"], path: "Proof/RealFaults", exclude: ["shim.c"],

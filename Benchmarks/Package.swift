@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Whether the benchmarks contain PostgreSQL. `Scripts/bench against` builds earlier revisions of the library, which may not
-/// have it.
+/// Whether the benchmarks contain PostgreSQL and queries. `Scripts/bench against` builds earlier revisions of the library,
+/// which may not have them.
 let hasServer = Context.environment["BENCH_WITHOUT_SERVER"] == nil
 
 let package = Package(
@@ -31,6 +31,15 @@ let package = Package(
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         // This target uses only the system's SQLite, and builds neither GRDB nor LocalData.
         .executableTarget(name: "layouts", dependencies: [.product(name: "GRDBSQLite", package: "GRDB.swift")]),
-    ],
+    ]
+        + (hasServer
+            ? [
+                .executableTarget(
+                    name: "queries",
+                    dependencies: [
+                        .product(name: "LocalData", package: "LocalData"), .product(name: "LocalDataQueries", package: "LocalData"),
+                        .product(name: "GRDB", package: "GRDB.swift"),
+                    ])
+            ] : []),
     swiftLanguageModes: [.v6]
 )

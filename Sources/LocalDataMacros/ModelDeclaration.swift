@@ -92,6 +92,14 @@
             for mark in marks where mark.attributeName.lastName == "Attribute" {
                 guard case .argumentList(let arguments) = mark.arguments else { continue }
                 for argument in arguments where !argument.expression.is(NilLiteralExprSyntax.self) {
+                    if argument.label?.text == "indexed" {
+                        guard let literal = argument.expression.as(BooleanLiteralExprSyntax.self) else {
+                            report(.indexedIsNoLiteral, at: argument)
+                            continue
+                        }
+                        property.isIndexed = literal.literal.tokenKind == .keyword(.true)
+                        continue
+                    }
                     guard let text = argument.expression.as(StringLiteralExprSyntax.self)?.representedLiteralValue else {
                         report(.nameIsNoLiteral, at: argument)
                         continue
@@ -106,6 +114,7 @@
                 }
             }
             if property.isTransient {
+                if property.isIndexed { report(.transientIndexed(property.name), at: binding) }
                 if binding.initializer == nil, type?.isOptional != true || isConstant {
                     report(.transientWithoutValue(property.name), at: binding)
                 }

@@ -12,6 +12,8 @@
         case pattern
         case nameIsNoLiteral
         case markOnComputed(String)
+        case indexedIsNoLiteral
+        case transientIndexed(String)
         case keysTwice
         case conditional
 
@@ -28,6 +30,8 @@
             case .pattern: "@StorageModel cannot read a pattern: declare each property by its name"
             case .nameIsNoLiteral: "The name of a stored property must be a string literal without interpolation"
             case .markOnComputed(let name): "'\(name)' is not stored: it is static, lazy or computed"
+            case .indexedIsNoLiteral: "The argument 'indexed' must be 'true' or 'false'"
+            case .transientIndexed(let name): "'\(name)' is not stored, so no attribute can be derived from it"
             case .keysTwice:
                 "@Transient and @Attribute(name:) make @StorageModel write CodingKeys, but CodingKeys are declared already: use only one of them"
             case .conditional: "@StorageModel cannot determine which branch of an #if is compiled: declare stored properties outside of it"

@@ -16,7 +16,7 @@
             for diagnostic in model.diagnostics { context.diagnose(diagnostic) }
             guard model.diagnostics.isEmpty else { return [] }
             let conformance = protocols.isEmpty ? "" : ": LocalData.StorageModel"
-            let entries = model.stored.map { "\n            .init(\($0.description))," }.joined()
+            let entries = model.stored.map { "\n            \($0.element(of: type))," }.joined()
             let list = entries.isEmpty ? "[]" : "[\(entries)\n        ]"
             return [
                 try ExtensionDeclSyntax(

@@ -11,6 +11,8 @@
         var storedName: String
         var originalName: String?
         var isTransient = false
+        /// Whether records get an attribute with the value of the property.
+        var isIndexed = false
         var type: TypeSyntax?
         var defaultValue: ExprSyntax?
 
@@ -35,6 +37,14 @@
             }
             if let originalName { arguments.append("originalName: \(originalName.literal)") }
             return arguments.joined(separator: ", ")
+        }
+    }
+
+    extension StoredProperty {
+        /// The element of the list of descriptions that the macro generates for this property.
+        /// - Parameter model: The model, spelled for an extension of it.
+        func element(of model: some TypeSyntaxProtocol) -> String {
+            ".init(\(description))" + (isIndexed ? ".indexed(\\\(model.trimmedDescription).\(spelling))" : "")
         }
     }
 

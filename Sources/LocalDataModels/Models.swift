@@ -29,6 +29,18 @@
     public macro Attribute(name: String? = nil, originalName: String? = nil) =
         #externalMacro(module: "LocalDataMacros", type: "PropertyMarkMacro")
 
+    /// Sets the names of a property of a ``StorageModel()``, and whether queries find records by the property.
+    /// - Parameters:
+    ///   - name: The stored name; nil uses the name of the property.
+    ///   - originalName: The name in older values. The property is read from this name and then stored under the current one.
+    ///   - indexed: Whether each record of a collection gets an attribute with the value of the property, under its stored
+    ///     name. The type of the property is a string, number, Boolean, UUID or date, an enumeration with such raw values,
+    ///     or an optional of these. Values of other types get no attribute. See `attribute(_:_:)` of `LocalDataQueries`,
+    ///     which also says what the attribute reveals.
+    @attached(peer)
+    public macro Attribute(name: String? = nil, originalName: String? = nil, indexed: Bool) =
+        #externalMacro(module: "LocalDataMacros", type: "PropertyMarkMacro")
+
     /// Excludes a property of a ``StorageModel()`` from storage.
     ///
     /// The property must have a default or be optional. It has that default, or nil, in every value that is read.

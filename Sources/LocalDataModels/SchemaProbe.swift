@@ -130,6 +130,18 @@ extension AttributeDescription {
     }
 }
 
+extension AttributeDescription {
+    /// Returns this description for a property from which an attribute of records is derived. The macro `@Attribute(indexed:)`
+    /// generates a call of this function. The attribute has the name of the property in stored values.
+    /// - Parameter path: The property. A string, number, Boolean, UUID or date gets an attribute, and so does an enumeration
+    ///   with such raw values, or an optional of these. Raw values must be equal exactly if the values are.
+    public func indexed<Model, Value>(_ path: any KeyPath<Model, Value> & Sendable) -> AttributeDescription {
+        var description = self
+        description.derived.attribute = DerivedAttribute(name, path) { AttributeText.text(of: $0) }
+        return description
+    }
+}
+
 extension EntityDescription {
     /// Describes an entity (a key or a collection) by the type of its values. A type without properties, such as a
     /// string or a list, has no attributes.

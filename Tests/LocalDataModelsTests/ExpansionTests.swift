@@ -34,6 +34,51 @@
             expect(source, becomes: expanded, [DiagnosticSpec(message: message, line: line, column: column)], location)
         }
 
+        @Test func `the macro gives an indexed property the path to its value`() {
+            expect(
+                """
+                @StorageModel struct Note {
+                    @Attribute(name: "label", indexed: true) var tag: String
+                    @Attribute(indexed: false) var text: String
+                }
+                """,
+                becomes: """
+                    struct Note {
+                        var tag: String
+                        var text: String
+
+                        private enum CodingKeys: String, CodingKey {
+                            case tag = "label"
+                            case text
+                        }
+                    }
+
+                    extension Note: LocalData.StorageModel {
+                        static var attributes: [LocalData.AttributeDescription] {
+                            [
+                                .init("label", .string).indexed(\\Note.tag),
+                                .init("text", .string),
+                            ]
+                        }
+                    }
+                    """)
+        }
+
+        @Test func `a property that is not stored cannot be indexed`() {
+            expectRefusal(
+                """
+                @StorageModel struct Note {
+                    @Transient @Attribute(indexed: true) var isSelected = false
+                }
+                """,
+                becomes: """
+                    struct Note {
+                        var isSelected = false
+                    }
+                    """,
+                saying: "'isSelected' is not stored, so no attribute can be derived from it", line: 2, column: 46)
+        }
+
         @Test func `the macro describes every kind of stored property`() {
             expect(
                 """

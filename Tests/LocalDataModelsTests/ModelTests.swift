@@ -38,6 +38,12 @@
         }
     }
 
+    @StorageModel struct Letter: Identifiable {
+        var id: String
+        @Attribute(name: "label", indexed: true) var tag: String
+        @Attribute(indexed: true) var color: Color?
+    }
+
     /// Models that are declared with the macros, stored and read in every kind of store.
     @Suite(.inTurn) struct ModelTests {
         enum Place: CaseIterable { case database, propertyList, memory }
@@ -60,6 +66,15 @@
 
         private func key<Value>(_ domain: StorageDomain, _ type: Value.Type = Value.self) -> StorageKey<Value> {
             StorageKey(name: "note", domain: domain, owner: "Tests", description: "A note")
+        }
+
+        @Test(arguments: Place.allCases) func `an indexed property is an attribute of each record`(_ place: Place) async throws {
+            try await withLaunches(place) { launch, domain in
+                let letters = StorageCollection<Letter>("letters", domain: domain, typeTag: "Letter")
+                try await launch().set(Letter(id: "a", tag: "one", color: .red), in: letters)
+                try await launch().update("a", in: letters) { $0?.tag = "two" }
+                #expect(try await launch().storedValue(for: letters.key("a"))?.attributes == ["label": "two", "color": "red"])
+            }
         }
 
         @Test(arguments: Place.allCases) func `a model is stored without its transient properties`(place: Place) async throws {

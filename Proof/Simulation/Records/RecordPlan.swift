@@ -23,6 +23,8 @@ package struct RecordPlan: CampaignPlan {
     var isSpoilt: Bool
     /// Whether a damaged record is stored beside those that the programs use.
     var isDamaged: Bool
+    /// Whether the programs after the first version derive an attribute from the text of each record, and query by it.
+    var isQueried: Bool
     /// The lifetime of values, in seconds.
     var lifetime: Int?
     package var haste: Int
@@ -41,6 +43,8 @@ package struct RecordPlan: CampaignPlan {
         beginnings = (0..<count).map { _ in draw(5) == 0 ? 0 : 1 + draw(draw(2) == 0 ? 1 : oldest) }
         isSpoilt = kind.isExplicit && draw(4) == 0
         isDamaged = kind.mayHaveDamage && seed % 5 == 2
+        // No drawn number, so that the other numbers of a seed stay the same.
+        isQueried = kind.isCollection && kind != .referring && seed % 9 == 3
         lifetime = kind.expires ? 30 + draw(60) : nil
         haste = pick([0, 0, 0, 60])
         rounds = []
@@ -98,7 +102,7 @@ package struct RecordPlan: CampaignPlan {
     }
 
     package var head: String {
-        "\(kind) in \(place), \(count) of it, stored by versions \(beginnings)\(isSpoilt ? ", one unreadable" : "")\(isDamaged ? ", one damaged" : "")\(lifetime.map { ", for \($0) s" } ?? "")"
+        "\(kind) in \(place), \(count) of it, stored by versions \(beginnings)\(isSpoilt ? ", one unreadable" : "")\(isDamaged ? ", one damaged" : "")\(isQueried ? ", queried" : "")\(lifetime.map { ", for \($0) s" } ?? "")"
     }
 
     package var simplifications: [(inout RecordPlan) -> Void] {
@@ -107,6 +111,7 @@ package struct RecordPlan: CampaignPlan {
             plan.count -= 1
             plan.beginnings.removeLast()
         }
-        return [fewer, { $0.isSpoilt = false }, { $0.isDamaged = false }] + beginnings.indices.map { index in { $0.beginnings[index] = 0 } }
+        return [fewer, { $0.isSpoilt = false }, { $0.isDamaged = false }, { $0.isQueried = false }]
+            + beginnings.indices.map { index in { $0.beginnings[index] = 0 } }
     }
 }

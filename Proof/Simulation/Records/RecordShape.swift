@@ -1,5 +1,6 @@
 import BackendContract
 import LocalData
+import LocalDataQueries
 
 /// The calls that a program can make on one record. Each takes and returns the record's text instead of the record.
 struct RecordCalls: Sendable {
@@ -17,6 +18,8 @@ struct RecordProgram: Sendable {
     let catalog: [AnyStorageKey]
     /// Lists all records with their ids; nil for single keys.
     var all: (@Sendable (StorageRouter) async throws -> [(id: String, text: String)])?
+    /// Returns the ids of the records with a text, and their number by a count; nil for programs without queries.
+    var find: (@Sendable (StorageRouter, String) async throws -> (ids: [String], count: Int))?
     /// Stores several records in one commit.
     var setMany: (@Sendable (StorageRouter, [(record: Int, text: String)]) async throws -> Void)?
     /// Migrates all records. It is nil for programs that need no such request.
@@ -314,8 +317,14 @@ struct RecordShape: Sendable {
             })
     }
 
-    private func records<Value: Codable & Sendable & Shaped>(_ collection: StorageCollection<Value>) -> RecordProgram {
-        RecordProgram(
+    private func records<Value: Codable & Sendable & Shaped>(_ declared: StorageCollection<Value>) -> RecordProgram {
+        let isQueried = plan.isQueried && Value.self != First.self
+        let collection = isQueried ? declared.attribute("text", \.text) : declared
+        let find: @Sendable (StorageRouter, String) async throws -> (ids: [String], count: Int) = { router, text in
+            let found = try await router.records(in: collection, where: \.text == text, onDamage: .skip)
+            return (found.map(\.id).sorted(), try await router.count(in: collection, where: \.text == text, onDamage: .skip))
+        }
+        return RecordProgram(
             records: (0..<plan.count).map { calls(collection.key(Self.id($0)), Self.id($0)) }, catalog: [.collection(collection)],
             all: { [isDamaged = plan.isDamaged, damagedName = damagedAddress.name] router in
                 var found: [(id: String, text: String)] = []
@@ -324,7 +333,7 @@ struct RecordShape: Sendable {
                 }
                 for try await record in router.records(in: collection, onDamage: report) { found.append((record.id, record.text)) }
                 return found
-            },
+            }, find: isQueried ? find : nil,
             setMany: { router, texts in try await router.set(texts.map { Value(Self.id($0.record), $0.text) }, in: collection) })
     }
 }

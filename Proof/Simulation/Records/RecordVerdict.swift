@@ -31,6 +31,7 @@ struct RecordVerdict: Sendable {
         // copies stay as well.
         if !plan.kind.expires { try judgePlaces() }
         let values = try await finalValues(last)
+        try await judgeQueries(last, values)
         if plan.isDamaged { try judgeDamage() }
         if let leak = machine.leak { throw act.violation(.secrecy, leak) }
         try judgeOrder()
@@ -91,7 +92,7 @@ struct RecordVerdict: Sendable {
             guard case .value(_, let metadata, _) = machine.disk.contents(of: shape.place)[shape.address(record)] else { continue }
             let version = plan.kind.latestSchemaVersion
             guard metadata.typeTag == shape.latestTag, metadata.schemaVersion == version,
-                !plan.kind.isCollection || metadata.attributes["LocalData.version"] == "\(version)"
+                !plan.kind.isCollection || ["\(version)", "\(version)+"].contains(metadata.attributes["LocalData.version"])
             else {
                 throw act.violation(
                     .liveness, "record \(record) is a \(metadata.typeTag ?? "-") of version \(metadata.schemaVersion ?? 0) in the end")
@@ -125,6 +126,26 @@ struct RecordVerdict: Sendable {
             throw act.violation(.order, "in the end there are \(expected), and among all of them \(found)")
         }
         return values
+    }
+
+    /// Requires that a query for a text finds exactly the records that have it, and counts them.
+    private func judgeQueries(_ last: RecordScene.Running, _ values: [String?]) async throws {
+        guard let find = last.program.find, !plan.isSpoilt, !plan.kind.expires else { return }
+        let texts = (0..<plan.count).flatMap { written($0).map(\.text) }
+        for text in Set(texts).sorted() {
+            let found = try await find(last.router, text)
+            let ids = values.indices.filter { values[$0] == text }.map(RecordShape.id).sorted()
+            guard found.ids == ids, found.count == ids.count else {
+                throw act.violation(
+                    .order, "in the end \(ids) have the text \(text), and queries find \(found.ids) and count \(found.count)")
+            }
+        }
+        if plan.place == .sealed { return }
+        for record in values.indices {
+            guard case .value(_, let metadata, _) = machine.disk.contents(of: shape.place)[shape.address(record)] else { continue }
+            guard metadata.attributes["text"] != values[record] else { continue }
+            throw act.violation(.liveness, "record \(record) has the attribute \(metadata.attributes["text"] ?? "-") in the end")
+        }
     }
 
     private func judgeOrder() throws {

@@ -4,7 +4,7 @@ import Synchronization
 
 /// One process's view of a store on a simulated disk. It works on a lane (a serial queue) of the process, and stops for
 /// good when the process ends.
-package final class SimulatedStore: StorageBackend {
+package final class SimulatedStore: StorageBackend, CountedBackend {
     /// The properties that distinguish one kind of store from another.
     package struct Nature: Sendable {
         package var capabilities: BackendCapabilities
@@ -259,6 +259,25 @@ package final class SimulatedStore: StorageBackend {
             }
             return disk.with(medium, isOneFile: nature.isOneFile) { medium in
                 medium.slots.keys.filter { $0.namespace == namespace }.sorted { $0.name < $1.name }
+            }
+        }
+    }
+
+    /// Counts the values for each query, as a database does for which one count is the answer.
+    package func storedCounts(of queries: [StorageQuery]) async throws(BackendError) -> [Int?] {
+        try await work(isMutation: false) { [self] () throws(BackendError) in
+            switch weather.trouble(of: medium) {
+            case .locked: throw BackendError(.locked, "The store is locked.")
+            case .unavailable: throw Self.outOfReach
+            case .full, nil: break
+            }
+            return disk.with(medium, isOneFile: nature.isOneFile) { medium in
+                queries.map { query in
+                    medium.slots.count { address, slot in
+                        guard address.namespace == query.namespace, case .value(_, let metadata, _) = slot.content else { return false }
+                        return query.matches(metadata)
+                    }
+                }
             }
         }
     }

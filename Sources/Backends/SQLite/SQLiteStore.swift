@@ -14,7 +14,7 @@
     /// A read of one slot is one short statement on the caller's thread, and waits for no writer in this process or
     /// another one. Changes that wait at the same time share one transaction and one flush. A change is on the disk
     /// when it is acknowledged. The first change creates the database; a read never does.
-    package final class SQLiteStore: LockableBackend, ObservableBackend, ImmediateBackend {
+    package final class SQLiteStore: LockableBackend, ObservableBackend, ImmediateBackend, CountedBackend {
         /// The path of the file, with every symbolic link resolved when the store was created.
         package let identity: BackendIdentity
 
@@ -217,6 +217,16 @@
             case .needsPages: return try await countByPages(query)
             case nil: return 0
             }
+        }
+
+        /// Returns the numbers in the sealed counts of labels. They are authenticated with the database's key. If another
+        /// program has removed entries of a label, ``page(_:after:limit:)`` reports that.
+        /// - Throws: ``BackendError``: `locked` and other errors of the key.
+        package func storedCounts(of queries: [StorageQuery]) async throws(BackendError) -> [Int?] {
+            let numbers = try await scanning { (file, session, _) throws(BackendError) in
+                try file.scanner.sealedNumbers(queries, session, isCurrent: { file.isCurrent(session) })
+            }
+            return numbers ?? queries.map { _ in 0 }
         }
 
         /// Runs work on the lane for lists. Repeats it with a new session as long as the session is outdated. Returns

@@ -17,6 +17,8 @@ struct EncodedValue: Sendable {
     /// The records inside the value's references, which are written together with the value. If such a record refers to
     /// others, it comes after them.
     var references: ReferencedRecords
+    /// The attributes that are derived from the value; nil if its collection declares none.
+    var derived: DerivedTexts?
     /// Copies of the value in the form that earlier releases of the program read from a legacy location. There are none
     /// unless a release window keeps the legacy location up to date.
     var older: [EncodedValue] = []

@@ -37,19 +37,22 @@ final class RecordCoder: Sendable {
     }
 
     /// Encodes a record that another record refers to. The bytes were already encoded together with the other record.
-    func prepare<Target>(_ referred: Referred<Target>, _ slot: Slot<Target>) -> EncodedValue {
-        prepared(referred.target, referred.bytes, slot, .new, .none)
+    /// - Throws: ``StorageError`` with `encodingFailed`.
+    func prepare<Target>(_ referred: Referred<Target>, _ slot: Slot<Target>) throws -> EncodedValue {
+        try prepared(referred.target, referred.bytes, slot, .new, .none)
     }
 
     private func prepared<Value>(
         _ value: Value, _ bytes: [UInt8], _ slot: Slot<Value>, _ facts: WriteAttributes, _ references: ReferencedRecords
-    ) -> EncodedValue {
+    ) throws -> EncodedValue {
         let route = slot.route
         var native: NativeValue?
         if route.security.keySource == nil, route.capabilities.storesNativeValues, slot.key.serializer.name == "json" {
             native = NativeCoding.native(value, json: bytes)
         }
-        return EncodedValue(route: route, bytes: bytes, native: native, shape: RecordShape(slot.key), facts: facts, references: references)
+        return EncodedValue(
+            route: route, bytes: bytes, native: native, shape: RecordShape(slot.key), facts: facts, references: references,
+            derived: try derivedTexts(of: bytes, slot))
     }
 
     /// Adds the data that depends on what the slot contains: the metadata to keep from the previous record, the origin
@@ -57,6 +60,7 @@ final class RecordCoder: Sendable {
     func complete(_ prepared: EncodedValue, origin: RecordOrigin?) async throws -> CodedRecord {
         let route = prepared.route
         var metadata = prepared.facts.metadata(of: prepared.shape, now: now)
+        prepared.setDerivedAttributes(of: &metadata)
         guard route.security.keySource != nil else {
             metadata.origin = try origin.map { try Self.bytes(of: $0, route) }
             return CodedRecord(payload: prepared.native.map { .native($0) } ?? .bytes(prepared.bytes), metadata: metadata)
@@ -229,7 +233,7 @@ final class RecordCoder: Sendable {
         }
     }
 
-    private func decodeBytes<Value>(_ bytes: [UInt8], _ metadata: StorageMetadata, _ key: StorageKey<Value>) throws -> Decoded<Value> {
+    func decodeBytes<Value>(_ bytes: [UInt8], _ metadata: StorageMetadata, _ key: StorageKey<Value>) throws -> Decoded<Value> {
         // Read a value with the serializer that wrote it, if that one and the key's serializer are built in.
         let serializer = key.reading(metadata.serializer, typeTag: metadata.typeTag)
         let data = Data(bytes)

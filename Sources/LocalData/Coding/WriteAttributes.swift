@@ -25,6 +25,8 @@ struct WriteAttributes: Sendable {
     var past: StorageMetadata?
     /// Whether the value may replace a value of a later schema version than the key's.
     var replacesLaterVersions = false
+    /// Whether the value counts as last changed when the previous record was, because its content is the same.
+    var keepsTime = false
 
     /// The default for a write: the key's lifetime begins, and no attributes change.
     static let new = WriteAttributes()
@@ -52,8 +54,8 @@ struct WriteAttributes: Sendable {
     func metadata(of shape: RecordShape, now: Double) -> StorageMetadata {
         var metadata = StorageMetadata(
             serializer: shape.serializer, typeTag: shape.typeTag, schemaVersion: shape.version,
-            createdAt: past?.createdAt ?? (shape.isInCollection ? now : nil), modifiedAt: now, attributes: past?.attributes ?? [:],
-            indexesAttributes: shape.indexesAttributes)
+            createdAt: past?.createdAt ?? (shape.isInCollection ? now : nil), modifiedAt: keepsTime ? past?.modifiedAt ?? now : now,
+            attributes: past?.attributes ?? [:], indexesAttributes: shape.indexesAttributes)
         for (name, text) in attributes { metadata.attributes[name] = text }
         metadata.expiresAt =
             switch expiry {
@@ -66,7 +68,7 @@ struct WriteAttributes: Sendable {
             }
         // With these two attributes, queries find records of earlier versions and records that expire.
         if shape.isInCollection {
-            metadata.attributes[StorageMetadata.versionAttribute] = String(shape.version)
+            metadata.attributes[StorageMetadata.versionAttribute] = StorageMetadata.versionText(shape.version, isMarked: false)
             metadata.attributes[StorageMetadata.expiresAttribute] = metadata.expiresAt == nil ? nil : "yes"
         }
         return metadata

@@ -15,4 +15,28 @@ enum DeclaredShapes {
         known.withLock { $0[id] = attributes }
         return attributes
     }
+
+    private static let derivations = Mutex<[Derivation: DerivedAttributes]>([:])
+
+    /// A type and the name under which its values are stored.
+    private struct Derivation: Hashable {
+        let type: ObjectIdentifier
+        let typeTag: String
+    }
+
+    /// Returns the attributes that are derived from the records of a type: those of its model, and those that a
+    /// collection adds. Nil if there are none.
+    /// - Parameter added: The attributes of the collection; nil if it adds none.
+    static func derivedAttributes(of type: any Any.Type, typeTag: String, adding added: DerivedAttributes?) -> DerivedAttributes? {
+        let declared = attributes(of: type)?.compactMap(\.derived.attribute) ?? []
+        guard let added else {
+            if declared.isEmpty { return nil }
+            let id = Derivation(type: ObjectIdentifier(type), typeTag: typeTag)
+            if let found = derivations.withLock({ $0[id] }) { return found }
+            let made = DerivedAttributes(declared, typeTag: typeTag)
+            derivations.withLock { $0[id] = made }
+            return made
+        }
+        return declared.isEmpty ? added : DerivedAttributes(declared + added.all, typeTag: typeTag)
+    }
 }

@@ -10,6 +10,13 @@ public struct AttributeDescription: Hashable, Sendable, Codable {
     public var defaultValue: DocumentValue?
     /// The name of the property in older values, if it was renamed; otherwise nil.
     public var originalName: String?
+    /// The attribute of records that is derived from the property, if queries find records by it. It is a part of the
+    /// program, not of the stored shape: it is neither compared nor encoded.
+    package var derived = Derived()
+
+    private enum CodingKeys: CodingKey {
+        case name, type, isOptional, defaultValue, originalName
+    }
 
     /// Creates the description of a property.
     public init(
@@ -22,6 +29,14 @@ public struct AttributeDescription: Hashable, Sendable, Codable {
 
     /// Whether a value that lacks the property can be read.
     public var mayBeMissing: Bool { isOptional || defaultValue != nil }
+
+    /// A derived attribute, or none. All values are equal.
+    package struct Derived: Hashable, Sendable {
+        package var attribute: DerivedAttribute?
+
+        package static func == (left: Self, right: Self) -> Bool { true }
+        package func hash(into hasher: inout Hasher) {}
+    }
 }
 
 /// The shape of the values that a key or a collection stores.

@@ -36,10 +36,11 @@ package struct DocumentRecords: Sendable {
     /// The records of an entity, page by page; of one version, if it is given.
     func forEachPage(_ place: DocumentPlace, version: Int? = nil, _ body: ([StoragePage.Entry]) async throws -> Void) async throws {
         if place.isCollection {
-            let conditions = version.map { [StorageQuery.Condition.attribute(StorageMetadata.versionAttribute, String($0))] } ?? []
-            for try await page in pages(place, conditions, size: slots.pageSize) {
-                try Task.checkCancellation()
-                try await body(try page.requireWhole())
+            for filter in version.map(RecordFilter.versions) ?? [.all] {
+                for try await page in pages(place, filter.conditions, size: slots.pageSize) {
+                    try Task.checkCancellation()
+                    try await body(try page.requireWhole())
+                }
             }
             return
         }

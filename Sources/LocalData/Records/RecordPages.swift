@@ -64,18 +64,28 @@ struct RecordPages: AsyncSequence, Sendable {
 
         mutating func next() async throws -> RecordPage? {
             while !isOver {
-                let (domain, backend) = try pages.routes.backend(for: pages.domain, key: pages.collection)
-                let page = try await translatingErrors(key: pages.collection) { [pages, cursor] () throws(BackendError) in
-                    try await backend.page(pages.asked, after: cursor, limit: pages.size)
-                }
-                cursor = page.next
-                isOver = page.next == nil
-                let entries = try await pages.proven(page.entries)
-                if entries.isEmpty, page.damaged.isEmpty { continue }
-                return RecordPage(domain: domain, collection: pages.collection, entries: entries, damaged: page.damaged)
+                let (page, next) = try await pages.page(after: cursor, limit: pages.size)
+                cursor = next
+                isOver = next == nil
+                if page.entries.isEmpty, page.damaged.isEmpty { continue }
+                return page
             }
             return nil
         }
+    }
+
+    /// Reads one page. It may be empty even if it is not the last one.
+    /// - Parameters:
+    ///   - cursor: The end of the page before; nil for the first page.
+    ///   - limit: The highest number of records.
+    /// - Returns: The page and its end; a nil end for the last page.
+    func page(after cursor: StorageCursor?, limit: Int) async throws -> (page: RecordPage, next: StorageCursor?) {
+        let (domain, backend) = try routes.backend(for: self.domain, key: collection)
+        let page = try await translatingErrors(key: collection) { () throws(BackendError) in
+            try await backend.page(asked, after: cursor, limit: limit)
+        }
+        let entries = try await proven(page.entries)
+        return (RecordPage(domain: domain, collection: collection, entries: entries, damaged: page.damaged), page.next)
     }
 
     /// What the store is asked. Where records are sealed one by one, the store cannot tell which of them fulfil the conditions: what stands
@@ -151,7 +161,9 @@ struct RecordQueries: Sendable {
 
     /// How many records of a collection are stored in the shape of a version.
     func count<Record>(_ collection: StorageCollection<Record>, version: Int) async throws -> Int {
-        try await count(collection, .version(version))
+        var count = 0
+        for filter in RecordFilter.versions(version) { count += try await self.count(collection, filter) }
+        return count
     }
 
     /// How many records are stored with a type's tag.
@@ -168,6 +180,11 @@ struct RecordQueries: Sendable {
 }
 
 extension RecordFilter {
-    /// The records that are stored in the shape of a version.
-    static func version(_ version: Int) -> RecordFilter { attribute(StorageMetadata.versionAttribute, String(version)) }
+    /// The records that are stored in the shape of a version, without or with derived attributes.
+    static func version(_ version: Int, isMarked: Bool = false) -> RecordFilter {
+        attribute(StorageMetadata.versionAttribute, StorageMetadata.versionText(version, isMarked: isMarked))
+    }
+
+    /// The filters that together find all records that are stored in the shape of a version.
+    static func versions(_ version: Int) -> [RecordFilter] { [false, true].map { self.version(version, isMarked: $0) } }
 }

@@ -18,14 +18,16 @@ struct RecordSettler: Sendable {
         var work = try await RecordGatherer(slots, coder, history, program).gather(collection, run)
         let queries = recordQueries
         for version in collection.template.evolution?.older ?? [] {
-            for try await page in queries.pages(collection, .version(version)) {
-                try Task.checkCancellation()
-                let part = try await slots.unbroken { [self] in try await convert(page.entries, collection, run) }
-                if let failure = part.failures.first {
-                    history.ledger.failed(Converter.ledgerID(collection.name, from: version), failure.error)
+            for filter in RecordFilter.versions(version) {
+                for try await page in queries.pages(collection, filter) {
+                    try Task.checkCancellation()
+                    let part = try await slots.unbroken { [self] in try await convert(page.entries, collection, run) }
+                    if let failure = part.failures.first {
+                        history.ledger.failed(Converter.ledgerID(collection.name, from: version), failure.error)
+                    }
+                    work += part
+                    run.recordsDone(page.entries.count)
                 }
-                work += part
-                run.recordsDone(page.entries.count)
             }
         }
         // Reason: "The version and the expiry of a record are attributes" in Docs/Decisions/Collections.md.
@@ -60,17 +62,50 @@ struct RecordSettler: Sendable {
         for try await page in recordQueries.pages(collection, .all) {
             try Task.checkCancellation()
             work.failDamaged(page)
+            var outdated: [StoragePage.Entry] = []
             for entry in page.entries where !known.contains(entry.address.name) {
                 do {
                     let slot = try slots.routes.slot(for: collection.key(entry.address.name))
                     guard let record = entry.record else { throw slot.route.damaged(entry) }
-                    if !coder.isExpired(record) { _ = try await coder.decode(record, slot) }
+                    if coder.isExpired(record) { continue }
+                    _ = try await coder.decode(record, slot)
+                    if coder.lacksDerivedAttributes(record.metadata, slot) { outdated.append(entry) }
                 } catch { try work.fail(entry.address.name, error, DamagedRecord(page.domain, entry)) }
+            }
+            if !outdated.isEmpty {
+                work += try await slots.unbroken { [self, outdated] in try await derive(outdated, collection) }
             }
             let repeated = min(counted, page.entries.count)
             counted -= repeated
             run.recordsDone(page.entries.count - repeated)
         }
+    }
+
+    /// Gives records the attributes that their collection derives: in one commit, or one by one where the store cannot do that or another
+    /// process has changed one of them.
+    private func derive<Record>(_ page: [StoragePage.Entry], _ collection: StorageCollection<Record>) async throws -> RecordWork {
+        var work = RecordWork()
+        var derivations: [Converter.Conversion] = []
+        for entry in page {
+            do {
+                if let derivation = try await pageConverter.derivation(of: entry, collection.key(entry.address.name)) {
+                    derivations.append(derivation)
+                }
+            } catch { try work.fail(entry.address.name, error) }
+        }
+        if try await pageConverter.convertTogether(derivations, collection.name) {
+            work.converted += derivations.count
+            work.bytes += derivations.reduce(0) { $0 + $1.prepared.bytes.count }
+            return work
+        }
+        for id in derivations.map(\.prepared.route.address.name) {
+            do {
+                guard let bytes = try await pageConverter.derive(collection.key(id)) else { continue }
+                work.converted += 1
+                work.bytes += bytes
+            } catch { try work.fail(id, error) }
+        }
+        return work
     }
 
     /// Writes a page of records in their new shape, in one commit; one by one where the store cannot, or another process is writing.
@@ -120,6 +155,27 @@ struct PageConverter: Sendable {
         let slot = try slots.routes.slot(for: key)
         guard let record = entry.record else { throw slot.route.damaged(entry) }
         return coder.isExpired(record) && !includesExpired ? nil : try await converter.conversion(of: record, slot)
+    }
+
+    /// Returns a conversion that gives a record the attributes that its collection derives; nil if it has them, or has expired.
+    func derivation<Record>(of entry: StoragePage.Entry, _ key: StorageKey<Record>) async throws -> Converter.Conversion? {
+        guard let record = entry.record, !coder.isExpired(record) else { return nil }
+        return try await converter.derivation(of: record, try slots.routes.slot(for: key))
+    }
+
+    /// Gives one record the attributes that its collection derives.
+    /// - Returns: The size of the record; nil if it has the attributes, has expired, or is gone.
+    func derive<Record>(_ key: StorageKey<Record>) async throws -> Int? {
+        let slot = try slots.routes.slot(for: key)
+        return try await slots.withLane(slot.route) {
+            for await _ in slots.attempts {
+                guard case .value(let record) = try await slot.route.probe(), !coder.isExpired(record),
+                    let derivation = try await converter.derivation(of: record, slot)
+                else { return nil }
+                if try await converter.write(derivation, slot) { return derivation.prepared.bytes.count }
+            }
+            throw slot.route.error(for: .notAttempted)
+        }
     }
 
     /// Writes records in their new shape, in one commit. False when the store cannot, or another process changed one of the records meanwhile: nothing was changed then.

@@ -35,7 +35,13 @@ struct Retirement: Sendable {
             found.append(status(source.id(for: collection), collection.name, evidence))
         }
         for version in collection.template.evolution?.older ?? [] {
-            let evidence = await counting(own) { try await RecordQueries(slots, coder).countAll(collection, .version(version)) }
+            let evidence = await counting(own) {
+                var count = 0
+                for filter in RecordFilter.versions(version) {
+                    count += try await RecordQueries(slots, coder).countAll(collection, filter)
+                }
+                return count
+            }
             found.append(status(Converter.ledgerID(collection.name, from: version), collection.name, evidence))
         }
         return found

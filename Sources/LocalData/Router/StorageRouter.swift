@@ -29,6 +29,8 @@ public actor StorageRouter {
     public nonisolated let configuration: StorageConfiguration
     /// The last failures of the stores.
     nonisolated let failures = StoreFailures()
+    /// Encrypts the cursors of ordered pages.
+    nonisolated let cursorSeal = CursorSeal()
 
     /// Creates a router. It never fails and opens nothing.
     public init(configuration: StorageConfiguration) {

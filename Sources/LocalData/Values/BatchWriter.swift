@@ -77,7 +77,7 @@ struct BatchWriter: Sendable {
             func change<Record: ReferredRecord>(_ record: Record) throws -> Change {
                 let slot = try slots.routes.slot(for: record.key)
                 let referred = Referred(target: record.target, key: record.key, bytes: record.bytes, isPending: record.isPending)
-                return Change(slot.untyped, coder.prepare(referred, slot), isInsertion: record.isPending)
+                return Change(slot.untyped, try coder.prepare(referred, slot), isInsertion: record.isPending)
             }
             let change = try change(referred)
             if seen.insert(change.slot.id).inserted { found.append(change) }

@@ -113,6 +113,18 @@
             }
         }
 
+        /// Returns the numbers in the sealed counts of queries, in one read transaction; nil in the same cases as
+        /// ``listing(in:_:isCurrent:isWanted:)``.
+        func sealedNumbers(
+            _ queries: [StorageQuery], _ session: DatabaseSession, isCurrent: () -> Bool
+        ) throws(BackendError) -> [Int?]? {
+            try reading(session, isCurrent) { (pages) throws(PageReader.Interruption) in
+                var numbers: [Int?] = []
+                for query in queries { numbers.append(try pages.sealedNumber(query, session)) }
+                return numbers
+            }
+        }
+
         func reading<R: Sendable>(
             _ session: DatabaseSession, _ isCurrent: () -> Bool, _ body: (PageReader) throws(PageReader.Interruption) -> R
         ) throws(BackendError) -> R? {

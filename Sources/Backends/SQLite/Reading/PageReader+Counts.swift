@@ -59,13 +59,29 @@
             return try step(statement) ? statement.bytes(0) : nil
         }
 
-        /// Returns the number of entries of the single label that answers a query; nil if no single label does.
-        func count(_ query: StorageQuery, _ session: DatabaseSession) throws(Interruption) -> Int? {
+        /// Returns the single label that answers a query; nil if no single label does.
+        private func label(answering query: StorageQuery, _ session: DatabaseSession) throws(Interruption) -> Label? {
             guard session.header.isIndexed, query.namespace != .values, query.conditions.count <= 1,
                 let label = try choice(query, session.keyset, nil).label, !isFiltered(query, label)
-            else {
-                return nil
+            else { return nil }
+            return label
+        }
+
+        /// Returns the number in the sealed count of the single label that answers a query; nil if no single label
+        /// does, or if the count does not open. The entries of the label are not counted.
+        func sealedNumber(_ query: StorageQuery, _ session: DatabaseSession) throws(Interruption) -> Int? {
+            guard let label = try label(answering: query, session) else { return nil }
+            var number = 0
+            for key in session.keyset.decryptOnly + [session.keyset.active] {
+                guard let stored = try storedCount(key.label(of: label.fields), key)?.count else { return nil }
+                number += Int(stored)
             }
+            return number
+        }
+
+        /// Returns the number of entries of the single label that answers a query; nil if no single label does.
+        func count(_ query: StorageQuery, _ session: DatabaseSession) throws(Interruption) -> Int? {
+            guard let label = try label(answering: query, session) else { return nil }
             let statement = try kept(&counting, "SELECT count(*) FROM labels WHERE label = ?1")
             defer { statement.reset() }
             var count = 0

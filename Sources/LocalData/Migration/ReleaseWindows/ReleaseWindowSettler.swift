@@ -371,7 +371,9 @@ extension Visit {
 extension EncodedValue {
     /// The same, with what another record has beside its content: when it stops being valid, its attributes, its age.
     func mirroring(_ metadata: StorageMetadata) -> EncodedValue {
-        var prepared = self
+        var (prepared, metadata) = (self, metadata)
+        // An earlier release may set these attributes, and expects them in the mirror.
+        if !route.showsAttributes { metadata.attributes[StorageMetadata.derivedAttribute] = nil }
         prepared.facts = .kept(metadata)
         return prepared
     }

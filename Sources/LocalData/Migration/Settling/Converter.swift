@@ -33,6 +33,19 @@ struct Converter: Sendable {
         return try await conversion(of: record, to: decoded, slot)
     }
 
+    /// Returns a conversion that gives a record the attributes that its collection derives; nil if it has them. The value and its time of
+    /// change stay the same.
+    func derivation<Value>(of record: StorageRecord, _ slot: Slot<Value>) async throws -> Conversion? {
+        guard coder.lacksDerivedAttributes(record.metadata, slot) else { return nil }
+        var facts = WriteAttributes.kept(record.metadata)
+        facts.keepsTime = true
+        let decoded = try await coder.read(record, slot)
+        return Conversion(
+            prepared: try coder.prepare(decoded.value, slot, facts), origin: try await coder.origin(of: record.metadata, slot.route),
+            record: record, holder: ReferenceHolder(route: slot.route, copies: [SourceRecord(slot, record)]),
+            version: slot.key.schemaVersion, backup: nil)
+    }
+
     func conversion<Value>(
         of record: StorageRecord, to decoded: Decoded<Value>, _ slot: Slot<Value>
     ) async throws -> Conversion {
@@ -49,11 +62,15 @@ struct Converter: Sendable {
     /// Writes a value of an earlier shape in its new one, over the record that it was read from: durable and read back when it returns.
     /// - Returns: Whether it was written; false means that the slot changed meanwhile.
     func convert<Value>(_ conversion: Conversion, _ slot: Slot<Value>) async throws -> Bool {
-        let written = try await DurableWriter(slots, coder, history, program).write(
-            conversion.prepared, slot, conversion.origin, if: conversion.unchanged, after: conversion.backup, conversion.holder)
-        guard written != nil else { return false }
+        guard try await write(conversion, slot) else { return false }
         history.ledger.worked(Self.ledgerID(slot.key.entity, from: conversion.version))
         return true
+    }
+
+    /// Like ``convert(_:_:)``, but without a note in the ledger.
+    func write<Value>(_ conversion: Conversion, _ slot: Slot<Value>) async throws -> Bool {
+        try await DurableWriter(slots, coder, history, program).write(
+            conversion.prepared, slot, conversion.origin, if: conversion.unchanged, after: conversion.backup, conversion.holder) != nil
     }
 
     /// Writes records of one store in their new shape, in one commit.

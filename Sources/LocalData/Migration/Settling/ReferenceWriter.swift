@@ -71,7 +71,7 @@ struct ReferenceWriter: Sendable {
         if try await comesByItself(slot, holder) {
             stored = try await slot.route.probe().record
         } else {
-            let coded = try await coder.complete(coder.prepare(referred, slot), origin: nil)
+            let coded = try await coder.complete(try coder.prepare(referred, slot), origin: nil)
             let change = Committer.Change(coded.operation, slot.route, if: .absent)
             let receipt = try await slots.committer.commit([change], readsBack: true) { _ = try await coder.decode($1, slot) }
             switch receipt.conflict {

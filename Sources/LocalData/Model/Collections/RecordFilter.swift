@@ -60,6 +60,13 @@ extension StorageMetadata {
     static let versionAttribute = "LocalData.version"
     /// The attribute that marks records with an expiry date.
     static let expiresAttribute = "LocalData.expires"
+    /// The attribute that lists the derived attributes of a record: see ``DerivedAttributes``.
+    static let derivedAttribute = "LocalData.derived"
+
+    /// The text of ``versionAttribute``. A program that declares no derived attributes, such as an earlier release,
+    /// rewrites the attribute without the mark, so that stale attributes are detected.
+    /// - Parameter isMarked: Whether attributes were derived from the record.
+    static func versionText(_ version: Int, isMarked: Bool) -> String { isMarked ? "\(version)+" : "\(version)" }
 }
 
 extension StoredValue {

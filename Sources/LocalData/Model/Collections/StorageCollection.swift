@@ -128,6 +128,18 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
         }
     }
 
+    /// Returns this collection with one more attribute that is derived from each record.
+    package func deriving(_ attribute: DerivedAttribute) -> Self {
+        changingKeys { key in
+            var key = key
+            key.membership?.derived = DerivedAttributes((key.membership?.derived?.all ?? []) + [attribute], typeTag: key.typeTag)
+            return key
+        }
+    }
+
+    /// The attributes that are derived from each record; nil if there are none.
+    package var derivedAttributes: DerivedAttributes? { template.derivedAttributes }
+
     /// Returns this collection with another conflict policy. The policy applies if a legacy location contains a
     /// different record with the same id.
     public func resolvingConflicts(_ policy: ConflictPolicy<Record>) -> Self { changingKeys { $0.resolvingConflicts(policy) } }
@@ -208,6 +220,14 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
         next.template = change(template)
         next.placeholder = change(placeholder)
         return next
+    }
+}
+
+extension TypedKey {
+    /// The attributes that are derived from each record of the key's collection; nil if there are none.
+    var derivedAttributes: DerivedAttributes? {
+        guard demandsTypeTag else { return nil }
+        return DeclaredShapes.derivedAttributes(of: Value.self, typeTag: typeTag, adding: membership?.derived)
     }
 }
 

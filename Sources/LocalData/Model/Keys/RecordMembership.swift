@@ -17,6 +17,9 @@ struct RecordMembership: Sendable {
     var buriesRemoved = false
     /// Whether a store may index the record's attributes.
     var indexesAttributes = true
+    /// The attributes that the collection derives from its records; nil if it declares none. The model of the records
+    /// may declare more.
+    var derived: DerivedAttributes?
     /// The collection, if it has legacy locations; otherwise nil. A legacy location may be one list of all records. The
     /// router must split this list before it reads the slot of a record.
     var gathered: (any TypedCollection)?

@@ -1,0 +1,150 @@
+public import LocalData
+
+/// Queries for the records of a collection.
+///
+/// In an encrypted database, a condition `==` on a declared attribute finds its records by a label, so the time depends on the
+/// number of records that have the value. Every other condition is checked on each record that is read, and an order needs
+/// all records that meet the condition. No query needs memory for more than the records of its result and one page of the
+/// store.
+extension StorageRouter {
+    // MARK: Reading
+
+    /// Returns the records of a collection that meet a condition.
+    ///
+    /// Records in legacy locations are first moved to the collection. An expired record is not in the result. A record that
+    /// changes during the call is in the result in its state before or after the change, or not at all.
+    /// - Parameters:
+    ///   - collection: The collection.
+    ///   - predicate: The condition.
+    ///   - order: The order of the records; nil for the order of the store.
+    ///   - limit: The highest number of records; nil for all of them.
+    ///   - onDamage: The handling of records that cannot be read, and so cannot be checked.
+    /// - Throws: ``StorageError`` when the store or a legacy location cannot be read, and as `onDamage` specifies.
+    @concurrent
+    public nonisolated func records<Record>(
+        in collection: StorageCollection<Record>, where predicate: RecordPredicate<Record>, orderedBy order: RecordOrder<Record>? = nil,
+        limit: Int? = nil, onDamage: DamagePolicy = .throw
+    ) async throws -> [Record] {
+        try await records(RecordQuery(in: collection, where: predicate, orderedBy: order, limit: limit), onDamage: onDamage)
+    }
+
+    /// Returns the records of a query: see ``records(in:where:orderedBy:limit:onDamage:)``.
+    @concurrent
+    public nonisolated func records<Record>(_ query: RecordQuery<Record>, onDamage: DamagePolicy = .throw) async throws -> [Record] {
+        if let limit = query.limit, limit < 1 { return [] }
+        return try await run("records", query, onDamage) { try await $0.page(after: nil, limit: query.limit ?? .max).records }
+    }
+
+    /// Returns one page of the records of a collection that meet a condition.
+    ///
+    /// All pages together contain each record that does not change during the enumeration exactly once. Without an order, a
+    /// page reads only its records. With an order, each page reads all records that meet the condition.
+    ///
+    /// ```swift
+    /// var page = try await storage.page(in: notes, where: \.tag == "work", size: 50)
+    /// while let cursor = page.cursor {
+    ///     page = try await storage.page(in: notes, where: \.tag == "work", size: 50, after: cursor)
+    /// }
+    /// ```
+    /// - Parameters:
+    ///   - collection: The collection.
+    ///   - predicate: The condition.
+    ///   - order: The order of the records; nil for the order of the store.
+    ///   - size: The highest number of records of the page, at least 1.
+    ///   - cursor: The cursor of the page before, which has the same condition and order; nil for the first page.
+    ///   - onDamage: The handling of records that cannot be read.
+    /// - Throws: ``StorageError``: `unsupported` for a cursor of another query, and for one that is no longer valid.
+    @concurrent
+    public nonisolated func page<Record>(
+        in collection: StorageCollection<Record>, where predicate: RecordPredicate<Record>, orderedBy order: RecordOrder<Record>? = nil,
+        size: Int, after cursor: QueryCursor? = nil, onDamage: DamagePolicy = .throw
+    ) async throws -> QueryPage<Record> {
+        let query = RecordQuery(in: collection, where: predicate, orderedBy: order)
+        let start = try cursor.map { try QueryPosition($0, query, self) }
+        return try await run("records", query, onDamage) { run in
+            let (records, end) = try await run.page(after: start, limit: max(1, size))
+            return QueryPage(records: records, cursor: try end?.cursor(self, collection))
+        }
+    }
+
+    /// Returns the number of records of a collection that meet a condition.
+    ///
+    /// If the condition is one `==` on a declared attribute, and no record of the collection may expire, an encrypted database
+    /// answers from a stored count, which includes records whose bytes are damaged. Otherwise the records are read.
+    /// - Throws: ``StorageError`` when not all records can be read, and as `onDamage` specifies.
+    @concurrent
+    public nonisolated func count<Record>(
+        in collection: StorageCollection<Record>, where predicate: RecordPredicate<Record>, onDamage: DamagePolicy = .throw
+    ) async throws -> Int {
+        try await run("count", RecordQuery(in: collection, where: predicate), onDamage) { try await $0.count() }
+    }
+
+    /// Returns the first record of a collection that meets a condition; nil if there is none.
+    /// - Parameter order: The order that decides which record is the first; nil for any record.
+    @concurrent
+    public nonisolated func first<Record>(
+        in collection: StorageCollection<Record>, where predicate: RecordPredicate<Record>, orderedBy order: RecordOrder<Record>? = nil,
+        onDamage: DamagePolicy = .throw
+    ) async throws -> Record? {
+        try await records(in: collection, where: predicate, orderedBy: order, limit: 1, onDamage: onDamage).first
+    }
+
+    /// Returns whether a record of a collection meets a condition.
+    @concurrent
+    public nonisolated func exists<Record>(
+        in collection: StorageCollection<Record>, where predicate: RecordPredicate<Record>, onDamage: DamagePolicy = .throw
+    ) async throws -> Bool {
+        try await first(in: collection, where: predicate, onDamage: onDamage) != nil
+    }
+
+    // MARK: Removing
+
+    /// Removes the records of a collection that meet a condition, and every older copy of them.
+    ///
+    /// The records are removed in groups. Each group is one commit if the store supports that and no record of the group
+    /// changes during the call. A record that has changed is removed only if it still meets the condition. The removals are
+    /// durable when the call returns. After an interruption, repeat the call to remove the remaining records.
+    /// - Parameters:
+    ///   - collection: The collection.
+    ///   - predicate: The condition.
+    ///   - onDamage: The handling of records that cannot be read. They are not removed.
+    /// - Returns: The number of removed records.
+    /// - Throws: ``StorageError``. Records that were removed before the error remain removed. `residueRemains` means that an
+    ///   older copy of a removed record remains; a sweep deletes it.
+    @concurrent
+    @discardableResult
+    public nonisolated func removeAll<Record>(
+        in collection: StorageCollection<Record>, where predicate: RecordPredicate<Record>, onDamage: DamagePolicy = .throw
+    ) async throws -> Int {
+        let query = RecordQuery(in: collection, where: predicate)
+        return try await run("removeAll", query, onDamage, isWriting: true) { run in
+            var count = 0
+            try await run.forEachPage { page in
+                count += try await self.remove(page, from: collection) { predicate.matches($0) }
+                return true
+            }
+            return count
+        }
+    }
+
+    /// Removes every record of a collection, and every older copy of it. This includes expired records, and records that
+    /// cannot be decoded. Records whose stored bytes are damaged, and records of another type, remain.
+    ///
+    /// The removals are durable when the call returns. After an interruption, repeat the call to remove the remaining
+    /// records. A record that another task or process adds during the call may remain.
+    /// - Parameters:
+    ///   - collection: The collection.
+    ///   - onDamage: The handling of damaged records, after all others are removed.
+    /// - Throws: The errors of ``removeAll(in:where:onDamage:)``.
+    @concurrent
+    public nonisolated func clear<Record>(_ collection: StorageCollection<Record>, onDamage: DamagePolicy = .throw) async throws {
+        try await removeAllRecords(of: collection, onDamage: onDamage)
+    }
+
+    private nonisolated func run<Record, R>(
+        _ operation: String, _ query: RecordQuery<Record>, _ onDamage: DamagePolicy, isWriting: Bool = false,
+        _ body: (QueryRun<Record>) async throws -> R
+    ) async throws -> R {
+        try await matching(operation, in: query.collection, isWriting: isWriting) { try await body(QueryRun($0, query, onDamage)) }
+    }
+}
