@@ -64,6 +64,7 @@ let package = Package(
         .library(name: "LocalDataQueries", targets: ["LocalDataQueries"]),
         .library(name: "LocalDataPlans", targets: ["LocalDataPlans", "LocalDataVocabulary"]),
         .library(name: "LocalDataPostgreSQL", targets: ["LocalDataPostgreSQL"]),
+        .library(name: "LocalDataObservation", targets: ["LocalDataObservation"]),
         .library(name: "LocalDataService", targets: ["LocalDataService"]),
         .library(name: "LocalDataConfiguration", targets: ["LocalDataConfiguration"]),
         .library(name: "LocalDataObservability", targets: ["LocalDataObservability"]),
@@ -163,6 +164,9 @@ let package = Package(
             dependencies: [
                 "LocalData", "BackendRuntime", product("ServiceLifecycle", "swift-service-lifecycle", trait: "ServiceLifecycle"),
             ],
+            swiftSettings: house),
+        .target(
+            name: "LocalDataObservation", dependencies: ["LocalData", "LocalDataQueries", "BackendContract", "BackendRuntime"],
             swiftSettings: house),
         .target(
             name: "LocalDataConfiguration",
@@ -272,9 +276,8 @@ let package = Package(
             dependencies: [
                 "LocalData", "LocalDataTesting", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "Sealing",
                 "TestSupport", "TestWorker", "LocalDataCLI", "GuideSamples", "GuideSamplesCustom", "GuideSamplesVocabulary",
-                "LocalDataBackup", "LocalDataCaches", "LocalDataCommands", "LocalDataImporters", "LocalDataModels", "LocalDataPlans", "LocalDataQueries", "LocalDataVocabulary",
-                arguments,
-                arguments, logging,
+                "LocalDataBackup", "LocalDataCaches", "LocalDataCommands", "LocalDataImporters", "LocalDataModels", "LocalDataObservation",
+                "LocalDataPlans", "LocalDataQueries", "LocalDataVocabulary", arguments, logging,
             ], exclude: ["Fixtures"], swiftSettings: house),
         .target(name: "AuthoringSamples", dependencies: ["LocalData"], path: "Tests/AuthoringSamples/Desk", swiftSettings: house),
         .testTarget(

@@ -84,8 +84,8 @@ extension StorageRouter {
                 throw error
             }
         }
-        guard slots.routes.gate.refuses(backend.identity) else { return }
-        slots.routes.gate.unlock(backend.identity)
+        if slots.routes.gate.refuses(backend.identity) { slots.routes.gate.unlock(backend.identity) }
+        // Followers also wait for a store that another program has locked.
         slots.committer.hub.lookAgain(backend.identity)
     }
 

@@ -37,6 +37,7 @@ struct ValueSequence<Value: Codable & Sendable>: AsyncSequence, Sendable {
                     let gate = router.slots.routes.gate
                     if gate.refuses(subscription.slot.store), !gate.isShutDown || event.isLook { continue }
                     switch event {
+                    case .passed: continue
                     case .changed(let record):
                         lastRevision = record?.revision
                         return .some(try await router.valueWatcher.decode(record, try slot()))

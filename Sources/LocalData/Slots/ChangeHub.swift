@@ -2,16 +2,20 @@ import BackendContract
 import BackendRuntime
 import Synchronization
 
-/// Hands changes of slots to those who watch them, in the order in which they were committed.
+/// Passes changes of slots to the observers of these slots, in the order of their commits. Followers of a collection observe a whole
+/// namespace: ``RecordSubscription``.
 final class ChangeHub: Sendable {
-    /// What a watcher is told.
+    /// An event that a subscription delivers.
     enum Event: Sendable {
         /// The slot holds this record now; nil after a removal.
         case changed(StorageRecord?)
         /// The slot may have changed: read it again.
         case look
+        /// Every earlier event was delivered when this signal is released.
+        case passed(ReleaseSignal)
 
         var isLook: Bool { if case .look = self { true } else { false } }
+        var isSignal: Bool { if case .passed = self { true } else { false } }
     }
 
     /// One watcher's line of events: bounded, and cut down to the latest when it is full.
@@ -20,22 +24,29 @@ final class ChangeHub: Sendable {
             var events: [Event] = []
             var waiting: CheckedContinuation<Event?, Never>?
             var isOver = false
+            /// Whether the last change of this process was a removal.
+            var endsInRemoval = false
         }
 
         static let bound = 64
 
         private let state = Mutex(State())
         let slot: PhysicalSlot
+        /// Whether the subscription receives ``Event/look`` when the store is locked.
+        let reportsLocks: Bool
 
-        init(slot: PhysicalSlot) { self.slot = slot }
+        init(slot: PhysicalSlot, reportsLocks: Bool = false) { (self.slot, self.reportsLocks) = (slot, reportsLocks) }
 
         func push(_ event: Event) {
             let waiting = state.withLock { state -> CheckedContinuation<Event?, Never>? in
+                // After the end, nothing reads a signal. It is released here.
+                if state.isOver, event.isSignal { return nil }
+                if case .changed(let record) = event { state.endsInRemoval = record == nil }
                 if let waiting = state.waiting {
                     state.waiting = nil
                     return waiting
                 }
-                if state.events.count >= Self.bound { state.events = [] }
+                if state.events.count >= Self.bound { state.events.removeAll { !$0.isSignal } }
                 if case (.look, .look?) = (event, state.events.last) { return nil }
                 state.events.append(event)
                 return nil
@@ -48,8 +59,17 @@ final class ChangeHub: Sendable {
             state.withLock { state in state.events.contains { if case .changed = $0 { true } else { false } } }
         }
 
+        /// Whether the last change of this process was a removal, and no value was read since.
+        var endsInRemoval: Bool { state.withLock(\.endsInRemoval) }
+
+        /// Notes that a value was read.
+        func noteValue() { state.withLock { $0.endsInRemoval = false } }
+
         /// Drops the events that wait.
-        func forget() { state.withLock { $0.events = [] } }
+        func forget() {
+            state.withLock { $0.events = [] }
+            if reportsLocks { push(.look) }
+        }
 
         func end() {
             state.withLock { state in
@@ -80,6 +100,8 @@ final class ChangeHub: Sendable {
     private struct State {
         var subscriptions: [PhysicalSlot: [ObjectIdentifier: Subscription]] = [:]
         var forwarders: [BackendIdentity: ScheduledAction] = [:]
+        /// The followers of collections, by each store that contains their records or legacy locations.
+        var followers: [BackendIdentity: [ObjectIdentifier: RecordSubscription]] = [:]
     }
 
     private let state = Mutex(State())
@@ -93,12 +115,17 @@ final class ChangeHub: Sendable {
 
     func subscribe(to route: Route) -> Subscription {
         let subscription = Subscription(slot: route.slot)
+        add(subscription, route)
+        return subscription
+    }
+
+    /// Begins to pass the changes of a slot to a subscription.
+    func add(_ subscription: Subscription, _ route: Route) {
         let needsForwarder = state.withLock { state in
             state.subscriptions[route.slot, default: [:]][ObjectIdentifier(subscription)] = subscription
             return state.forwarders[route.slot.store] == nil
         }
         if needsForwarder, let backend = route.backend as? any ObservableBackend { forward(backend) }
-        return subscription
     }
 
     func unsubscribe(_ subscription: Subscription) {
@@ -113,26 +140,33 @@ final class ChangeHub: Sendable {
         idle?.cancel()
     }
 
-    /// Tells the watchers of a slot what it holds now.
-    func publish(_ record: StorageRecord?, at slot: PhysicalSlot) {
-        for subscription in watchers(of: slot) { subscription.push(.changed(record)) }
+    /// Passes the new content of a slot to its observers.
+    /// - Parameter replaced: The record that the change replaced, if a follower may report it.
+    func publish(_ record: StorageRecord?, replacing replaced: ReplacedRecord? = nil, at slot: PhysicalSlot) {
+        let (watchers, followers) = observers(of: slot)
+        for subscription in watchers { subscription.push(.changed(record)) }
+        for subscription in followers { subscription.push(record, replacing: replaced, at: slot) }
     }
 
-    /// Tells the watchers of a slot that a change of this process may have happened.
+    /// Passes to the observers of a slot that a change of this process may have happened.
     func publishUnknownOutcome(at slot: PhysicalSlot) {
-        for subscription in watchers(of: slot) { subscription.push(.look) }
+        let (watchers, followers) = observers(of: slot)
+        for subscription in watchers { subscription.push(.look) }
+        for subscription in followers { subscription.pushUnknownOutcome(at: slot) }
     }
 
     /// Drops what waits to be told, with the values in it: those who watch look again once the store is unlocked.
     /// - Parameter store: The store; nil for all.
     func forgetEvents(of store: BackendIdentity?) {
         for subscription in watchers(in: store) { subscription.forget() }
+        for subscription in followers(in: store) { subscription.forget() }
     }
 
     /// Lets those who watch look again.
     /// - Parameter store: The store; nil for all.
     func lookAgain(_ store: BackendIdentity?) {
         for subscription in watchers(in: store) { subscription.push(.look) }
+        for subscription in followers(in: store) { subscription.rescan() }
     }
 
     private func watchers(in store: BackendIdentity?) -> [Subscription] {
@@ -142,20 +176,28 @@ final class ChangeHub: Sendable {
     }
 
     private static func isWatched(_ store: BackendIdentity, _ state: State) -> Bool {
-        state.subscriptions.keys.contains { $0.store == store }
+        state.followers[store] != nil || state.subscriptions.keys.contains { $0.store == store }
     }
 
     func close() {
-        let (subscriptions, forwarders) = state.withLock { state in
+        let (subscriptions, followers, forwarders) = state.withLock { state in
             defer { state = State() }
-            return (state.subscriptions.values.flatMap(\.values), Array(state.forwarders.values))
+            return (
+                state.subscriptions.values.flatMap(\.values), state.followers.values.flatMap(\.values), Array(state.forwarders.values)
+            )
         }
         for forwarder in forwarders { forwarder.cancel() }
         for subscription in subscriptions { subscription.end() }
+        for subscription in followers { subscription.end() }
     }
 
-    private func watchers(of slot: PhysicalSlot) -> [Subscription] {
-        state.withLock { Array(($0.subscriptions[slot] ?? [:]).values) }
+    private func observers(of slot: PhysicalSlot) -> (watchers: [Subscription], followers: [RecordSubscription]) {
+        state.withLock { state in
+            let watchers = Array((state.subscriptions[slot] ?? [:]).values)
+            // Most programs follow no collection.
+            if state.followers.isEmpty { return (watchers, []) }
+            return (watchers, Array((state.followers[slot.store] ?? [:]).values))
+        }
     }
 
     /// - Parameters:
@@ -175,6 +217,7 @@ final class ChangeHub: Sendable {
                         .flatMap(\.values)
                 }
                 for subscription in touched { subscription.push(.look) }
+                for subscription in self.followers(in: store) { subscription.pushForeign(addresses, in: store) }
             }
             // The store could not be watched, or no longer can be.
             if !Task.isCancelled { self?.forwardAgain(backend, after: pause) }
@@ -201,5 +244,48 @@ final class ChangeHub: Sendable {
             return state.forwarders[store] != nil
         }
         if !isNeeded { attempt.cancel() }
+    }
+}
+
+// MARK: Followers of collections
+
+extension ChangeHub {
+    /// Begins to pass the changes of a collection to a subscription.
+    /// - Parameter backends: The backends of the subscription's regions.
+    func follow(_ subscription: RecordSubscription, in backends: [any StorageBackend]) {
+        let missing = state.withLock { state in
+            for backend in backends { state.followers[backend.identity, default: [:]][ObjectIdentifier(subscription)] = subscription }
+            return backends.filter { state.forwarders[$0.identity] == nil }
+        }
+        for backend in missing { if let backend = backend as? any ObservableBackend { forward(backend) } }
+    }
+
+    func unfollow(_ subscription: RecordSubscription) {
+        subscription.end()
+        let idle = state.withLock { state in
+            var idle: [ScheduledAction] = []
+            for (store, followers) in state.followers where followers[ObjectIdentifier(subscription)] != nil {
+                state.followers[store]?[ObjectIdentifier(subscription)] = nil
+                if state.followers[store]?.isEmpty == true { state.followers[store] = nil }
+                if !Self.isWatched(store, state), let forwarder = state.forwarders.removeValue(forKey: store) { idle.append(forwarder) }
+            }
+            return idle
+        }
+        for forwarder in idle { forwarder.cancel() }
+    }
+
+    /// The record that a change replaces, if a follower may report it; otherwise nil.
+    func replaced(_ probe: StorageProbe, at slot: PhysicalSlot) -> ReplacedRecord? {
+        guard let record = probe.record, observers(of: slot).followers.contains(where: { $0.concerns(slot) }) else { return nil }
+        return ReplacedRecord(record)
+    }
+
+    /// - Parameter store: The store; nil for all.
+    private func followers(in store: BackendIdentity?) -> [RecordSubscription] {
+        state.withLock { state in
+            if let store { return Array((state.followers[store] ?? [:]).values) }
+            // A follower may listen in several stores.
+            return Array(state.followers.values.reduce(into: [:]) { $0.merge($1) { first, _ in first } }.values)
+        }
     }
 }

@@ -13,6 +13,8 @@ struct Committer: Sendable {
         let mutation: StorageMutation
         /// Whether it accompanies another change, as a backup or a check does: no observer watches its slot, and it is not read back.
         var isCompanion = false
+        /// The record that the change replaces, if a follower of its collection may report it.
+        var replaced: ReplacedRecord?
 
         init(_ operation: StorageMutation.Operation, _ route: Route, if precondition: StorageMutation.Precondition) {
             self.init(route, StorageMutation(route.address, operation, if: precondition))
@@ -58,6 +60,14 @@ struct Committer: Sendable {
             }
             return StorageRecord(payload: payload, metadata: metadata, revision: revision)
         }
+    }
+
+    /// Returns a change that applies if its slot is unchanged since it was read.
+    /// - Parameter probe: The content of the slot when it was read.
+    func change(_ operation: StorageMutation.Operation, _ route: Route, over probe: StorageProbe) -> Change {
+        var change = Change(operation, route, if: probe.unchanged)
+        change.replaced = hub.replaced(probe, at: route.slot)
+        return change
     }
 
     /// Changes slots of one store: together where the store commits several changes at once, else one after the other, companions first. The first change that is not
@@ -126,7 +136,8 @@ struct Committer: Sendable {
             guard receipt.results[index].isApplied else { continue }
             if let action = MigrationReport.Step.Action(changes[index]) { StepJournal.note(action, changes[index].route) }
             if !changes[index].isWatched { continue }
-            hub.publish(receipt.record(of: changes[index], at: index), at: changes[index].route.slot)
+            hub.publish(
+                receipt.record(of: changes[index], at: index), replacing: changes[index].replaced, at: changes[index].route.slot)
         }
         if isUncertain { publishUnknownOutcome(part, changes) }
     }

@@ -48,6 +48,9 @@ final class KeyLanes: Sendable {
     /// Whether one of some calls still holds a slot.
     func isBusy(with calls: Set<UInt64>) -> Bool { state.withLock { !calls.isDisjoint(with: $0.holders.values) } }
 
+    /// Whether a call holds a slot now.
+    func isHeld(_ slot: PhysicalSlot) -> Bool { state.withLock { $0.holders[slot] != nil } }
+
     private var chain: [UInt64] { Self.chains[ObjectIdentifier(self)] ?? [] }
 
     /// Whether the running call is part of a chain that holds a lane, as a migration's own code is.

@@ -32,6 +32,10 @@ final class LockGate: Sendable {
     /// Whether anything is locked: most programs never lock, and their reads ask no further.
     private let isUsed = Atomic(false)
     private let hasShutDown = Atomic(false)
+    private let locksEver = Atomic(0)
+
+    /// How many locks have begun: a read that fails while this number changes may have met a lock that has already ended.
+    var locks: Int { locksEver.load(ordering: .acquiring) }
 
     /// Whether the router was shut down, or is about to be: nothing is let through any more, and no unlocking changes that.
     var isShutDown: Bool { hasShutDown.load(ordering: .acquiring) }
@@ -86,6 +90,7 @@ final class LockGate: Sendable {
     func lock(_ store: BackendIdentity?) { close(store, .locked) }
 
     private func close(_ store: BackendIdentity?, _ phase: Phase) {
+        locksEver.add(1, ordering: .releasing)
         state.withLock { state in
             guard let store else { return (state.all, state.exempt) = (phase, []) }
             state.stores[store] = phase

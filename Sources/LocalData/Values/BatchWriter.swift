@@ -191,7 +191,7 @@ struct BatchWriter: Sendable {
             try coder.requireNotLater(probe, prepared)
             origin = try await slot.key.hasMigration ? origins.carried(slot, over: probe, contents, kept) : origins.kept(slot, over: probe)
             let complete = try await coder.complete(prepared.over(probe, now: coder.now), origin: origin)
-            committed = Committer.Change(complete.operation, route, if: probe.unchanged)
+            committed = slots.committer.change(complete.operation, route, over: probe)
             coded = complete
         } else {
             let operation: StorageMutation.Operation
@@ -201,7 +201,7 @@ struct BatchWriter: Sendable {
             } else {
                 operation = try await Purger(slots, coder, history).deletion(of: probe, route)
             }
-            committed = Committer.Change(operation, route, if: probe.unchanged)
+            committed = slots.committer.change(operation, route, over: probe)
         }
         return Planned(
             change: committed, damage: damage, removal: change.prepared == nil ? contents : nil, coded: coded, origin: origin, kept: kept)

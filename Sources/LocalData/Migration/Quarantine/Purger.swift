@@ -68,7 +68,7 @@ struct Purger: Sendable {
         _ operation: StorageMutation.Operation, _ route: Route, over probe: StorageProbe
     ) async throws -> StorageRevision? {
         if case .corrupt(let corruption) = probe { _ = try await history.quarantine.keep(corruption, of: route, beside: []) }
-        let receipt = try await slots.committer.commit([Committer.Change(operation, route, if: probe.unchanged)])
+        let receipt = try await slots.committer.commit([slots.committer.change(operation, route, over: probe)])
         guard receipt.isCommitted, case .applied(let revision, _) = receipt.results[0] else { return nil }
         return revision ?? StorageRevision([])
     }
