@@ -3,7 +3,6 @@ import BackendRuntime
 import LocalDataCaches
 import LocalDataTesting
 import MemoryBackend
-import Synchronization
 import TestSupport
 import Testing
 
@@ -180,13 +179,13 @@ import Testing
     @Test(.timeLimit(.minutes(1))) func `callers that ask for one value at once share one computation`() async throws {
         let cache = try CacheBench().cache(.count(10))
         let gate = Gate()
-        let computed = Mutex(0)
+        let computed = Shared(0)
         let texts = try await withThrowingTaskGroup(of: String.self) { group in
             for _ in 0..<20 {
                 group.addTask {
                     try await cache.value("001") {
                         await gate.pass()
-                        computed.withLock { $0 += 1 }
+                        computed.count()
                         return CachedPage("001", length: 5)
                     }.text
                 }
@@ -198,7 +197,7 @@ import Testing
             return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(texts == Array(repeating: "aaaaa", count: 20))
-        #expect(computed.withLock(\.self) == 1)
+        #expect(computed.number == 1)
         #expect(try await cache.value("001") != nil)
     }
 

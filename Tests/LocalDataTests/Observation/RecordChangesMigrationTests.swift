@@ -40,25 +40,32 @@ import Testing
         #expect(replay.breaks.isEmpty, "\(replay.breaks)")
     }
 
+    /// Replays changes until the texts of the records are as given. A record may also be reported when only its metadata has
+    /// changed.
+    private func follow<Changes: AsyncIteratorProtocol>(
+        _ changes: inout Changes, _ replay: inout Replay<Note>, until texts: [String: String]
+    ) async throws where Changes.Element == RecordChange<Note> {
+        while replay.records.mapValues(\.text) != texts {
+            let change = try await changes.next(isolation: #isolation)
+            replay.apply(try #require(change))
+        }
+    }
+
     @Test(.timeLimit(.minutes(10))) func `in a release window, changes and removals by the earlier release are followed`() async throws {
         let (older, router) = (machine.launch(), machine.launch())
         let notes = bare.moved(from: old, keeping: .untilReleased, options: MigrationOptions(keepsWeakerCopy: true))
         try await older.set(Self.note("a", "1"), in: old)
         var changes = router.changes(in: notes).makeAsyncIterator()
         var replay = Replay<Note>()
-        // A record may also be reported when only its metadata has changed.
-        func follow(until texts: [String: String]) async throws {
-            while replay.records.mapValues(\.text) != texts { replay.apply(try #require(try await changes.next())) }
-        }
-        try await follow(until: ["a": "1"])
+        try await follow(&changes, &replay, until: ["a": "1"])
         try await older.set(Self.note("a", "2"), in: old)
-        try await follow(until: ["a": "2"])
+        try await follow(&changes, &replay, until: ["a": "2"])
         try await older.set(Self.note("b", "1"), in: old)
-        try await follow(until: ["a": "2", "b": "1"])
+        try await follow(&changes, &replay, until: ["a": "2", "b": "1"])
         try await router.set(Self.note("b", "2"), in: notes)
-        try await follow(until: ["a": "2", "b": "2"])
+        try await follow(&changes, &replay, until: ["a": "2", "b": "2"])
         try await older.remove("a", in: old)
-        try await follow(until: ["b": "2"])
+        try await follow(&changes, &replay, until: ["b": "2"])
         #expect(replay.breaks.isEmpty, "\(replay.breaks)")
         #expect(try await router.value("a", in: notes) == nil)
     }

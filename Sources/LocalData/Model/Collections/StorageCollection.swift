@@ -131,8 +131,9 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
     /// Returns this collection with one more attribute that is derived from each record.
     package func deriving(_ attribute: DerivedAttribute) -> Self {
         changingKeys { key in
+            let derived = DerivedAttributes((key.membership?.derived?.all ?? []) + [attribute], typeTag: key.typeTag)
             var key = key
-            key.membership?.derived = DerivedAttributes((key.membership?.derived?.all ?? []) + [attribute], typeTag: key.typeTag)
+            key.membership?.derived = derived
             return key
         }
     }
