@@ -19,6 +19,13 @@ struct InventoryTests {
         StorageKey(name: name, domain: domain, owner: "Tests", description: "A setting")
     }
 
+    /// A router on files, whose deadlines a busy machine meets.
+    private static func launch(_ folder: TemporaryDirectory) -> StorageRouter {
+        var configuration = StorageConfiguration(root: URL(filePath: folder.path), applicationID: "com.example")
+        configuration.deadlines.files = .seconds(120)
+        return StorageRouter(configuration: configuration)
+    }
+
     @Test func `every registered catalog is listed once, sorted by its id`() async throws {
         let router = StorageRouter(configuration: .inMemory())
         #expect(router.registeredCatalogs.isEmpty)
@@ -28,7 +35,7 @@ struct InventoryTests {
 
     @Test func `the size of a property list is that of its file, and 0 before the first value`() async throws {
         let folder = try TemporaryDirectory()
-        let router = StorageRouter(configuration: StorageConfiguration(root: URL(filePath: folder.path), applicationID: "com.example"))
+        let router = Self.launch(folder)
         #expect(try await router.storedSize(of: Self.settings) == 0)
         try await router.set(String(repeating: "a", count: 10_000), for: Self.key("large"))
         #expect(try await router.storedSize(of: Self.settings) == fileBytes("\(folder.path)/preferences/settings.plist").count)
@@ -39,7 +46,7 @@ struct InventoryTests {
     #if SQLite
         @Test func `the size of a database contains the log beside it`() async throws {
             let folder = try TemporaryDirectory()
-            let router = StorageRouter(configuration: StorageConfiguration(root: URL(filePath: folder.path), applicationID: "com.example"))
+            let router = Self.launch(folder)
             let domain = StorageDomain.encryptedSQLite(database: "main")
             try await router.set(String(repeating: "a", count: 10_000), for: Self.key("large", domain))
             let size = try #require(try await router.storedSize(of: domain))

@@ -56,7 +56,8 @@ import Testing
     #if SQLite
         @Test(.timeLimit(.minutes(20))) func `the database of a full cache of 64 MiB stays within twice its limit`() async throws {
             let folder = try TemporaryDirectory()
-            let configuration = StorageConfiguration(root: URL(fileURLWithPath: folder.path), applicationID: "search")
+            var configuration = StorageConfiguration(root: URL(fileURLWithPath: folder.path), applicationID: "search")
+            configuration.deadlines.files = .seconds(120)
             let cache = try Self.cache(.leastRecentlyUsed, configuration)
             let text = String(repeating: "b", count: 64 << 10)
             for number in 0..<3_000 {

@@ -77,7 +77,8 @@ import Testing
         private func open(
             _ folder: TemporaryDirectory, _ limit: CacheLimit = .count(10)
         ) throws -> (storage: StorageRouter, cache: StorageCache<CachedPage>) {
-            let configuration = StorageConfiguration(root: URL(fileURLWithPath: folder.path), applicationID: "app")
+            var configuration = StorageConfiguration(root: URL(fileURLWithPath: folder.path), applicationID: "app")
+            configuration.deadlines.files = .seconds(120)
             let storage = StorageRouter(configuration: configuration)
             return (storage, try CacheBench().cache(limit, in: storage))
         }
