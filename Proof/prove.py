@@ -35,6 +35,8 @@ steps: campaigns   simulated programs over the real router, by the thousand (Pro
        fuzz        libFuzzer on every reader of foreign bytes (Proof/Fuzz)
        patroni     three PostgreSQL servers with Patroni whose primary is killed and cut off (Proof/Failover); runs only if it is named
        coverage    how much of Migration, Sealing and SQLite's writer the tests reach (Proof/coverage.py); runs only if it is named
+       mutation    random mistakes of one line in Migration, Sealing and SQLite's writer, which the tests must notice (Proof/mutation.py);
+                   runs only if it is named
        scale       one server with many machines: sets per second, a sweep of 100,000 keys (Proof/Scale); runs only if it is named
        soak        six hours under load with kills and locks, in parts that can be resumed (Proof/Scale); runs only if it is named
        providers   the real KeePassXC, KWallet and pass_secret_service, which it installs; runs only if it is named
@@ -151,6 +153,7 @@ def steps(length):
             for setting in ("local", "off")
         ],
         "coverage": [Run("coverage", "Proof/coverage.py")],
+        "mutation": [Run("mutation", "Proof/mutation.py --resume " + pick("--count 12", "--count 60", "--count 300"))],
         "scale": [
             Run(
                 "scale, sets",
@@ -196,7 +199,7 @@ ORDINARY = {
 ORDINARY["long"] = ORDINARY["default"]
 
 #: The steps that run only if they are named.
-NAMED = ["patroni", "coverage", "scale", "soak", "providers", "lazyfs"]
+NAMED = ["patroni", "coverage", "mutation", "scale", "soak", "providers", "lazyfs"]
 
 #: The product that must be built for a step.
 PRODUCTS = dict.fromkeys(["campaigns", "mutants", "faults", "cuts", "flushes", "processes", "limits", "server", "patroni", "scale", "soak"], "Prove")
