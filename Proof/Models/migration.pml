@@ -1,5 +1,5 @@
 /*
- * The migration protocol of one key, as a model for spin. Docs/Model.md describes what is modelled, what is not, and how to read a
+ * The migration protocol of one key, as a model for spin. README.md describes what is modelled, what is not, and how to read a
  * counter-example. Docs/Glossary.md defines the terms.
  *
  * The key has a destination D and one legacy location S. Two processes of the new program get, set, remove and sweep. An old application
@@ -396,7 +396,7 @@ proctype Program(bit me) {
 }
 
 /* The old application writes S without a precondition, and does not wait for the disk. With SOURCE_WINS, the model puts its writes on disk
- * at once. Docs/Model.md lists this limit. */
+ * at once. README.md lists this limit. */
 #define newWrite (2 + OLD - old)
 #define isAboutToDelete(c) (isWriteOf(P[0].older, c) || isWriteOf(P[1].older, c))
 #define mayWrite(c) (old > 0 && !alone && (!FOREIGN || !isWriteOf(S, c) && (REWRITES || !isAboutToDelete(c))))

@@ -1,5 +1,5 @@
 /*
- * The release window of one key, as a model for spin. Docs/Windows.md has the table of states, whose rows the comments cite. Docs/Model.md
+ * The release window of one key, as a model for spin. Docs/Windows.md has the table of states, whose rows the comments cite. README.md
  * describes how to read a counter-example. Docs/Glossary.md defines the terms.
  *
  * Two programs of version 2 read and write the destination D, and write a copy of D to the legacy location S: the mirror. A program of

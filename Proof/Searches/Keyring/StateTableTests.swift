@@ -4,7 +4,7 @@
     import Testing
 
     /// Tests of the answers that a program gets from each keyring in each of its states, such as locked, stopped or
-    /// without a bus. Prints the table of `Docs/Reliability.md`.
+    /// without a bus. Prints the table of `Proof/Failures.md`.
     @Suite(.alone, .serialized, .timeLimit(.minutes(10)), .tags(.keyring))
     struct StateTableTests {
         @Test func `gnome-keyring answers as documented in every state`() async throws {

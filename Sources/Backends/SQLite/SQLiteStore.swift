@@ -8,7 +8,7 @@
     ///
     /// A row is found by its slot, which is a keyed hash of its name. The rest of the row is encrypted with
     /// XAES-256-GCM and bound to the slot. The data key is in the database, wrapped with a key from a ``KeySource``.
-    /// `Docs/Formats.md` describes the format. `Docs/ThreatModel.md` states what is hidden, what leaks and what is not
+    /// `Docs/Formats.md` describes the format. The guide `Security` states what is hidden, what leaks and what is not
     /// detected.
     ///
     /// A read of one slot is one short statement on the caller's thread, and waits for no writer in this process or

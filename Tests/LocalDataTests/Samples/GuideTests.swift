@@ -43,7 +43,7 @@ private struct AppKeys: StorageKeyCatalog {
 }
 // snippet.hide
 
-/// The samples of `CONTRIBUTING.md`.
+/// A sample of the guide on testing, and a law.
 @Suite struct FaultSamples {
     // snippet.show
     @Test func `a lost answer after the write loses no value`() async throws {
