@@ -25,7 +25,36 @@
     /// cannot be reached, the last value that was read stays in memory. If a value was never read, *get* throws the
     /// error of its store. It never reports such a value as absent.
     ///
-    /// The provider never unlocks a store.
+    /// Numbers and booleans are converted if the result is exact, as in swift-configuration's `PropertyListSnapshot`. A
+    /// value of another type is `undecodable`, and a text is never a number. Bytes are data, a Base64 text, or a list of
+    /// numbers up to 255.
+    ///
+    /// A lookup with a default returns the default for any error of a provider. Use a `required` function where the program
+    /// must notice that a store is locked.
+    ///
+    /// | call | value in memory | store can be read | store is locked or cannot be reached |
+    /// |---|---|---|---|
+    /// | `init` | none | reads all values | succeeds, and logs a warning for each value that was not read |
+    /// | *get*, ``snapshot()`` | any | returns the value in memory, which may be old | returns the value in memory |
+    /// | *get*, ``snapshot()`` | never read, or forgotten | throws the error of the last attempt | throws it too |
+    /// | *fetch* | any | returns the stored value, and keeps it in memory | throws; the value in memory stays |
+    /// | ``reload()`` | any | replaces all values in one step | replaces the values that it can read, and throws the first error |
+    /// | *watch* | read | sends it, and then each change | sends it, and the next value after ``reload()``, *fetch* or a reported change |
+    /// | *watch* | never read, or forgotten | sends the error, and then the stored value | sends the error, and the value once it was read |
+    /// | ``forgetSecrets()`` | a secret | removes it from memory | removes it from memory |
+    ///
+    /// The provider never unlocks a store. The program does so, and then reloads:
+    ///
+    /// ```swift
+    /// do { try await provider.reload() } catch StorageError.locked {
+    ///     try await storage.unlock(.keychain)  // may open a prompt
+    ///     try await provider.reload()
+    /// }
+    /// ```
+    ///
+    /// A value that is sealed under a passphrase or a portal's key may ask for it, as in any read. Watches receive the
+    /// changes of this process, and those of other programs when the store reports them. The functions that watch one key
+    /// also follow an entry that does not exist yet.
     public final class StorageConfigProvider: ConfigProvider {
         /// The name of the provider in access reports.
         public let providerName: String

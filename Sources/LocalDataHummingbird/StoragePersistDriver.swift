@@ -21,6 +21,8 @@
     ///
     /// A key may be a secret, such as the id of a session. The driver stores the SHA-256 of the key instead of the key.
     /// So no file and no error contains a key. Keys must be unpredictable to benefit from this: a guess can be confirmed.
+    /// An encrypted database also replaces this digest by a keyed hash, and encrypts the value. In a property list, the
+    /// value is readable.
     ///
     /// The driver does not shut the router down.
     public struct StoragePersistDriver: PersistDriver {
@@ -35,7 +37,8 @@
         ///   - domain: The domain that stores the values.
         ///   - collection: The name of the collection of the values. Two drivers with the same domain and collection share
         ///     their values, also in different processes.
-        ///   - tidyInterval: The time between two calls of ``tidy()`` while ``run()`` runs; nil for no calls.
+        ///   - tidyInterval: The time between two calls of ``tidy()`` while ``run()`` runs; nil for no calls. If the clock of the
+        ///     router may be wrong, pass nil and sweep a catalog with ``catalogEntry``, which keeps an expired value for a day.
         public init(
             _ storage: StorageRouter, domain: StorageDomain = .encryptedSQLite(database: "sessions"), collection: String = "persist",
             tidyInterval: Duration? = .seconds(600)
@@ -94,6 +97,8 @@
         }
 
         /// Gets the value of a key, or nil if there is none or it has expired.
+        ///
+        /// The name of the type is stored with the value. To rename the type of a session, end the sessions first.
         /// - Parameters:
         ///   - key: The key.
         ///   - type: The type of the value.

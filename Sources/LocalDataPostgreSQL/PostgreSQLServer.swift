@@ -4,11 +4,14 @@ public struct PostgreSQLServer: Hashable, Sendable {
     /// missing parts from its environment: `PGSERVICE`, `PGHOST`, `PGPASSFILE` and others. Several hosts are tried in
     /// turn until one accepts writes. Keep passwords out of this text: use a password file or a client certificate.
     ///
+    /// A host that does not answer gets an equal share of the deadline, or `connect_timeout` seconds if that is less. The
+    /// next connection tries it last. No error contains this text.
+    ///
     /// A connection to another machine is always encrypted, and the server's certificate and host name are checked
     /// (`sslmode=verify-full`), whatever this text says. A socket or a loopback address is exempt.
     public var connection: String
 
-    /// The schema of the tables. It is created at the first use, if the role may create it; see `Docs/PostgreSQL.md`.
+    /// The schema of the tables. It is created at the first use, if the role may create it; see `Docs/Formats.md`.
     public var schema: String
 
     /// The number of connections of one database for reads and writes. Each database uses one more for lists.

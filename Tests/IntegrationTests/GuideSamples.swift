@@ -11,7 +11,7 @@ import Testing
     import LocalDataObservability
 #endif
 
-/// The samples of Docs/Services.md. They are compiled, and not run.
+/// The samples of the guide `Services`. They are compiled, and not run.
 enum GuideSamples {
     private struct ShopKeys: StorageKeyCatalog {
         let allKeys: [AnyStorageKey] = []

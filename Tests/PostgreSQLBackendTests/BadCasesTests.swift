@@ -51,7 +51,7 @@
             try await place.server.sql("CREATE ROLE stranger LOGIN")
             let store = place.store(place.server.conninfo(user: "stranger"))
             let error = try #require(failure(try await store.apply(.put(.bytes([1]), at: address))))
-            #expect(error.code == .accessDenied && error.reason.contains("Docs/PostgreSQL.md"))
+            #expect(error.code == .accessDenied && error.reason.contains("Docs/Formats.md"))
         }
 
         @Test func `a missing database and a missing role have different errors`() async throws {

@@ -2,7 +2,7 @@ import LocalData
 import LocalDataPostgreSQL
 import Testing
 
-/// The samples of `Docs/PostgreSQL.md`.
+/// The samples of the guide `SeveralMachines`.
 struct GuideSampleTests {
     @Test func `the samples of the guide open nothing before the first use`() {
         var configuration = StorageConfiguration.service(applicationID: "com.example.shop")

@@ -6,14 +6,15 @@
 
     @testable import PostgreSQLBackend
 
-    /// Tests of the set-up that `Docs/PostgreSQL.md` describes: an owner creates the tables, and another role uses them.
+    /// Tests of the set-up that `Docs/Formats.md` describes: an owner creates the tables, and another role uses them.
     @Suite(.slow("starts a server")) struct RolesTests {
-        /// Returns an SQL block of the document.
+        /// Returns an SQL block of the section about the tables.
         /// - Parameter number: 0 for the statements that create the tables, 1 for those that upgrade them.
         private func documentedSQL(_ number: Int = 0) throws -> String {
             let top = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-            let text = try String(contentsOf: top.appending(path: "Docs/PostgreSQL.md"), encoding: .utf8)
-            let blocks = text.components(separatedBy: "```sql\n").dropFirst().map { $0.components(separatedBy: "\n```")[0] }
+            let text = try String(contentsOf: top.appending(path: "Docs/Formats.md"), encoding: .utf8)
+            let section = try #require(text.components(separatedBy: "### Tables of the server\n").dropFirst().first)
+            let blocks = section.components(separatedBy: "```sql\n").dropFirst().map { $0.components(separatedBy: "\n```")[0] }
             return try #require(blocks.count > number ? blocks[number] : nil)
         }
 
@@ -49,7 +50,7 @@
                 Issue.record("the tables of version 1 were used")
                 return
             }
-            #expect(error.code.name == "incompatibleSchema" && error.reason.contains("Docs/PostgreSQL.md"), "\(error)")
+            #expect(error.code.name == "incompatibleSchema" && error.reason.contains("Docs/Formats.md"), "\(error)")
             // Several owners start at once.
             try await withThrowingTaskGroup { group in
                 for _ in 0..<4 {

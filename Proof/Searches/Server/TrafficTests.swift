@@ -18,7 +18,7 @@
         func pause(_ duration: Duration) { base.pause(duration) }
     }
 
-    /// Compares the traffic of each operation with the table in Docs/PostgreSQL.md.
+    /// Compares the traffic of each operation with the table in Proof/README.md.
     @Suite struct TrafficTests {
         private static let payload = StoragePayload.bytes([UInt8](repeating: 7, count: 100))
 
@@ -51,7 +51,7 @@
                     "| \(operation.name) | \(traffic.roundTrips) | \(traffic.statements) | \(Self.rounded(traffic.bytesSent)) | \(Self.rounded(traffic.bytesReceived)) |"
                 )
             }
-            let guide = URL(filePath: #filePath).appending(path: "../../../../Docs/PostgreSQL.md").standardizedFileURL
+            let guide = URL(filePath: #filePath).appending(path: "../../../README.md").standardizedFileURL
             let text = try String(contentsOf: guide, encoding: .utf8)
             for row in rows { #expect(text.contains(row), "\(rows.joined(separator: "\n"))") }
         }

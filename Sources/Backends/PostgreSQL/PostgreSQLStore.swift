@@ -8,8 +8,8 @@
     /// A store of rows in a PostgreSQL database, which many machines can share.
     ///
     /// Names, values and metadata are sealed on this machine, unless the store is plain. The data key is in the
-    /// database, wrapped with a key from a ``KeySource``. `Docs/Formats.md` describes the format, and
-    /// `Docs/PostgreSQL.md` what the server needs. A change is durable on the server when it is acknowledged.
+    /// database, wrapped with a key from a ``KeySource``. `Docs/Formats.md` describes the format and the
+    /// tables. A change is durable on the server when it is acknowledged.
     ///
     /// Calls that wait at the same time share one transaction. A call that finds a free connection does not wait.
     package final class PostgreSQLStore: LockableBackend {

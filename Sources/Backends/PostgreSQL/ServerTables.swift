@@ -19,7 +19,7 @@
 
         // MARK: The schema
 
-        /// The statements that create the tables. Docs/PostgreSQL.md contains the same text.
+        /// The statements that create the tables. Docs/Formats.md contains the same text.
         var creation: [String] {
             [
                 "CREATE SCHEMA IF NOT EXISTS \(schema)",
@@ -82,7 +82,7 @@
         /// The tables whose rows are deleted after a day. Without the indexes, this reads the whole table.
         private static let purged = ["deletions", "commits"]
 
-        /// The statements that upgrade the tables of version 1. Releases for version 1 go on. Docs/PostgreSQL.md contains
+        /// The statements that upgrade the tables of version 1. Releases for version 1 go on. Docs/Formats.md contains
         /// the same text.
         var upgrade: [String] {
             [

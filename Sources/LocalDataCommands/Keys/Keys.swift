@@ -8,7 +8,7 @@ struct Keys<Options: StorageOptions>: AsyncParsableCommand {
             commandName: "keys", abstract: "Makes, recovers, changes and destroys the keys of encrypted data.",
             discussion: """
                 The rows of a database are sealed with its data key. The sealing key of a key source opens the data key, and so does each \
-                recovery key that was added to the database. Docs/KeySources.md describes the sources.
+                recovery key that was added to the database. The guide KeySources describes the sources.
 
                 Example: \(Options.program) keys recover sqlite:documents
                 """,
