@@ -1,6 +1,6 @@
 /*
- * The release window of one key, as a model for spin. Docs/Windows.md has the table of states, whose rows the comments cite. README.md
- * describes how to read a counter-example. Docs/Glossary.md defines the terms.
+ * The release window of one key, as a model for spin. "Release windows" in Docs/Design.md has the table of states, whose rows the comments
+ * cite. Proof/Models/README.md describes how to read a counter-example. Docs/Glossary.md defines the terms.
  *
  * Two programs of version 2 read and write the destination D, and write a copy of D to the legacy location S: the mirror. A program of
  * version 1 uses only S. It writes and deletes S without reading it. One program of version 2 may end the window while the other one still

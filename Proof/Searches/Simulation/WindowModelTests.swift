@@ -3,9 +3,9 @@ import TestSupport
 import Testing
 
 /// Tests of the model of release windows: which histories of calls it allows and which it refuses. The model follows
-/// the table in `Docs/Windows.md`. A comment before a test names the rows of that table that it covers. In a release
-/// window, version 2 of a program stores a value at a new location, the destination. For version 1 it keeps the legacy
-/// location up to date. A mirror is the copy that version 2 writes there. A mark is a record beside the mirror that
+/// the table in "Release windows" in `Docs/Design.md`. A comment before a test names the rows of that table that it
+/// covers. In a release window, version 2 of a program stores a value at a new location, the destination. For version 1
+/// it keeps the legacy location up to date. A mirror is the copy that version 2 writes there. A mark is a record beside the mirror that
 /// says what was mirrored. A sweep is a call that brings all keys into their final state.
 @Suite struct WindowModelTests {
     private typealias Action = WindowModel.Action

@@ -5,7 +5,7 @@ package enum ReleaseWindows: Subject {
     package typealias Kind = WindowKind
     package typealias Deed = WindowDeed
 
-    /// The states of a value, as the rows of the table in `Docs/Windows.md`.
+    /// The states of a value, as the rows of the table in "Release windows" in `Docs/Design.md`.
     package enum Row: String, Label {
         case released = "1 released"
         case pending = "2 pending"

@@ -1,6 +1,7 @@
 import TestSupport
 
-/// The sequential model of one value in a release window, from the specification (`Docs/Windows.md`).
+/// The sequential model of one value in a release window, from the specification
+/// ("Release windows" in `Docs/Design.md`).
 ///
 /// In a release window, the library writes a copy of the destination's value, the mirror, to the legacy location, so
 /// that version 1 can still read the value. A change is acknowledged when it is in the destination. ``Standing``

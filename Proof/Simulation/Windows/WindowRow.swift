@@ -2,11 +2,11 @@ import BackendContract
 import Foundation
 import LocalData
 
-/// The present state of a key, as a row of the table in `Docs/Windows.md`. It is computed from the visible contents of
-/// the disk.
+/// The present state of a key, as a row of the table in "Release windows" in `Docs/Design.md`. It is computed from the
+/// visible contents of the disk.
 struct WindowRow {
-    /// The fields of an origin that describe a release window (`Docs/Windows.md`). An origin is the metadata of a
-    /// record about the older copies that it replaced.
+    /// The fields of an origin that describe a release window. An origin is the metadata of a record about the older
+    /// copies that it replaced.
     private struct Origin: Decodable {
         struct Mirrors: Decodable { let revision: String, kind: String }
         var copies: [String: String]?

@@ -2,7 +2,7 @@ import BackendContract
 import BackendRuntime
 
 /// The records of a collection whose older collection a release window keeps up to date, or kept until the program dropped the window: finds those that are to be settled one by one,
-/// as single keys are. `Docs/Windows.md` has the table.
+/// as single keys are. "Release windows" in `Docs/Design.md` has the table.
 struct MirroredRecords<Source: Codable & Sendable, Record: Codable & Sendable>: Sendable {
     let slots: SlotAccess
     let coder: RecordCoder

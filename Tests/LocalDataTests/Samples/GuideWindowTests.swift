@@ -4,7 +4,7 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// The samples of the guide section "Rolling out and rolling back", and tests of the behavior that it promises.
+/// The samples of the guide `TwoReleases`, and tests of the behavior that it promises.
 @Suite struct GuideWindowTests {
     private struct Account: Codable, Sendable, Equatable {
         var name: String

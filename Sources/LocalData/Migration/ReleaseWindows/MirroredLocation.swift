@@ -1,6 +1,7 @@
 import BackendContract
 
-/// The older place of a key that a release window keeps up to date: `Docs/Windows.md` has the table and the order of writes.
+/// The legacy location that a release window keeps up to date. "Release windows" in `Docs/Design.md` has the table of
+/// states and the order of writes.
 struct MirroredLocation: Sendable {
     /// The key's own place.
     let destination: Route

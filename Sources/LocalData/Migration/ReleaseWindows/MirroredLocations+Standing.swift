@@ -1,6 +1,7 @@
 import BackendContract
 
-/// What the older place of a release window is to the record of the key's own place: the rows of the table in `Docs/Windows.md`.
+/// The relation of the legacy location in a release window to the record of the destination: a row of the table in
+/// "Release windows" in `Docs/Design.md`.
 enum MirrorStanding: Sendable {
     /// It stands for the record (row 4).
     /// - Parameter isMarked: Whether the mark says so too.

@@ -37,7 +37,7 @@ extension StorageKey {
     /// next read of this key applies that change.
     ///
     /// When the window is over, a sweep (``StorageRouter/sweep(_:progress:)``) empties the legacy location. See
-    /// `Docs/MigrationGuide.md`, "Rolling out and rolling back".
+    /// <doc:TwoReleases>.
     /// - Parameters:
     ///   - source: The legacy location. It must protect the value as well as the destination does, unless the options
     ///     contain ``MigrationOptions/keepsWeakerCopy``.
