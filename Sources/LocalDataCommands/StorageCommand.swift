@@ -28,7 +28,7 @@ public protocol StorageApplication: Sendable {
 /// ```
 ///
 /// The commands use the configuration and the catalogs of the program. They therefore need no option for the application and its key
-/// source, and can plan and run its migrations. `Docs/Tool.md` describes the commands and their exit statuses.
+/// source, and can plan and run its migrations. The guide *The tool* describes the commands and their exit statuses.
 public struct StorageCommand<Application: StorageApplication>: AsyncParsableCommand {
     /// The name `storage`, the help, and the commands.
     public static var configuration: CommandConfiguration {
