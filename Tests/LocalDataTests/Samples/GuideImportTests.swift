@@ -4,7 +4,7 @@ import LocalDataImporters
 import TestSupport
 import Testing
 
-/// The samples of Docs/ComingFromUserDefaults.md for files of a Mac.
+/// The samples of Sources/LocalData/Documentation.docc/ComingFromUserDefaults.md for files of a Mac.
 @Suite(.inTurn) struct GuideImportTests {
     private struct Profile: Codable, Equatable {
         var age: Int
