@@ -275,7 +275,8 @@ let package = Package(
             name: "LocalDataTests",
             dependencies: [
                 "LocalData", "LocalDataTesting", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "Sealing",
-                "TestSupport", "TestWorker", "LocalDataCLI", "GuideSamples", "GuideSamplesCustom", "GuideSamplesVocabulary",
+                "TestSupport", "TestWorker", "LocalDataCLI", "DocumentationSamples", "GuideSamples", "GuideSamplesCustom",
+                "GuideSamplesVocabulary",
                 "LocalDataBackup", "LocalDataCaches", "LocalDataCommands", "LocalDataImporters", "LocalDataModels", "LocalDataObservation",
                 "LocalDataPlans", "LocalDataQueries", "LocalDataVocabulary", arguments, logging,
             ], exclude: ["Fixtures"], swiftSettings: house),
@@ -327,6 +328,8 @@ let package = Package(
         .target(
             name: "GuideSamplesMainActor", dependencies: ["LocalData"], path: "Tests/GuideSamplesMainActor",
             swiftSettings: [.defaultIsolation(MainActor.self)]),
+        .target(
+            name: "DocumentationSamples", dependencies: ["LocalData", "BackendContract", logging], path: "Tests/DocumentationSamples"),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,9 +1,18 @@
 public import Foundation
 
-/// The reason why a value could not be encoded or decoded, without any of its content.
+/// Says where and why a value could not be encoded or decoded, without any of its content.
 ///
-/// The errors of coders quote the content that they could not read. This error keeps only the kind of failure and the
+/// It is the ``StorageError/underlying`` error of `undecodable` and `encodingFailed`. The errors of coders quote the
+/// content that they could not read, so they must not reach a log. This error keeps only the kind of failure and the
 /// path in the document, without the keys of dictionaries.
+///
+/// ```swift
+/// do {
+///     show(try await storage.get(key).name)
+/// } catch let error as StorageError where error.code == .undecodable {
+///     if let failure = error.underlying as? CodingFailure { print(failure.path, failure.kind) }  // .name is not of type String
+/// }
+/// ```
 public struct CodingFailure: LocalizedError, Sendable, CustomStringConvertible {
     /// The kind of failure, or the name of the error's type.
     public let kind: String

@@ -15,10 +15,19 @@ public struct DocumentPath: Hashable, Sendable, ExpressibleByStringLiteral, Cust
     public static let root = DocumentPath([])
 
     /// Creates a path from its steps. This allows property names that contain a dot or a bracket.
+    ///
+    /// ```swift
+    /// let fileName = DocumentPath([.name("files"), .name("a.txt")])  // a dot in a name does not separate steps
+    /// ```
     public init(_ components: [Component]) { self.components = components }
 
     /// Parses a path: names separated by dots, and positions in brackets. A bracket without a valid position is part of
     /// the name.
+    ///
+    /// ```swift
+    /// let path = DocumentPath("phones[0].number")
+    /// print(path.components)  // the name "phones", the position 0, the name "number"
+    /// ```
     public init(_ text: String) {
         var components: [Component] = []
         for part in text.split(separator: ".", omittingEmptySubsequences: true) {

@@ -54,6 +54,10 @@ public struct EntityDescription: Hashable, Sendable, Codable {
     }
 
     /// Returns the property with a name; nil if there is none.
+    ///
+    /// ```swift
+    /// if entity.attribute("stars") == nil { print("\(entity.name) has no property with the name stars.") }
+    /// ```
     public func attribute(_ name: String) -> AttributeDescription? { attributes.first { $0.name == name } }
 
     /// Returns the differences to another description, one sentence for each property. The result is empty if the

@@ -15,6 +15,11 @@ public struct StoredDocument: Hashable, Sendable, Codable {
     public var root: DocumentValue
 
     /// Creates a document.
+    ///
+    /// ```swift
+    /// let empty = StoredDocument()
+    /// let note = StoredDocument(["title": "Groceries", "stars": 3, "tags": ["home"]])
+    /// ```
     public init(_ root: DocumentValue = .object([:])) { self.root = root }
 
     /// Decodes any content.
@@ -60,6 +65,10 @@ public struct StoredDocument: Hashable, Sendable, Codable {
     }
 
     /// The sorted names of the properties; empty if the document is not an object.
+    ///
+    /// ```swift
+    /// for name in document.names { print(name) }  // empty for a document that is a list or a text
+    /// ```
     public var names: [String] { root.object.map { $0.keys.sorted() } ?? [] }
 
     /// Renames or moves a property. An existing property at the new path is replaced.

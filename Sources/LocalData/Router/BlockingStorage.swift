@@ -3,24 +3,32 @@ import BackendRuntime
 import Dispatch
 import Synchronization
 
-/// A synchronous view of a router. Each call blocks the calling thread until the call ends. Do not use it where you can
-/// call ``StorageRouter`` with `await`.
+/// Gives code that cannot call `await` access to the values of a router. Each call blocks the calling thread until the
+/// call ends.
 ///
-/// It is for code that another library calls synchronously: an OAuth token store, a credential store of a build tool,
-/// the storage provider of a user interface framework.
-///
-/// ```swift
-/// let storage = BlockingStorage(storage)
-/// try storage.set(token, for: tokenKey)
-/// ```
+/// Use it for code that another library calls synchronously: an OAuth token store, a credential store of a build tool,
+/// the storage provider of a user interface framework. Everywhere else call ``StorageRouter`` with `await`.
 ///
 /// A call inside a task is refused with `unsupported`, because it would block a thread that all tasks of the process
 /// share. The work itself runs in a task. Every call ends at its deadline, even if a store does not respond.
+///
+/// ```swift
+/// let storage = BlockingStorage(router)
+/// do {
+///     try storage.set("abc", for: .apiToken)
+/// } catch StorageError.unsupported {
+///     // The call came from a task. Call the router with `await` there.
+/// }
+/// ```
 public struct BlockingStorage: Sendable {
     private let router: StorageRouter
     private let deadline: Duration
 
     /// Creates a synchronous view of a router.
+    ///
+    /// ```swift
+    /// let impatient = BlockingStorage(router, deadline: .seconds(2))
+    /// ```
     /// - Parameters:
     ///   - router: The router. Its configuration, catalogs and open stores are used.
     ///   - deadline: The longest time for which one call blocks its thread.
@@ -30,6 +38,16 @@ public struct BlockingStorage: Sendable {
     }
 
     /// Gets the value of a key, or the key's default. A value at a legacy location is migrated.
+    ///
+    /// ```swift
+    /// do {
+    ///     signIn(with: try storage.get(.apiToken))
+    /// } catch StorageError.notFound {
+    ///     askForToken()
+    /// } catch StorageError.timedOut {
+    ///     warn("The keyring does not respond.")
+    /// }
+    /// ```
     /// - Throws: ``StorageError``: the errors of ``StorageRouter/get(_:)``; `unsupported` inside a task; `timedOut` at
     ///   the deadline. The outcome of a time-out is `unknown`, because a migration may still complete.
     public func get<Value>(_ key: StorageKey<Value>) throws -> Value {
@@ -37,12 +55,24 @@ public struct BlockingStorage: Sendable {
     }
 
     /// Gets the value of a key, or nil if there is none. The key's default is not applied.
+    ///
+    /// ```swift
+    /// let title = try storage.value(for: .title) ?? "Untitled"
+    /// ```
     /// - Throws: The errors of ``get(_:)``, without `notFound`.
     public func value<Value>(for key: StorageKey<Value>) throws -> Value? {
         try block(key.name, mayChange: true) { try await $0.value(for: key) }
     }
 
     /// Stores a value. When the call returns, the value is as durable as the domain's store allows.
+    ///
+    /// ```swift
+    /// do {
+    ///     try storage.set("Weather", for: .title)
+    /// } catch let error as StorageError where error.outcome == .unknown {
+    ///     print("The title is \(try storage.value(for: .title) ?? "unset")")  // it may be stored: read it before a retry
+    /// }
+    /// ```
     /// - Throws: ``StorageError``: the errors of ``StorageRouter/set(_:for:lifetime:replacingLaterVersions:)``;
     ///   `timedOut` at the deadline, with the outcome `unknown`; `unsupported` inside a task.
     public func set<Value>(_ value: Value, for key: StorageKey<Value>) throws {
@@ -50,6 +80,14 @@ public struct BlockingStorage: Sendable {
     }
 
     /// Removes a value. When the call returns, the removal is as durable as the domain's store allows.
+    ///
+    /// ```swift
+    /// do {
+    ///     try storage.remove(.title)
+    /// } catch StorageError.residueRemains {
+    ///     warn("The title is removed. An older copy remains, and a sweep deletes it.")
+    /// }
+    /// ```
     /// - Throws: ``StorageError``: the errors of ``StorageRouter/remove(_:)``; `timedOut` at the deadline, with the
     ///   outcome `unknown`; `unsupported` inside a task.
     public func remove<Value>(_ key: StorageKey<Value>) throws {
@@ -57,6 +95,11 @@ public struct BlockingStorage: Sendable {
     }
 
     /// Returns the names of the values in a domain, sorted.
+    ///
+    /// ```swift
+    /// let accounts = try storage.keys(of: .keychain(service: "com.example.mail"))
+    /// let ids = try storage.keys(of: editor.domain, collection: "notes")
+    /// ```
     /// - Parameters:
     ///   - domain: The domain.
     ///   - collection: The name of a collection, to get the ids of its records; nil to get the names of single values.

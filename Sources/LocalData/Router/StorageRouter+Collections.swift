@@ -8,6 +8,14 @@ extension StorageRouter {
 
     /// Stores a record under its id, and the records that it contains in references. When the call returns, they are as
     /// durable as their stores allow.
+    ///
+    /// ```swift
+    /// do {
+    ///     try await storage.set(note, in: notes, syncStatus: .notSynced, attributes: ["folder": "inbox"])
+    /// } catch StorageError.incompatibleSchema {
+    ///     // A later release of the program has stored this note. It is unchanged.
+    /// }
+    /// ```
     /// - Parameters:
     ///   - record: The record.
     ///   - collection: Its collection.
@@ -31,6 +39,15 @@ extension StorageRouter {
 
     /// Stores several records in one durable commit, or none of them. If two records have the same id, the later one is
     /// stored.
+    ///
+    /// ```swift
+    /// do {
+    ///     try await storage.set(imported, in: notes)  // all notes in one commit
+    /// } catch StorageError.unsupported {
+    ///     // A keyring cannot commit several records at once. The stored notes are unchanged.
+    ///     for note in imported { try await storage.set(note, in: notes) }
+    /// }
+    /// ```
     /// - Parameters: See ``set(_:in:syncStatus:attributes:lifetime:replacingLaterVersions:)``. They apply to each
     ///   record.
     /// - Throws: ``StorageError``: `unsupported` when the store cannot commit several changes at once.
@@ -51,6 +68,13 @@ extension StorageRouter {
     }
 
     /// Reads, changes and writes a record as one step. The change is durable when the call returns.
+    ///
+    /// ```swift
+    /// let isFound = try await storage.update(id, in: notes) { note in
+    ///     note?.title = "Groceries"  // setting `note` to nil would remove the record
+    ///     return note != nil
+    /// }
+    /// ```
     /// - Parameters:
     ///   - id: The record's id.
     ///   - collection: Its collection.
@@ -67,6 +91,14 @@ extension StorageRouter {
     // MARK: Reading
 
     /// Gets the record of an id, or nil if there is none.
+    ///
+    /// ```swift
+    /// if let note = try await storage.value(id, in: notes) {
+    ///     show(note.title)
+    /// } else {
+    ///     show("There is no such note.")  // a damaged note throws `corrupted` or `undecodable` instead
+    /// }
+    /// ```
     /// - Throws: ``StorageError``: `incompatibleSchema` when the id has a record of another type.
     @concurrent
     public nonisolated func value<Record: Identifiable>(
@@ -76,6 +108,14 @@ extension StorageRouter {
     }
 
     /// Gets the record of an id.
+    ///
+    /// ```swift
+    /// do {
+    ///     show(try await storage.get(id, in: notes).title)
+    /// } catch StorageError.notFound {
+    ///     show("There is no such note.")
+    /// }
+    /// ```
     /// - Throws: ``StorageError``: `notFound` when there is none.
     @concurrent
     public nonisolated func get<Record: Identifiable>(
@@ -87,6 +127,12 @@ extension StorageRouter {
     }
 
     /// Gets the record of an id with its metadata, even if the record has expired.
+    ///
+    /// ```swift
+    /// if let stored = try await storage.storedValue(id, in: notes), !stored.isExpired {
+    ///     print(stored.createdAt?.formatted() ?? "unknown", stored.attributes["folder"] ?? "no folder")
+    /// }
+    /// ```
     @concurrent
     public nonisolated func storedValue<Record: Identifiable>(
         _ id: Record.ID, in collection: StorageCollection<Record>
@@ -99,6 +145,15 @@ extension StorageRouter {
     /// Gets the record of a reference. If no such record is stored, it may still be inside the reference: a step of a
     /// chain of versions created it from a value of an earlier version, and that value is not rewritten yet. Then the
     /// record in the reference is returned.
+    ///
+    /// ```swift
+    /// do {
+    ///     let person = try await storage.resolve(author)
+    ///     show(person.name)
+    /// } catch StorageError.notFound {
+    ///     show("The author was removed from the address book.")
+    /// }
+    /// ```
     /// - Throws: ``StorageError`` with `notFound`, which names the id, when there is no such record.
     @concurrent
     public nonisolated func resolve<Target>(_ reference: StorageReference<Target>) async throws -> Target {
@@ -109,6 +164,11 @@ extension StorageRouter {
     }
 
     /// Gets the record of an optional reference. Returns nil if there is no reference, or no such record.
+    ///
+    /// ```swift
+    /// let person = try await storage.resolve(note.author)  // nil for a note without an author, and for an author who was removed
+    /// show(person?.name ?? "unknown")
+    /// ```
     @concurrent
     public nonisolated func resolve<Target>(_ reference: StorageReference<Target>?) async throws -> Target? {
         guard let reference else { return nil }
@@ -122,6 +182,14 @@ extension StorageRouter {
     /// record is durable.
     ///
     /// After an interruption, repeat the call to restore the remaining records. Records without a backup do not change.
+    ///
+    /// ```swift
+    /// do {
+    ///     print("Restored \(try await storage.restoreBackups(in: notes)) notes")
+    /// } catch let error as StorageError {
+    ///     warn(error.message)  // some notes may be restored: repeat the call to restore the others
+    /// }
+    /// ```
     /// - Returns: The number of restored records.
     /// - Throws: ``StorageError``. Records that were restored before the error remain restored.
     @concurrent
@@ -137,6 +205,14 @@ extension StorageRouter {
 
     /// Purges the backups of earlier versions of a collection's records. Call it when these backups are not needed any
     /// more. The change is durable when the call returns.
+    ///
+    /// ```swift
+    /// do {
+    ///     try await storage.purgeBackups(in: notes)
+    /// } catch let error as StorageError {
+    ///     warn(error.message)  // repeat the call to purge the remaining backups
+    /// }
+    /// ```
     /// - Throws: ``StorageError``. Repeat the call to purge the remaining backups.
     @concurrent
     public nonisolated func purgeBackups<Record>(in collection: StorageCollection<Record>) async throws {
@@ -148,6 +224,15 @@ extension StorageRouter {
 
     /// Removes the record of an id and every older copy of it. Records in its references are kept. The removal is
     /// durable when the call returns. The call can be repeated safely.
+    ///
+    /// ```swift
+    /// do {
+    ///     try await storage.remove(id, in: notes)  // succeeds too if there is no such note
+    /// } catch StorageError.residueRemains {
+    ///     // The note is removed and never returns. A sweep deletes the older copy that remains.
+    ///     await storage.sweep()
+    /// }
+    /// ```
     @concurrent
     public nonisolated func remove<Record: Identifiable>(
         _ id: Record.ID, in collection: StorageCollection<Record>
@@ -158,6 +243,13 @@ extension StorageRouter {
 
 extension StorageBatch {
     /// Stores a record, and the records that it contains in references, when the batch is committed.
+    ///
+    /// ```swift
+    /// try await storage.batch { changes in
+    ///     try changes.set(note, in: notes, syncStatus: .notSynced)
+    ///     changes.set(["EUR": 1.08], for: .rates)  // in the same database, so in the same commit
+    /// }
+    /// ```
     /// - Parameters: See ``StorageRouter/set(_:in:syncStatus:attributes:lifetime:replacingLaterVersions:)``.
     /// - Throws: ``StorageError`` when the record's id is derived from its content, and the content cannot be encoded.
     public mutating func set<Record>(
@@ -169,6 +261,13 @@ extension StorageBatch {
     }
 
     /// Removes a record when the batch is committed.
+    ///
+    /// ```swift
+    /// try await storage.batch { changes in
+    ///     changes.remove(id, in: notes)
+    ///     try changes.set(note, in: notes)
+    /// }
+    /// ```
     public mutating func remove<Record: Identifiable>(_ id: Record.ID, in collection: StorageCollection<Record>) where Record.ID: Sendable {
         remove(collection.key(for: id))
     }

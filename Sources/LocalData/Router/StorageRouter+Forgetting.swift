@@ -20,6 +20,15 @@ extension StorageRouter {
     /// call. Values that are written during the call may be destroyed or stay.
     ///
     /// A copy of a file from before the call, such as a backup or a snapshot of the disk, still opens with its key.
+    ///
+    /// ```swift
+    /// try await storage.registerCatalog(AppKeys())  // so that older copies in other domains are removed too
+    /// do {
+    ///     try await storage.forget(.encryptedSQLite(database: "editor"))  // the user logs out
+    /// } catch StorageError.timedOut {
+    ///     warn("Another program uses the database. Close it, and log out again.")
+    /// }
+    /// ```
     /// - Throws: ``StorageError``: the errors of ``remove(_:)``, with no store destroyed; `unsupported` for a database with
     ///   a freshness anchor; `timedOut` while another program uses the store. The call can be repeated.
     @concurrent
@@ -33,6 +42,14 @@ extension StorageRouter {
     ///
     /// A property list in a shared folder is only destroyed if a key of the program uses it. A key outside of the folders,
     /// such as a credential, stays.
+    ///
+    /// ```swift
+    /// do {
+    ///     try await storage.forgetEverything()  // the program is uninstalled
+    /// } catch let error as StorageError {
+    ///     warn(error.message)  // repeat the call: it continues where it has stopped
+    /// }
+    /// ```
     /// - Throws: The errors of ``forget(_:)``.
     @concurrent
     public nonisolated func forgetEverything() async throws {

@@ -11,6 +11,14 @@ extension StorageRouter {
     /// If the collection has a record of the same id, the other record is not moved. A sweep (``sweep(_:progress:)``)
     /// resolves this conflict. Records of earlier versions are returned in the current version, and a sweep writes them
     /// back.
+    ///
+    /// ```swift
+    /// do {
+    ///     for try await note in storage.records(in: notes, .attribute("folder", "inbox")) { show(note.title) }
+    /// } catch StorageError.corrupted {
+    ///     // A damaged note has ended the list. To list the others, pass `onDamage: .skip` or `.report`.
+    /// }
+    /// ```
     /// - Parameters:
     ///   - collection: The collection.
     ///   - filter: A filter for the records.
@@ -25,6 +33,12 @@ extension StorageRouter {
 
     /// Returns the records of a collection with their metadata, such as attributes and times. See
     /// ``records(in:_:onDamage:)``.
+    ///
+    /// ```swift
+    /// for try await stored in storage.storedRecords(in: notes, .syncStatus(.notSynced)) {
+    ///     print(stored.id, stored.modifiedAt?.formatted() ?? "unknown", stored.syncStatus == .notSynced)
+    /// }
+    /// ```
     public nonisolated func storedRecords<Record>(
         in collection: StorageCollection<Record>, _ filter: RecordFilter = .all, onDamage: DamagePolicy = .throw
     ) -> some AsyncSequence<StoredValue<Record>, any Error> & Sendable {
@@ -35,6 +49,11 @@ extension StorageRouter {
     ///
     /// Records in legacy locations are first moved to the collection, unless the collection has a record of the same
     /// id. Such a conflict is not resolved.
+    ///
+    /// ```swift
+    /// let waiting = try await storage.count(in: notes, .syncStatus(.notSynced))
+    /// show("\(waiting) notes are not synchronized yet.")
+    /// ```
     /// - Throws: ``StorageError`` when not all records can be counted.
     @concurrent
     public nonisolated func count<Record>(in collection: StorageCollection<Record>, _ filter: RecordFilter = .all) async throws -> Int {
@@ -49,6 +68,15 @@ extension StorageRouter {
 
     /// Returns the names of the values in a domain, sorted. Values of other programs are included, removed values are
     /// not.
+    ///
+    /// ```swift
+    /// do {
+    ///     print(try await storage.names(of: .userDefaults(suite: "com.example.weather")))
+    ///     print(try await storage.names(of: editor.domain, collection: "notes", onDamage: .skip))
+    /// } catch StorageError.unavailable {
+    ///     // The store cannot be read, so the names are unknown.
+    /// }
+    /// ```
     /// - Parameters:
     ///   - domain: The domain.
     ///   - collection: The name of a collection, to list the ids of its records instead of the names of single values.

@@ -16,6 +16,16 @@ extension StorageRouter {
     ///
     /// With a domain, only that domain is locked. The keys of all key sources are overwritten nevertheless. If another
     /// domain needs such a key, the router fetches it again, and may ask for a passphrase.
+    ///
+    /// ```swift
+    /// let hasEnded = try await storage.lock(waitingAtMost: .seconds(5))  // the session was locked
+    /// if !hasEnded { warn("A change was interrupted. The next sweep completes it.") }
+    /// do {
+    ///     signIn(with: try await storage.get(.apiToken))
+    /// } catch StorageError.locked {
+    ///     try await storage.unlock()
+    /// }
+    /// ```
     /// - Parameters:
     ///   - domain: The domain; nil for all of them.
     ///   - limit: The longest time to wait for running changes.
@@ -57,6 +67,16 @@ extension StorageRouter {
     /// unlocked.
     ///
     /// In both cases, sequences of values re-read their values.
+    ///
+    /// ```swift
+    /// do {
+    ///     try await storage.unlock(.keychain)
+    /// } catch StorageError.promptDismissed {
+    ///     show("The keyring stays locked.")
+    /// } catch StorageError.locked {
+    ///     show("Log in to the desktop to unlock the keyring: this process can show no prompt.")
+    /// }
+    /// ```
     /// - Parameter domain: The domain; nil to end only the locks that the program has set.
     /// - Throws: ``StorageError``: `promptDismissed`, `locked` when no prompt is possible, `encryptionKeyMismatch` for
     ///   a wrong passphrase, `unavailable`, `timedOut`. The program's locks then stay. Without a domain it throws

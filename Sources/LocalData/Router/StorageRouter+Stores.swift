@@ -4,6 +4,15 @@ import Sealing
 
 extension StorageRouter {
     /// Returns the status of a domain's store. Never opens a prompt.
+    ///
+    /// ```swift
+    /// switch await storage.status(of: .keychain) {
+    /// case .ready: show("Ready")
+    /// case .locked: show("Unlock your keyring to sign in.")
+    /// case .absent: show("There is no keyring yet.")
+    /// case .unavailable(let error): warn(error.message)
+    /// }
+    /// ```
     @concurrent
     public nonisolated func status(of domain: StorageDomain) async -> DomainStatus {
         do {
@@ -87,6 +96,14 @@ extension StorageRouter {
     /// The router first completes the running changes. A change that takes too long is interrupted between two of its
     /// steps. Then the router writes the migration ledger, ends every sequence of values, closes the stores and
     /// overwrites the sealing keys in memory. A running read may throw `shutDown`. A second call has no further effect.
+    ///
+    /// ```swift
+    /// do {
+    ///     try await storage.shutdown(waitingAtMost: .seconds(5))
+    /// } catch StorageError.timedOut {
+    ///     warn("A disk does not respond. All acknowledged changes are durable.")
+    /// }
+    /// ```
     /// - Parameter limit: The longest time to wait for running changes, and then for the stores to close; nil for the
     ///   longest of the configuration's deadlines.
     /// - Throws: ``StorageError`` with `timedOut` when a store could not be closed before its deadline, because its

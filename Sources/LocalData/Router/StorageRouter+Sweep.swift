@@ -7,6 +7,15 @@ extension StorageRouter {
     ///
     /// The router checks the catalog from its keys alone, before it reads anything. The error for a refused catalog
     /// lists every problem.
+    ///
+    /// ```swift
+    /// do {
+    ///     let report = try await storage.registerCatalog(AppKeys(), migrateImmediately: true)
+    ///     for row in report.blocked + report.failed { warn("\(row.key): \(row.message ?? "no message")") }
+    /// } catch let error as StorageError {
+    ///     for problem in error.catalogProblems { print(problem) }  // the catalog was refused, so none of its keys was registered
+    /// }
+    /// ```
     /// - Parameters:
     ///   - catalog: The keys.
     ///   - migrateImmediately: Whether to sweep the catalog at once: see ``sweep(_:progress:)``.
@@ -58,6 +67,15 @@ extension StorageRouter {
 
     /// Sweeps a catalog: moves the value of every key to its destination, purges older copies, and applies conflict
     /// policies. It opens no prompt. A key that fails does not stop the others.
+    ///
+    /// ```swift
+    /// let report = await storage.sweep { progress in print("\(progress.finished) of \(progress.total) keys") }
+    /// do {
+    ///     try report.requireComplete()
+    /// } catch StorageError.locked {
+    ///     // Sweep again once the keyring is unlocked. The values that wait for it are in their previous locations.
+    /// }
+    /// ```
     /// - Parameters:
     ///   - catalog: The catalog to sweep, which the call registers first; nil for all registered catalogs. A catalog
     ///     that is refused becomes a failed row.

@@ -4,17 +4,26 @@ public import Foundation
 import Logging
 import Sealing
 
-/// The typed, asynchronous interface to all data that a program stores on the machine.
+/// Reads and writes all data that a program keeps on the machine: settings, secrets, documents and records.
+///
+/// Create one router for each program, or use ``shared``. Declare each value as a ``StorageKey``, and each set of
+/// records as a ``StorageCollection``. They name the store of a value and its legacy locations, where earlier versions
+/// of the program kept it. The router reads the value from its store, or migrates it from a legacy location without
+/// ever losing it.
+///
+/// A router opens a store at its first use. A value that was set is durable when the call returns, as far as its store
+/// is durable. All functions can be called from any task and any actor. Every function throws either ``StorageError``
+/// or the error of a closure that the caller passed. A cancelled caller gets ``StorageErrorCodes/cancelled``.
 ///
 /// ```swift
-/// try await StorageRouter.shared.registerCatalog(AppKeys(), migrateImmediately: true)
-/// let token = try await StorageRouter.shared.get(.modernToken)
+/// let storage = StorageRouter(configuration: .xdg(applicationID: "com.example.notes"))
+/// do {
+///     let width = try await storage.get(.width)  // 800, the key's default
+///     try await storage.set(width + 100, for: .width)  // durable when it returns
+/// } catch StorageError.noSpace {
+///     // The disk is full. The stored value is unchanged.
+/// }
 /// ```
-///
-/// A key names the destination and the legacy locations of its value. The router reads the value from the destination,
-/// or migrates it from a legacy location without ever losing it. It opens a store at its first use. Every function
-/// throws either ``StorageError`` or the error of a closure that the caller passed. A cancelled caller gets
-/// ``StorageErrorCodes/cancelled``.
 public actor StorageRouter {
     nonisolated let slots: SlotAccess
     nonisolated let coder: RecordCoder
@@ -33,6 +42,14 @@ public actor StorageRouter {
     nonisolated let cursorSeal = CursorSeal()
 
     /// Creates a router. It never fails and opens nothing.
+    ///
+    /// Two routers of one program may use the same configuration, but one router is enough. Close it with
+    /// ``shutdown(waitingAtMost:)`` before the process exits.
+    ///
+    /// ```swift
+    /// let storage = StorageRouter(configuration: .service(applicationID: "com.example.shop", version: "2.0"))
+    /// print(await storage.status(of: .userDefaults))  // the first use of a store opens it
+    /// ```
     public init(configuration: StorageConfiguration) {
         self.configuration = configuration
         let runtime = configuration.runtime
@@ -135,6 +152,16 @@ public actor StorageRouter {
     /// destination, commits it durably, reads it back, and only then removes the legacy copy. A value that is already
     /// migrated, and that can be read without waiting, is read on the caller's actor. All other reads run on the
     /// concurrent pool.
+    ///
+    /// ```swift
+    /// do {
+    ///     signIn(with: try await storage.get(.apiToken))
+    /// } catch StorageError.notFound {
+    ///     askForToken()  // it is proven that no store has a token
+    /// } catch StorageError.locked {
+    ///     try await storage.unlock(.keychain)  // may open a prompt; then get the token again
+    /// }
+    /// ```
     /// - Returns: The value, or the key's default.
     /// - Throws: ``StorageError``: `notFound` when there is neither; `undecodable`, `locked`, `unavailable`,
     ///   `migrationFailed` and others. A failed read never loses data.
@@ -147,6 +174,14 @@ public actor StorageRouter {
 
     /// Gets the stored value of a key, or nil if it was removed or provably exists in no location. Unlike ``get(_:)``,
     /// it ignores the key's default.
+    ///
+    /// ```swift
+    /// if let token = try await storage.value(for: .apiToken) {
+    ///     signIn(with: token)
+    /// } else {
+    ///     askForToken()  // only if the token is proven to be absent: a locked keyring throws `locked`
+    /// }
+    /// ```
     /// - Throws: The errors of ``get(_:)``, without `notFound`.
     public nonisolated func value<Value>(for key: StorageKey<Value>) async throws -> Value? {
         let route: Route
@@ -170,6 +205,17 @@ public actor StorageRouter {
     }
 
     /// Stores a value. It is durable when this returns, as far as the domain's store is durable.
+    ///
+    /// ```swift
+    /// do {
+    ///     try await storage.set("abc", for: .apiToken)
+    ///     try await storage.set("123456", for: .oneTimeCode, lifetime: .seconds(300))
+    /// } catch StorageError.incompatibleSchema {
+    ///     // A later release of the program has stored this value. It is unchanged.
+    /// } catch let error as StorageError where error.outcome == .unknown {
+    ///     // The store's answer was lost. Read the value before you store it again.
+    /// }
+    /// ```
     /// - Parameters:
     ///   - value: The value.
     ///   - key: The key.
@@ -208,11 +254,18 @@ public actor StorageRouter {
         }
     }
 
-    /// The value at the key's destination with its metadata, even if the value has expired. Use it to read a stale
-    /// value.
+    /// Gets the value at the key's destination with its metadata, even if the value has expired. Use it to show a stale
+    /// value, or the time when a value was stored.
     ///
     /// A value of an earlier version is converted to the key's version, and is not written back. Legacy locations are
     /// not read.
+    ///
+    /// ```swift
+    /// if let stored = try await storage.storedValue(for: .rates), stored.isExpired {
+    ///     // The server cannot be reached, so show the rates of yesterday with their date.
+    ///     show("\(stored.value["EUR", default: 1]) of \(stored.modifiedAt?.formatted() ?? "an unknown date")")
+    /// }
+    /// ```
     /// - Returns: The value and its metadata; nil when it is absent or was removed.
     /// - Throws: The errors of ``get(_:)``, without `notFound`.
     @concurrent
@@ -225,6 +278,13 @@ public actor StorageRouter {
     ///
     /// The present value becomes a backup of its version: nothing is lost, and a call with that version restores it. If
     /// a program's key has the chain, its next read converts the restored value to the latest version again.
+    ///
+    /// ```swift
+    /// // Version 3 of the program had a faulty chain. Restore the bytes of version 2, and start version 2 again.
+    /// if try await storage.restoreBackup(for: person, version: 2) == nil {
+    ///     print("The value has no backup of version 2. It is unchanged.")
+    /// }
+    /// ```
     /// - Parameters:
     ///   - key: The key.
     ///   - version: The version to restore; by default the latest backup that is earlier than the key's version.
@@ -243,6 +303,18 @@ public actor StorageRouter {
 
     /// Reads, changes and writes a value as one step. The change is durable when the call returns. If the store
     /// supports it, the step is also atomic between processes.
+    ///
+    /// ```swift
+    /// struct NotEnough: Error {}
+    /// do {
+    ///     try await storage.update(.credit) { credit in
+    ///         guard let present = credit, present >= 5 else { throw NotEnough() }
+    ///         credit = present - 5
+    ///     }
+    /// } catch is NotEnough {
+    ///     print("The credit is unchanged.")
+    /// }
+    /// ```
     /// - Parameters:
     ///   - key: The key.
     ///   - body: Changes the value. An absent value begins as the key's default, or as nil if the key has none. Setting
@@ -262,6 +334,18 @@ public actor StorageRouter {
     }
 
     /// Reads, changes and writes a value as one step. An absent value begins as a given value.
+    ///
+    /// ```swift
+    /// do {
+    ///     let launches = try await storage.update(.launches, default: 0) { count in
+    ///         count += 1
+    ///         return count
+    ///     }
+    ///     print("Start number \(launches)")
+    /// } catch StorageError.conflict {
+    ///     // Other processes changed the value during all 64 attempts. Try again later.
+    /// }
+    /// ```
     /// - Parameters:
     ///   - key: The key.
     ///   - default: The initial value for `body` when the value is absent. It replaces the key's default.
@@ -284,6 +368,14 @@ public actor StorageRouter {
 
     /// Purges the backups of a value's earlier versions. Call it when these backups are not needed any more. The change
     /// is durable when the call returns. Removing the value purges the backups too.
+    ///
+    /// ```swift
+    /// do {
+    ///     try await storage.purgeBackups(for: person)  // no one will start version 2 again
+    /// } catch StorageError.locked {
+    ///     // The store is locked. Repeat the call once it is unlocked.
+    /// }
+    /// ```
     /// - Throws: ``StorageError``. The call can be repeated safely.
     @concurrent
     public nonisolated func purgeBackups<Value>(for key: StorageKey<Value>) async throws {
@@ -299,6 +391,15 @@ public actor StorageRouter {
     ///
     /// The call can be repeated safely. It also removes a value of a later version, because removing a value cannot
     /// misread it.
+    ///
+    /// ```swift
+    /// do {
+    ///     try await storage.remove(.apiToken)
+    /// } catch StorageError.residueRemains {
+    ///     // The token is removed and never returns. A sweep deletes the older copy that remains.
+    ///     await storage.sweep()
+    /// }
+    /// ```
     /// - Throws: ``StorageError``: `residueRemains` with the outcome `applied` when the value was removed but an older
     ///   copy could not be removed.
     @concurrent
@@ -308,17 +409,35 @@ public actor StorageRouter {
 
     /// Returns whether the key's destination contains a value. Legacy locations are only read while a release window
     /// keeps them up to date.
+    ///
+    /// ```swift
+    /// do {
+    ///     if try await storage.exists(.apiToken) { show("Signed in") }
+    /// } catch StorageError.unavailable {
+    ///     show("The keyring cannot be reached, so it is unknown whether there is a token.")
+    /// }
+    /// ```
     /// - Throws: ``StorageError`` when the store cannot answer.
     @concurrent
     public nonisolated func exists<Value>(_ key: StorageKey<Value>) async throws -> Bool {
         try await call("exists", key) { try await answering(key) { try await $0.exists($1) } }
     }
 
-    /// A sequence of the current value and its later changes. The changes of this process arrive in the order of their
-    /// commits. Changes of other processes arrive when this process detects them.
+    /// Follows a value: returns a sequence of the current value and its later changes. The changes of this process
+    /// arrive in the order of their commits. Changes of other processes arrive when this process detects them.
     ///
     /// Nil means an absent value. The sequence buffers a limited number of changes. If the buffer is full, only the
-    /// latest change is kept. A read that fails ends the sequence with its error.
+    /// latest change is kept. A read that fails ends the sequence with its error. ``shutdown(waitingAtMost:)`` ends the
+    /// sequence without an error.
+    ///
+    /// ```swift
+    /// do {
+    ///     for try await title in storage.values(for: .title) { show(title ?? "Untitled") }
+    ///     // The router was shut down.
+    /// } catch let error as StorageError {
+    ///     warn(error.message)  // a read failed, and the sequence is over: begin another one
+    /// }
+    /// ```
     public nonisolated func values<Value>(for key: StorageKey<Value>) -> some AsyncSequence<Value?, any Error> & Sendable {
         ValueSequence(router: self, key: key)
     }
@@ -327,6 +446,18 @@ public actor StorageRouter {
     ///
     /// No change is durable before the end of the batch. A later change of a key in the same batch replaces an earlier
     /// one.
+    ///
+    /// ```swift
+    /// do {
+    ///     try await storage.batch { changes in
+    ///         changes.set(800, for: .width)
+    ///         changes.set("Weather", for: .title)
+    ///         changes.remove(.legacyTitle)
+    ///     }
+    /// } catch StorageError.unsupported {
+    ///     // The keys are in several stores, or their store cannot commit them together. All values are unchanged.
+    /// }
+    /// ```
     /// - Parameter body: Collects the changes. If it throws, nothing is changed.
     /// - Throws: ``StorageError``: `unsupported` when the keys are of several stores, or their store cannot commit
     ///   several changes at once; `residueRemains` with the outcome `applied` when an older copy of a removed value

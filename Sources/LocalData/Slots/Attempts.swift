@@ -1,13 +1,11 @@
 import BackendRuntime
 
-/// The attempts at a step that starts over when another process or task changed a slot in between: 64 at most.
+/// The attempts at a step that starts over when another process or task changed a slot in between: 64 at most. Iterate
+/// over them with `for await`, and return from the loop when an attempt succeeds.
 ///
-/// Whoever loses twice waits before the next attempt, for a random time that grows. Without it, two processes that take a store's lock in turns stay in step: each time one has
-/// read, the other one writes, and the first loses every time.
-///
-/// ```swift
-/// for await _ in Attempts(runtime) { if let result = try await attempt() { return result } }
-/// ```
+/// A writer that loses twice waits before the next attempt, for a random time that grows. Without it, two processes
+/// that take a store's lock in turns stay in step: each time one has read, the other one writes, and the first loses
+/// every time.
 struct Attempts: AsyncSequence, AsyncIteratorProtocol {
     /// How many there are.
     static let limit = 64

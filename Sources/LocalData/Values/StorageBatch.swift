@@ -1,6 +1,17 @@
 import BackendContract
 
-/// Changes of several keys of one store that happen together: see ``StorageRouter/batch(_:)``.
+/// Collects changes of several values of one store that happen together, or not at all.
+///
+/// ``StorageRouter/batch(_:)`` passes a batch to its closure, and commits it afterwards. Use it if one value without
+/// the other would be wrong. A change in a batch reads nothing: to change a value depending on its present value, use
+/// ``StorageRouter/update(_:_:)``.
+///
+/// ```swift
+/// try await storage.batch { (changes: inout StorageBatch) in
+///     changes.set(640, for: .width)
+///     changes.remove(.title)
+/// }
+/// ```
 public struct StorageBatch: Sendable {
     struct Change: Sendable {
         let key: AnyStorageKey
@@ -13,6 +24,14 @@ public struct StorageBatch: Sendable {
     init() {}
 
     /// Stores a value when the batch is committed.
+    ///
+    /// ```swift
+    /// do {
+    ///     try await storage.batch { $0.set(640, for: .width) }
+    /// } catch StorageError.incompatibleSchema {
+    ///     // A later release of the program has stored one of the values. All values are unchanged.
+    /// }
+    /// ```
     /// - Parameters:
     ///   - value: The value.
     ///   - key: The key.
@@ -31,6 +50,14 @@ public struct StorageBatch: Sendable {
         changes.append(Change(key: .key(key)) { try $0.prepare(value, $0.slots.routes.slot(for: key), facts) })
     }
 
-    /// Removes a value when the batch is committed.
+    /// Removes a value when the batch is committed. The removal of an absent value succeeds.
+    ///
+    /// ```swift
+    /// do {
+    ///     try await storage.batch { $0.remove(.title) }
+    /// } catch StorageError.residueRemains {
+    ///     await storage.sweep()  // the title is removed; this deletes the older copy that remains
+    /// }
+    /// ```
     public mutating func remove<Value>(_ key: StorageKey<Value>) { changes.append(Change(key: .key(key), prepare: nil)) }
 }

@@ -8,7 +8,21 @@ import Synchronization
 
 /// The settings of a router: the folders, the application's id, the sources of sealing keys, and more.
 ///
-/// A configuration opens no store, and creating it never fails. Errors in it are thrown when a key is first used.
+/// Begin with ``xdg(applicationID:version:)`` for a desktop program, ``service(applicationID:version:)`` for a service
+/// of systemd, ``init(root:applicationID:version:)`` for one folder, and ``inMemory()`` for tests. A configuration
+/// opens no store, and creating it never fails. Errors in it are thrown when a key is first used. A router copies its
+/// configuration: later changes of the variable have no effect on it.
+///
+/// ```swift
+/// var configuration = StorageConfiguration.xdg(applicationID: "com.example.notes", version: "2.0")
+/// configuration.requiresRegistration = true
+/// let storage = StorageRouter(configuration: configuration)
+/// do {
+///     try await storage.set(900, for: .width)
+/// } catch StorageError.unregisteredKey {
+///     // Register the catalog that contains this key first.
+/// }
+/// ```
 public struct StorageConfiguration: Sendable {
     enum Place: Sendable {
         case directories(StorageDirectories)
@@ -25,6 +39,10 @@ public struct StorageConfiguration: Sendable {
     /// The application name that seals include; nil for ``applicationID``. If several tenants share a key, give each
     /// one another name, so that a store of one tenant does not open for another. Programs that share their stores need
     /// the same name.
+    ///
+    /// ```swift
+    /// configuration.sealingContext = "com.example.shop/\(tenant)"  // a store of one tenant does not open for another
+    /// ```
     public var sealingContext: String?
     /// The application's version. Migrations with a condition and release windows that end at a version use it.
     public var applicationVersion: String?
@@ -34,6 +52,10 @@ public struct StorageConfiguration: Sendable {
     /// The source of the sealing key for `.encrypted`, unless a key names another source.
     public var keySource: KeySourceReference
     /// The key sources of single databases that do not use ``keySource``, by the database's name.
+    ///
+    /// ```swift
+    /// configuration.databaseKeySources["payments"] = .passphrase("payments")
+    /// ```
     public var databaseKeySources: [String: KeySourceReference] = [:]
     /// The freshness anchors of single databases, by the database's name. An anchor records the latest state of a
     /// database outside of its file.
@@ -42,15 +64,27 @@ public struct StorageConfiguration: Sendable {
     /// this is not detected. The anchor is updated within a second after a commit, and during `synchronize` and
     /// `shutdown`. While the anchor cannot be reached, the database is not opened. A configuration in memory needs no
     /// anchors.
+    ///
+    /// ```swift
+    /// configuration.freshnessAnchors["ledger"] = .file("/mnt/other-disk/ledger.anchor")
+    /// ```
     public var freshnessAnchors: [String: FreshnessAnchorPlace] = [:]
     /// The freshness anchors of the vaults that replace a keyring, by the service's name: see ``freshnessAnchors``. The
     /// anchor of a vault must not be in the keyring.
     public var vaultFreshnessAnchors: [String: FreshnessAnchorPlace] = [:]
     /// The location of the domain `.keychain`: by default the session's keyring. A program without a session can choose
     /// a sealed vault, an encrypted database that replaces the keyring.
+    ///
+    /// ```swift
+    /// configuration.keychain = .sealedVault(.credential("vault-key"))
+    /// ```
     public var keychain = KeychainPlace.session
     /// Returns the passphrase of a key source by its name, or nil to refuse. The router calls it each time it loads a
     /// key that a passphrase protects, usually once for each source.
+    ///
+    /// ```swift
+    /// configuration.passphrase = { name in await askForPassphrase(name) }
+    /// ```
     public var passphrase: (@Sendable (_ name: String) async throws -> String?)?
     /// The scrypt cost of new passphrase files.
     public var scryptCost = ScryptCost.recommended
@@ -63,6 +97,10 @@ public struct StorageConfiguration: Sendable {
     /// does. Values that need these keys are then `locked` until the keyring is unlocked. The router asks periodically,
     /// because a notification of the Secret Service would need a separate thread. A key can therefore stay in memory
     /// for one interval after the lock.
+    ///
+    /// ```swift
+    /// configuration.locksWithKeychain = .seconds(30)
+    /// ```
     public var locksWithKeychain: Duration?
     /// Whether the router sends secrets unencrypted to a keyring that does not support encrypted sessions. A process
     /// that can monitor the session bus can then read them. Otherwise the router refuses such a keyring with
@@ -73,12 +111,24 @@ public struct StorageConfiguration: Sendable {
     /// Whether the router only accepts keys of registered catalogs.
     public var requiresRegistration = false
     /// The formats of keyring items, by the service's name. Use them for services that other tools share.
+    ///
+    /// ```swift
+    /// configuration.keychainStyles["com.example.backup"] = .pythonKeyring  // a Python script reads these items
+    /// ```
     public var keychainStyles: [String: KeyringStyle] = [:]
     /// The logger for operators. It receives messages about incomplete sweeps and similar events. Each
     /// message has the metadata `event` with the name of a ``StorageEvent``. No message contains a value, or the name of
     /// a record.
+    ///
+    /// ```swift
+    /// configuration.logger = Logger(label: "com.example.notes.storage")
+    /// ```
     public var logger = Logger(label: "LocalData")
     /// The observers of the router's calls and events, for metrics and traces. The first one is the outermost.
+    ///
+    /// ```swift
+    /// configuration.instruments.append(CallLog())
+    /// ```
     public var instruments: [any StorageInstrument] = []
 
     /// Passes events to the logger and the instruments.
@@ -116,6 +166,10 @@ public struct StorageConfiguration: Sendable {
     ///
     /// In a test process it refuses every access, so that no test writes into a home directory. Use the trait
     /// `.isolatedStorage` in tests.
+    ///
+    /// ```swift
+    /// let byDefault = StorageRouter(configuration: .default)  // the router that `StorageRouter.shared` uses without a bootstrap
+    /// ```
     public static let `default`: StorageConfiguration = {
         let runtime = Runtime.live
         let name = runtime.host.executableName
@@ -130,6 +184,10 @@ public struct StorageConfiguration: Sendable {
 
     /// Returns a configuration with the folders of the user's session: `XDG_CONFIG_HOME`, `XDG_DATA_HOME`,
     /// `XDG_STATE_HOME`, or their defaults in `HOME`. Sealing keys are stored in the keyring.
+    ///
+    /// ```swift
+    /// let desktop = StorageConfiguration.xdg(applicationID: "com.example.notes", version: "2.0")
+    /// ```
     public static func xdg(applicationID: String, version: String? = nil) -> StorageConfiguration {
         StorageConfiguration(applicationID: applicationID, version: version, place: .xdg, keySource: .keychain)
     }
@@ -137,12 +195,21 @@ public struct StorageConfiguration: Sendable {
     /// Returns a configuration that stores everything in `STATE_DIRECTORY/LocalData`, with the layout of
     /// ``init(root:applicationID:version:)``. systemd sets the variable for a service with `StateDirectory=`. The
     /// sealing key is a file in this folder with the permissions 0600.
+    ///
+    /// ```swift
+    /// let service = StorageConfiguration.service(applicationID: "com.example.shop", version: "2.0")
+    /// print(try service.directories?.data ?? "no folders")  // throws `unavailable` without STATE_DIRECTORY and HOME
+    /// ```
     public static func service(applicationID: String, version: String? = nil) -> StorageConfiguration {
         StorageConfiguration(applicationID: applicationID, version: version, place: .service, keySource: .localKeyFile)
     }
 
     /// Creates a configuration that stores everything in one folder. The sealing key is a file in this folder with the
     /// permissions 0600.
+    ///
+    /// ```swift
+    /// let portable = StorageConfiguration(root: URL(filePath: "/var/lib/shop"), applicationID: "com.example.shop")
+    /// ```
     /// - Parameters:
     ///   - root: The folder.
     ///   - applicationID: The application's id.
@@ -154,6 +221,12 @@ public struct StorageConfiguration: Sendable {
 
     /// Creates a configuration with custom folders. The sealing key is a file in the data folder with the permissions
     /// 0600.
+    ///
+    /// ```swift
+    /// let directories = StorageDirectories(
+    ///     preferences: "/srv/shop/settings", data: "/srv/shop/data", state: "/srv/shop/state", locks: "/srv/shop/locks")
+    /// let separate = StorageConfiguration(directories: directories, applicationID: "com.example.shop")
+    /// ```
     /// - Parameters:
     ///   - directories: The folders.
     ///   - applicationID: The application's id.
@@ -167,6 +240,14 @@ public struct StorageConfiguration: Sendable {
     ///
     /// Configurations from two calls of this function share no data. Two routers with the same configuration share all
     /// data, as if the program had been started again.
+    ///
+    /// ```swift
+    /// let memory = StorageConfiguration.inMemory()
+    /// let first = StorageRouter(configuration: memory)
+    /// try await first.set("abc", for: .apiToken)
+    /// let second = StorageRouter(configuration: memory)  // as if the program had been started again
+    /// print(try await second.exists(.apiToken))  // true
+    /// ```
     public static func inMemory() -> StorageConfiguration {
         var configuration = StorageConfiguration(applicationID: "in-memory", place: .memory(MemoryWorld()), keySource: .keychain)
         configuration.userDefaultsName = "standard"
@@ -174,6 +255,14 @@ public struct StorageConfiguration: Sendable {
     }
 
     /// The folders; nil for a configuration without folders.
+    ///
+    /// ```swift
+    /// do {
+    ///     print(try configuration.directories?.data ?? "in memory")
+    /// } catch StorageError.unavailable {
+    ///     print("Set HOME, or give the configuration its folders.")
+    /// }
+    /// ```
     /// - Throws: ``StorageError`` with `unavailable` when no home directory is known.
     public var directories: StorageDirectories? {
         get throws {
@@ -187,6 +276,11 @@ public struct StorageConfiguration: Sendable {
     }
 
     /// Sets the backend for a kind of domain. It replaces the library's backend of that kind, if there is one.
+    ///
+    /// ```swift
+    /// configuration.useBackend(for: StorageDomain.Kind("ram")) { scope in ByteStoreBackend(RAMStore(scope)) }
+    /// let cursor = StorageKey<Int>(name: "cursor", domain: .custom("ram", scope: "editor"))
+    /// ```
     /// - Parameters:
     ///   - kind: The kind.
     ///   - make: Creates the backend of a scope: a suite, a service or another name. The router calls it once for each
@@ -251,15 +345,32 @@ public struct StorageConfiguration: Sendable {
     }
 }
 
-/// The location of the domain `.keychain`.
+/// Says where the values of the domain `.keychain` are: in the session's keyring, or in an encrypted database.
+///
+/// Choose ``sealedVault(_:)`` for a machine without a session, such as a server or a container. The keys of the program
+/// then need no change.
+///
+/// ```swift
+/// configuration.keychain = .sealedVault(.keyFile("/etc/shop/vault-key"))  // a server has no keyring
+/// try await StorageRouter(configuration: configuration).set("abc", for: .apiToken)  // in the encrypted database
+/// ```
 public struct KeychainPlace: Hashable, Sendable, CustomStringConvertible {
     let vault: KeySourceReference?
 
     /// The Secret Service of the session, such as GNOME Keyring or KWallet.
+    ///
+    /// ```swift
+    /// configuration.keychain = .session
+    /// ```
     public static let session = KeychainPlace(vault: nil)
 
     /// Encrypted databases of the program, one for each service, for a machine without a session, such as a server or a
     /// container. Only the program chooses this location. Existing items of a keyring are not moved to it.
+    ///
+    /// ```swift
+    /// configuration.keychain = .sealedVault(.passphrase("vault"))
+    /// configuration.passphrase = { name in await askForPassphrase(name) }
+    /// ```
     /// - Parameter keySource: The source of the vault's key: a key file, a credential, a passphrase or a portal; never
     ///   the keyring.
     public static func sealedVault(_ keySource: KeySourceReference) -> KeychainPlace { KeychainPlace(vault: keySource) }

@@ -1,8 +1,16 @@
 import BackendRuntime
 public import Foundation
 
-/// The folders in which the library stores data. Back up `preferences` and `data`. The library creates `state` and
-/// `locks` again if they are lost.
+/// The folders in which the library stores data.
+///
+/// Use it if the folders of ``StorageConfiguration/xdg(applicationID:version:)`` and
+/// ``StorageConfiguration/service(applicationID:version:)`` do not fit. Back up `preferences` and `data`. The library
+/// creates `state` and `locks` again if they are lost. The library creates missing folders with the permissions 0700.
+///
+/// ```swift
+/// let directories = StorageDirectories(root: URL(filePath: "/var/lib/shop"))
+/// print(directories.preferences, directories.data)  // /var/lib/shop/preferences /var/lib/shop/data
+/// ```
 public struct StorageDirectories: Hashable, Sendable {
     /// The folder of the property lists.
     public var preferences: String
@@ -23,12 +31,22 @@ public struct StorageDirectories: Hashable, Sendable {
     package var caches: String?
 
     /// Creates a list of folders from absolute paths.
+    ///
+    /// ```swift
+    /// let separate = StorageDirectories(
+    ///     preferences: "/srv/shop/settings", data: "/srv/shop/data", state: "/srv/shop/state", locks: "/srv/shop/locks",
+    ///     ownsPreferences: true)
+    /// ```
     public init(preferences: String, data: String, state: String, locks: String, ownsPreferences: Bool = false) {
         (self.preferences, self.ownsPreferences, self.data, self.state) = (preferences, ownsPreferences, data, state)
         self.locks = locks
     }
 
     /// Creates a list of folders inside one folder.
+    ///
+    /// ```swift
+    /// let inTests = StorageDirectories(root: FileManager.default.temporaryDirectory.appending(path: UUID().uuidString))
+    /// ```
     public init(root: URL) {
         let root = root.standardizedFileURL.path
         self.init(

@@ -1,9 +1,19 @@
 import BackendContract
 
-/// A record that cannot be read, identified by its location and its state.
+/// Identifies a record that cannot be read, so that a program can export it, set it aside or remove it.
 ///
-/// If the record changes afterwards, this value no longer matches it. Functions that salvage records leave the changed
-/// record alone.
+/// A list with the policy ``DamagePolicy/report(_:)`` provides these values. A value identifies a record by its
+/// location and its state. If the record changes afterwards, the value no longer matches it. Functions that salvage
+/// records leave the changed record alone.
+///
+/// ```swift
+/// for try await note in storage.records(
+///     in: notes,
+///     onDamage: .report { record, reason in
+///         print(record.name ?? "a record without a name", record.handle, reason.code)
+///     })
+/// { show(note.title) }
+/// ```
 public struct DamagedRecord: Hashable, Sendable, CustomStringConvertible {
     /// Identifies the record in its store.
     enum Place: Hashable, Sendable {
@@ -41,6 +51,14 @@ public struct DamagedRecord: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Creates a value from a ``handle`` of a record in a domain; nil if the text is not a handle.
+    ///
+    /// ```swift
+    /// guard let record = DamagedRecord(handle: handle, in: editor.domain) else {
+    ///     print("\(handle) is not a handle of a damaged record.")
+    ///     return
+    /// }
+    /// print(record)
+    /// ```
     public init?(handle: String, in domain: StorageDomain) {
         guard let bytes = bytes(ofHexadecimal: handle) else { return nil }
         do throws(RecordDamage) {

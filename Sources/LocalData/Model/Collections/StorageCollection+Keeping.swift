@@ -5,6 +5,10 @@ extension StorageCollection {
     /// Each record is stored in both collections until the window ends. The window ends for all records at once. While
     /// the window is open, a read of all records first compares both copies of each record. For the details of a window
     /// see ``StorageKey/moved(from:keeping:id:options:)``.
+    ///
+    /// ```swift
+    /// let kept = notes.moved(from: editor.collection("notesOfRelease1"), keeping: .until(version: "3.0"))
+    /// ```
     /// - Parameters:
     ///   - source: The older collection, in another store or under another name. It must protect its records as well as
     ///     this collection does, unless the options contain ``MigrationOptions/keepsWeakerCopy``.
@@ -25,6 +29,16 @@ extension StorageCollection {
     /// See ``moved(from:keeping:options:)``. The ids of the records do not change. If the older type cannot represent
     /// every field of the newer one, pass `merge`. Without `merge`, the router refuses a record for which
     /// `transform(down(record))` differs from the record. The error is `encodingFailed`, and nothing is changed.
+    ///
+    /// ```swift
+    /// let both = notes.moved(from: older, keeping: .for(days: 30)) { old in
+    ///     Note(id: old.id, title: old.name)
+    /// } down: { note in
+    ///     NoteV1(id: note.id, name: note.title)
+    /// } merge: { older, newer in
+    ///     Note(id: older.id, title: older.title, author: newer.author)  // release 1 does not have the author
+    /// }
+    /// ```
     /// - Parameters:
     ///   - source: The older collection.
     ///   - window: The time during which the older collection is kept up to date.

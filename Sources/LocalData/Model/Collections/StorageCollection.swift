@@ -2,16 +2,22 @@ import BackendContract
 import Crypto
 import Foundation
 
-/// A set of records of one type in one domain. Each record has an id.
+/// Describes a set of records of one type in one store. Each record has an id.
+///
+/// Use it for anything of which a program has many: notes, messages, cached pages. Use a ``StorageKey`` for a single
+/// value. A collection is a description: it contains no records and opens no store. The cost of reading a record by its
+/// id does not depend on the number of records.
 ///
 /// ```swift
-/// let notes = StorageCollection<Note>("notes", domain: .encryptedSQLite(database: "main"), owner: "Notes", description: "What was noted")
+/// let notes = StorageCollection<Note>("notes", domain: .encryptedSQLite(database: "editor"), description: "The user's notes")
 /// try await storage.set(note, in: notes)
-/// for try await note in storage.records(in: notes) { … }
+/// for try await note in storage.records(in: notes) { show(note.title) }
+/// do {
+///     show(try await storage.get(note.id, in: notes).title)
+/// } catch StorageError.notFound {
+///     show("There is no such note.")
+/// }
 /// ```
-///
-/// A collection is a description: it contains no records and opens no store. The cost of reading a record by its id
-/// does not depend on the number of records.
 public struct StorageCollection<Record: Codable & Sendable>: Sendable {
     /// The collection's name in its domain.
     public var name: String { placeholder.name }
@@ -42,6 +48,15 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
     private(set) var legacyLocations: [LegacyLocation] = []
 
     /// Creates a collection.
+    ///
+    /// ```swift
+    /// struct Station: Codable, Sendable {
+    ///     var code: String
+    ///     var altitude: Double
+    /// }
+    /// let stations = StorageCollection<Station>("stations", domain: .encryptedSQLite(database: "weather"), id: \.code)
+    /// try await storage.set(Station(code: "GRZ", altitude: 353), in: stations)
+    /// ```
     /// - Parameters:
     ///   - name: The collection's name. It is not empty, has at most 200 bytes of UTF-8 and contains no control
     ///     characters. The router checks it on first use.
@@ -79,7 +94,12 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
     /// The namespace of the records in their store.
     var namespace: StorageNamespace { template.namespace }
 
-    /// Returns the key of a record. All functions for keys work with it.
+    /// Returns the key of a record. Use it for functions that only exist for keys, such as
+    /// ``StorageRouter/values(for:)``. It does not check whether such a record exists.
+    ///
+    /// ```swift
+    /// let altitude = try await storage.value(for: stations.key("GRZ"))?.altitude
+    /// ```
     /// - Parameter id: The record's id.
     public func key(_ id: String) -> StorageKey<Record> {
         var key = template.named(id)
@@ -88,6 +108,14 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
     }
 
     /// Returns the id of a record.
+    ///
+    /// ```swift
+    /// do {
+    ///     print(try attachments.id(of: file))  // 64 hexadecimal digits
+    /// } catch StorageError.encodingFailed {
+    ///     // The id is derived from the content, and the serializer cannot encode this content.
+    /// }
+    /// ```
     /// - Throws: ``StorageError`` with `encodingFailed` when the id is derived from the record's content, and the
     ///   content cannot be encoded.
     public func id(of record: Record) throws -> String { try identify(record) }
@@ -96,20 +124,39 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
 
     /// Returns this collection with a chain of versions that converts records of earlier versions. A record is
     /// converted when it is read. A sweep (``StorageRouter/sweep(_:progress:)``) converts all records.
+    ///
+    /// ```swift
+    /// let notes: StorageCollection<Note> = editor.collection("notes")
+    ///     .evolving(Evolution.from(NoteV1.self).to { old in Note(id: old.id, title: old.name) })
+    /// await storage.sweep()  // converts all notes; reads convert one at a time
+    /// ```
     /// - Parameter evolution: The chain. Its last version is the type of the records.
     public func evolving(_ evolution: TypedEvolution<Record>) -> Self { evolving(evolution.chain) }
 
     /// Returns this collection with a chain of versions whose last step produces a document: the stored properties by
     /// name, without a Swift type. The document must decode as the type of the records.
+    ///
+    /// ```swift
+    /// let byName: StorageCollection<Note> = editor.collection("notes")
+    ///     .evolving(Evolution.from(version: 1).to { note in note.rename("name", to: "title") })
+    /// ```
     public func evolving(_ evolution: DocumentEvolution) -> Self { evolving(evolution.chain) }
 
     func evolving(_ chain: EvolutionChain?) -> Self { changingKeys { $0.evolving(chain) } }
 
     /// Returns this collection with a schema version other than 1. No chain converts records of other versions.
+    ///
+    /// ```swift
+    /// let older: StorageCollection<NoteV1> = editor.collection("oldNotes").version(3)
+    /// ```
     public func version(_ version: Int) -> Self { changingKeys { $0.version(version) } }
 
     /// Returns this collection with records that expire. Reads treat an expired record as absent. A sweep purges the
     /// record, at the earliest a day after a sweep first found it expired.
+    ///
+    /// ```swift
+    /// let cache: StorageCollection<Note> = editor.collection("recent").expiring(after: .seconds(86_400))
+    /// ```
     /// - Parameter lifetime: The time after each `set` during which a record is valid, by the wall clock.
     public func expiring(after lifetime: Duration) -> Self { changingKeys { $0.expiring(after: lifetime) } }
 
@@ -120,6 +167,10 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
     /// record to find earlier versions and expired records. Each record stores whether its attributes are indexed. A
     /// record that was written before this change keeps its labels until it is written again. As long as one record has
     /// no labels, filters read every record.
+    ///
+    /// ```swift
+    /// let diary: StorageCollection<Note> = editor.collection("diary").withoutAttributeIndex()
+    /// ```
     public func withoutAttributeIndex() -> Self {
         changingKeys { key in
             var key = key
@@ -143,11 +194,25 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
 
     /// Returns this collection with another conflict policy. The policy applies if a legacy location contains a
     /// different record with the same id.
+    ///
+    /// ```swift
+    /// let kept = diary.moved(from: editor.collection("oldDiary")).resolvingConflicts(.sourceWins)
+    /// ```
     public func resolvingConflicts(_ policy: ConflictPolicy<Record>) -> Self { changingKeys { $0.resolvingConflicts(policy) } }
 
     /// Returns this collection with an older collection as a legacy location: a place where earlier versions of the
     /// program kept the records. If a record is read by its id, the router moves this record. If the records are
     /// listed, the router first moves all of them. A sweep also moves all of them.
+    ///
+    /// ```swift
+    /// let plain = StorageCollection<Note>("notes", domain: .userDefaults)
+    /// let notes = StorageCollection<Note>("notes", domain: .encryptedSQLite(database: "editor")).moved(from: plain)
+    /// do {
+    ///     for try await note in storage.records(in: notes) { show(note.title) }  // moves all notes first
+    /// } catch StorageError.unavailable {
+    ///     // A store cannot be reached. Every note is still in one of the two stores.
+    /// }
+    /// ```
     /// - Parameters:
     ///   - source: The older collection, in another store or under another name.
     ///   - options: The options of the migration. Each default is the safe choice.
@@ -157,6 +222,11 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
 
     /// Returns this collection with an older collection of another record type as a legacy location. The ids of the
     /// records do not change.
+    ///
+    /// ```swift
+    /// let older: StorageCollection<NoteV1> = editor.collection("oldNotes")
+    /// let renamed = notes.moved(from: older) { old in Note(id: old.id, title: old.name) }
+    /// ```
     /// - Parameters:
     ///   - source: The older collection.
     ///   - options: The options of the migration. Each default is the safe choice.
@@ -171,6 +241,10 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
 
     /// Returns this collection with a key as a legacy location. The key's value contains all records. The router splits
     /// the value into records. If the store supports it, all records are written in one commit.
+    ///
+    /// ```swift
+    /// let split = notes.moved(from: list) { $0.notes }
+    /// ```
     /// - Parameters:
     ///   - source: The key of the list. Its value is migrated and converted as this key declares, and then split.
     ///   - split: Returns the records of a list. It may run again after a crash, so it must not generate random
@@ -235,6 +309,10 @@ extension TypedKey {
 extension StorageCollection where Record: Identifiable, Record.ID: Sendable {
     /// Creates a collection of `Identifiable` records. The stored id is `String(describing:)` of the record's id. The
     /// parameters are those of ``init(_:domain:security:serializer:owner:description:typeTag:id:)``.
+    ///
+    /// ```swift
+    /// let people = StorageCollection<Person>("people", domain: .encryptedSQLite(database: "editor"), owner: "Editor")
+    /// ```
     public init(
         _ name: String, domain: StorageDomain, security: SecurityPolicy = .automatic, serializer: Serializer<Record> = .json,
         owner: String? = nil, description: String? = nil, typeTag: String? = nil
@@ -242,7 +320,11 @@ extension StorageCollection where Record: Identifiable, Record.ID: Sendable {
         self.init(name, domain, security, serializer, owner, description, typeTag) { Self.text(of: $0.id) }
     }
 
-    /// Returns the key of a record.
+    /// Returns the key of a record with an `Identifiable` id. It does not check whether such a record exists.
+    ///
+    /// ```swift
+    /// for try await title in storage.values(for: notes.key(for: note.id)) { show(title?.title ?? "The note was removed.") }
+    /// ```
     /// - Parameter id: The record's id.
     public func key(for id: Record.ID) -> StorageKey<Record> { key(Self.text(of: id)) }
 
@@ -253,6 +335,13 @@ extension StorageCollection {
     /// Creates a collection of records without an id. The id is the SHA-256 of the serializer's output, so equal
     /// content is stored once. The parameters are those of
     /// ``init(_:domain:security:serializer:owner:description:typeTag:id:)``.
+    ///
+    /// ```swift
+    /// let attachments = StorageCollection<Data>.contentAddressed("attachments", domain: .encryptedSQLite(database: "editor"))
+    /// let file = Data("The same bytes are stored once.".utf8)
+    /// try await storage.set(file, in: attachments)
+    /// let copy = try await storage.get(attachments.key(attachments.id(of: file)))
+    /// ```
     public static func contentAddressed(
         _ name: String, domain: StorageDomain, security: SecurityPolicy = .automatic, serializer: Serializer<Record> = .json,
         owner: String? = nil, description: String? = nil, typeTag: String? = nil
@@ -272,7 +361,11 @@ extension StorageCollection {
 }
 
 extension AnyStorageKey {
-    /// A collection as an entry of a catalog.
+    /// Creates an entry of a catalog from a collection. A sweep then migrates and converts all its records.
+    ///
+    /// ```swift
+    /// let records = AnyStorageKey.collection(notes)
+    /// ```
     public static func collection<Record>(_ collection: StorageCollection<Record>) -> AnyStorageKey {
         AnyStorageKey(base: collection.placeholder, collection: collection)
     }

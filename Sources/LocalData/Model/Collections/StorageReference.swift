@@ -1,13 +1,25 @@
 import BackendContract
 internal import Foundation
 
-/// A type whose values are stored once, in their own collection. Other values refer to them by id.
+/// A type whose values are stored once, in one collection, so that other values can refer to them by id.
+///
+/// Conform to it if several values contain the same record, such as the author of many notes. Then use a
+/// ``StorageReference`` for the property.
+///
+/// ```swift
+/// struct Tag: StoredEntity {
+///     var id: String
+///     var color: String
+///
+///     static let collection = StorageCollection<Tag>("tags", domain: .encryptedSQLite(database: "editor"))
+/// }
+/// ```
 public protocol StoredEntity: Codable, Sendable, Identifiable where ID: Sendable {
     /// The collection that stores the values.
     static var collection: StorageCollection<Self> { get }
 }
 
-/// A property that refers to a record of another collection.
+/// A property that refers to a record of another collection, instead of a copy of the record.
 ///
 /// The reference is encoded as the id of the record. A reference that was created with ``init(_:)`` also contains the
 /// record. When the router writes a value with such a reference, it also stores the record in the record's collection.
@@ -16,11 +28,17 @@ public protocol StoredEntity: Codable, Sendable, Identifiable where ID: Sendable
 ///
 /// If the program writes a value, the records in its references replace the stored records of the same ids. A record
 /// that a migration or a step of a schema evolution created replaces nothing. It is only stored if its collection has
-/// no record of that id.
+/// no record of that id. The removal of a value does not remove the records in its references.
 ///
 /// ```swift
-/// var brother: StorageReference<Person>?
-/// let brother = try await storage.resolve(sam.brother)
+/// let jon = Person(id: UUID(), name: "Jon")
+/// let sam = Person(id: UUID(), name: "Sam", brother: StorageReference(jon))
+/// try await storage.set(sam, in: Person.collection)  // stores Jon too
+/// do {
+///     if let brother = sam.brother { show(try await storage.resolve(brother).name) }
+/// } catch StorageError.notFound {
+///     show("The brother was removed.")
+/// }
 /// ```
 public struct StorageReference<Target: StoredEntity>: Codable, Sendable {
     /// The id of the record.
@@ -42,12 +60,21 @@ public struct StorageReference<Target: StoredEntity>: Codable, Sendable {
     var pending: Target? { box.flatMap { $0.isOfChain ? $0.target : nil } }
 
     /// Creates a reference to a record. The record is stored together with the value that contains the reference.
+    ///
+    /// ```swift
+    /// let note = Note(id: UUID(), title: "Groceries", author: StorageReference(jon))
+    /// try await storage.set(note, in: notes)  // one commit, because notes and people are in one database
+    /// ```
     public init(_ target: Target) {
         id = StorageCollection<Target>.text(of: target.id)
         box = Box(target)
     }
 
     /// Creates a reference to a record that is stored separately.
+    ///
+    /// ```swift
+    /// let draft = Note(id: UUID(), title: "Draft", author: StorageReference(id: samID))  // Sam is not changed
+    /// ```
     public init(id: Target.ID) {
         self.id = StorageCollection<Target>.text(of: id)
         box = nil

@@ -1,7 +1,15 @@
 import BackendContract
 import Synchronization
 
-/// A key or a collection with its type erased. Catalogs and migrations list these.
+/// A key or a collection without its type, so that one list can contain keys of several types.
+///
+/// Create it with ``key(_:)`` or ``collection(_:)`` for ``StorageKeyCatalog/allKeys`` of a catalog, and for migrations.
+/// It cannot read a value: use the key itself.
+///
+/// ```swift
+/// let keys: [AnyStorageKey] = [.key(.width), .key(.apiToken), .collection(notes)]
+/// for key in keys { print(key.name, key.domain, key.owner ?? "no owner", key.hasMigration) }
+/// ```
 public struct AnyStorageKey: Sendable {
     let base: any TypedKey
     /// The collection, if this is one; nil for a single key.
@@ -16,7 +24,11 @@ public struct AnyStorageKey: Sendable {
         (self.base, self.collection, made) = (base, collection, MadeMigrations())
     }
 
-    /// Erases a key's value type.
+    /// Creates an entry of a catalog from a key.
+    ///
+    /// ```swift
+    /// let token = AnyStorageKey.key(.apiToken)
+    /// ```
     public static func key<Value>(_ key: StorageKey<Value>) -> AnyStorageKey { AnyStorageKey(base: key) }
 
     /// The name of the key or collection.

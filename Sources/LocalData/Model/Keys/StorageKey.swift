@@ -1,7 +1,16 @@
-/// The description of a stored value: its name, domain, protection, encoding, owner and legacy locations. A legacy
+/// Describes one stored value: its name, its type, its store, its protection and its legacy locations. A legacy
 /// location is a slot where earlier versions of the program stored the value.
 ///
-/// A key contains no value and opens no store. The router creates the migrations of the key only when it needs them.
+/// Declare each key once, as a static property of an extension, and pass it to the functions of ``StorageRouter``. Use
+/// a ``StorageCollection`` instead for many values of one type. A key contains no value and opens no store. The router
+/// creates the migrations of the key only when it needs them.
+///
+/// ```swift
+/// extension StorageKey where Value == Int {
+///     static let width = StorageKey(
+///         name: "width", domain: .userDefaults, owner: "Window", description: "The window's width in points", defaultValue: 800)
+/// }
+/// ```
 public struct StorageKey<Value: Codable & Sendable>: Sendable {
     /// The name of the slot in its domain.
     public private(set) var name: String
@@ -42,6 +51,15 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     private var migrationMakers: [@Sendable (StorageKey<Value>) -> AnyStorageMigration] = []
 
     /// Creates a key.
+    ///
+    /// ```swift
+    /// let draft = StorageKey<String>(name: "draft", domain: .userDefaults, owner: "Editor", description: "The text that is not sent yet")
+    /// do {
+    ///     try await storage.set("Hello", for: draft)
+    /// } catch StorageError.invalidName {
+    ///     // The name is empty, is longer than 1,024 bytes, or has a control character. The router checks it only now.
+    /// }
+    /// ```
     /// - Parameters:
     ///   - name: The name of the slot. It is not empty, has at most 1,024 bytes of UTF-8 and contains no control
     ///     characters. The router checks it on first use.
@@ -64,9 +82,18 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     }
 
     /// Whether the key has legacy locations or other migrations.
+    ///
+    /// ```swift
+    /// let width = StorageKey<Int>.width.moved(from: StorageKey(name: "w", domain: .userDefaults))
+    /// print(width.hasMigration)  // true
+    /// ```
     public var hasMigration: Bool { !migrationMakers.isEmpty }
 
     /// The migrations of the key, in the order in which they are tried.
+    ///
+    /// ```swift
+    /// for migration in width.migrations { print(migration.id) }
+    /// ```
     public var migrations: [AnyStorageMigration] {
         let base = migratingNothing
         return migrationMakers.map { $0(base) }
@@ -89,6 +116,12 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
 
     /// Returns this key with a policy for a legacy location whose value differs from the value of the destination.
     /// Sweeps (``StorageRouter/sweep(_:progress:)``) apply the policy; reads never do.
+    ///
+    /// ```swift
+    /// let launches = StorageKey<Int>.launches
+    ///     .moved(from: StorageKey(name: "starts", domain: .userDefaults))
+    ///     .resolvingConflicts(.merge { current, older in (current ?? 0) + older })
+    /// ```
     public func resolvingConflicts(_ policy: ConflictPolicy<Value>) -> Self {
         var key = self
         key.conflictPolicy = policy
@@ -100,11 +133,27 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
 
     /// Returns this key with a chain of versions that converts values of earlier versions. Such a value is converted
     /// when it is read. The converted value is then written back durably.
+    ///
+    /// ```swift
+    /// let author = StorageKey<PersonV2>(name: "author", domain: .userDefaults)
+    ///     .evolving(Evolution.from(PersonV1.self).to { old in PersonV2(name: old.fullName) })
+    /// do {
+    ///     show(try await storage.get(author).name)
+    /// } catch StorageError.migrationFailed {
+    ///     // A step of the chain has failed. The stored value is unchanged.
+    /// }
+    /// ```
     /// - Parameter evolution: The chain. It ends in the key's type.
     public func evolving(_ evolution: TypedEvolution<Value>) -> Self { evolving(evolution.chain) }
 
     /// Returns this key with a chain of versions whose last step produces a document: the stored properties by name,
     /// without a Swift type.
+    ///
+    /// ```swift
+    /// let author = StorageKey<PersonV2>(name: "author", domain: .userDefaults)
+    ///     .evolving(Evolution.from(version: 1).to { document in document.rename("fullName", to: "name") })
+    /// print(author.schemaVersion)  // 2
+    /// ```
     /// - Parameter evolution: The chain. If its last document does not decode as the key's type, the router throws
     ///   `migrationFailed` before it writes anything.
     public func evolving(_ evolution: DocumentEvolution) -> Self { evolving(evolution.chain) }
@@ -125,6 +174,12 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
 
     /// Returns this key with a schema version other than 1. No chain converts values of other versions. Use it for a
     /// legacy location of another key.
+    ///
+    /// ```swift
+    /// // Release 4 stored the width under another name, and as version 2 of its type.
+    /// let older = StorageKey<Int>(name: "window.width", domain: .userDefaults).version(2)
+    /// let width = StorageKey<Int>.width.moved(from: older)
+    /// ```
     public func version(_ version: Int) -> Self {
         var key = self
         key.declaredVersion = version
@@ -134,6 +189,12 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     /// Returns this key with values that expire. Reads treat an expired value as absent.
     /// ``StorageRouter/sweep(_:progress:)`` purges the value, at the earliest a day after a sweep first found it
     /// expired.
+    ///
+    /// ```swift
+    /// let session = StorageKey<String>(name: "session", domain: .keychain).expiring(after: .seconds(3_600))
+    /// try await storage.set("abc", for: session)
+    /// let token = try await storage.value(for: session)  // nil after an hour; `get` then throws `notFound`
+    /// ```
     /// - Parameter lifetime: The time after each `set` during which a value is valid, by the wall clock. A migrated
     ///   value keeps its remaining time.
     public func expiring(after lifetime: Duration) -> Self {
@@ -153,6 +214,15 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     /// value is first set or read, the witness costs one additional durable change of this list. A removal leaves a
     /// record of the removal (a tombstone) in the slot. Declare the key with its witness in every program that removes
     /// the value: a removal by a program without the witness counts as a loss.
+    ///
+    /// ```swift
+    /// let seed = StorageKey<String>(name: "seed", domain: .keychain).witnessed()
+    /// do {
+    ///     signIn(with: try await storage.get(seed))
+    /// } catch StorageError.vanished {
+    ///     // The seed was stored once, and its item is gone. Restore the keyring, or accept the loss with `acknowledgeLoss(for:)`.
+    /// }
+    /// ```
     public func witnessed() -> Self {
         var key = self
         key.isWitnessed = true
@@ -176,5 +246,9 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     }
 }
 
-/// A second name of ``StorageKey``, for programs with another module that declares a type of that name.
+/// A second name of ``StorageKey``. Use it in a file where another module also declares a type of that name.
+///
+/// ```swift
+/// let port: LocalDataKey<Int> = StorageKeyGroup(owner: "Server", domain: .userDefaults).key("port", default: 8080)
+/// ```
 public typealias LocalDataKey = StorageKey

@@ -1,7 +1,24 @@
-/// The keys of one part of a program. A sweep migrates and converts their values, and an audit lists them.
+/// Lists the keys and collections of one part of a program.
+///
+/// Register each catalog at launch with ``StorageRouter/registerCatalog(_:migrateImmediately:)``. A sweep then migrates
+/// and converts all values, and an audit lists them. The router refuses a catalog with a problem, such as two keys of
+/// one slot, before it reads anything.
+///
+/// ```swift
+/// struct AppKeys: StorageKeyCatalog {
+///     var allKeys: [AnyStorageKey] { [.key(.width), .key(.title), .key(.apiToken), .collection(notes)] }
+/// }
+/// ```
 public protocol StorageKeyCatalog: Sendable {
     /// The catalog's name, which is persisted. Do not change it when you rename the type. By default it is the type's
     /// name.
+    ///
+    /// ```swift
+    /// struct WeatherKeys: StorageKeyCatalog {
+    ///     var id: String { "AppKeys" }  // the name of the type in release 1
+    ///     var allKeys: [AnyStorageKey] { [.key(.width)] }
+    /// }
+    /// ```
     var id: String { get }
 
     /// The part of the program that is responsible for keys without an owner. By default it is ``id``.
@@ -13,10 +30,24 @@ public protocol StorageKeyCatalog: Sendable {
     /// Keys that this part of the program no longer uses, and that no migration reads. By default there are none.
     ///
     /// If the slot of a retired key still contains data, reports and audits have a row for it. The data is not removed.
+    ///
+    /// ```swift
+    /// struct AppKeys: StorageKeyCatalog {
+    ///     var allKeys: [AnyStorageKey] { [.key(.width)] }
+    ///     var retiredKeys: [AnyStorageKey] { [.key(.legacyTitle)] }
+    /// }
+    /// ```
     var retiredKeys: [AnyStorageKey] { get }
 
     /// The least protection that each key must have. The router refuses a catalog that has a key with less protection.
     /// By default every protection is accepted.
+    ///
+    /// ```swift
+    /// struct Secrets: StorageKeyCatalog {
+    ///     var allKeys: [AnyStorageKey] { [.key(.apiToken)] }
+    ///     var minimumProtection: ProtectionLevel { .keychain }  // a key in plain user defaults refuses the catalog
+    /// }
+    /// ```
     var minimumProtection: ProtectionLevel { get }
 
     /// The schema of the stored values, for `registerCatalog(_:migrationPolicy:configuration:)` of `LocalDataPlans`. By

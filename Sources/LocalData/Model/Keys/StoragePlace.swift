@@ -1,4 +1,12 @@
-/// The location of a value or collection in reports: a domain, and the name of the key or collection.
+/// Names the location of a value or collection in reports: a domain, and the name of the key or collection.
+///
+/// Reports, audits and results of migrations contain locations. Compare them, print them, or use them as keys of a
+/// dictionary.
+///
+/// ```swift
+/// let place = StoragePlace(.userDefaults(suite: "main"), "token")
+/// print(place)  // userDefaults(main)/token
+/// ```
 public struct StoragePlace: Hashable, Sendable, Codable, CustomStringConvertible {
     /// The domain of the location.
     public let domain: StorageDomain

@@ -1,6 +1,13 @@
 import BackendContract
 
-/// The status of a domain's store.
+/// Says whether a store can be used now: it is ready, locked, absent, or cannot be reached.
+///
+/// ``StorageRouter/status(of:)`` returns it, and never opens a prompt. Use it to show a button for unlocking before a
+/// call fails with `locked`. The status can change directly afterwards, so a call still needs its error handling.
+///
+/// ```swift
+/// if case .locked = await storage.status(of: .keychain) { show("Unlock your keyring to sign in.") }
+/// ```
 public enum DomainStatus: Sendable {
     /// The store can be read and written.
     case ready

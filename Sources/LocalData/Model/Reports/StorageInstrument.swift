@@ -4,27 +4,53 @@
 /// swift-distributed-tracing. Operations and events contain no value and no name of a key, record, suite, service or
 /// database.
 ///
+/// `observe` runs in the task of the call. In a module without the upcoming feature `NonisolatedNonsendingByDefault`,
+/// write `nonisolated(nonsending)` as in this sample.
+///
 /// ```swift
 /// struct CallLog: StorageInstrument {
-///     func observe<R>(_ operation: StorageOperation, _ body: () async throws -> R) async throws -> R {
+///     nonisolated(nonsending) func observe<R>(
+///         _ operation: StorageOperation, _ body: nonisolated(nonsending) () async throws -> R
+///     ) async throws -> R {
 ///         defer { print(operation.name) }
 ///         return try await body()
 ///     }
+///
 ///     func record(_ event: StorageEvent) { print(event.name) }
 /// }
 /// ```
 public protocol StorageInstrument: Sendable {
     /// Runs a call of the program.
+    ///
+    /// ```swift
+    /// nonisolated(nonsending) func observe<R>(
+    ///     _ operation: StorageOperation, _ body: nonisolated(nonsending) () async throws -> R
+    /// ) async throws -> R {
+    ///     let start = ContinuousClock.now
+    ///     defer { if start.duration(to: .now) > .seconds(1) { report(operation.name) } }
+    ///     return try await body()
+    /// }
+    /// ```
     /// - Parameters:
     ///   - operation: The call.
     ///   - body: The work of the call. Call it exactly once, and return its result or throw its error.
     func observe<R>(_ operation: StorageOperation, _ body: () async throws -> R) async throws -> R
 
     /// Receives an event that is no call. Return quickly: the router waits.
+    ///
+    /// ```swift
+    /// func record(_ event: StorageEvent) {
+    ///     if case .changesLost(let count) = event { report("Another program overwrote \(count) changes.") }
+    /// }
+    /// ```
     func record(_ event: StorageEvent)
 }
 
-/// A call of a program to a router, as an instrument sees it.
+/// Describes a call of the program to a router, as an instrument sees it.
+///
+/// ```swift
+/// let label = "\(operation.name) in \(operation.domain?.name ?? "several stores")"  // such as "get in keychain"
+/// ```
 public struct StorageOperation: Sendable, Hashable {
     /// The name of the router's function, such as `get` or `sweep`. Names stay the same in later releases.
     public let name: String
@@ -32,7 +58,18 @@ public struct StorageOperation: Sendable, Hashable {
     public let domain: StorageDomain.Kind?
 }
 
-/// An event of a router that is no call of the program. Its name stays the same in later releases.
+/// Describes something that a router did or found outside of a call of the program, such as a completed sweep.
+///
+/// Instruments receive events, and ``StorageConfiguration/logger`` logs them. The name of an event stays the same in
+/// later releases.
+///
+/// ```swift
+/// switch event {
+/// case .migrationFailed(let code): warn("A migration failed: \(code)")
+/// case .sweepEnded(isComplete: false, _, _, let blocked, let failed): warn("\(blocked) keys are blocked, \(failed) failed.")
+/// default: break
+/// }
+/// ```
 public enum StorageEvent: Sendable, Hashable {
     /// Migrations moved or converted a number of values.
     case migrated(values: Int)

@@ -1,7 +1,17 @@
 import BackendContract
 public import Foundation
 
-/// A value with its metadata.
+/// A value with the facts that are stored with it: its times, attributes, version and expiry.
+///
+/// ``StorageRouter/storedValue(for:)`` returns it for a key, and ``StorageRouter/storedRecords(in:_:onDamage:)`` for
+/// records. All times come from the wall clock of the machine that stored the value. They never decide which of two
+/// values is newer.
+///
+/// ```swift
+/// if let stored = try await storage.storedValue(for: .rates) {
+///     print(stored.modifiedAt?.formatted() ?? "unknown", stored.schemaVersion ?? 1, stored.isExpired)
+/// }
+/// ```
 public struct StoredValue<Value: Sendable>: Sendable {
     /// The name of the key; for a record, its id.
     public let id: String

@@ -2,16 +2,30 @@ public import BackendContract
 import BackendRuntime
 package import Sealing
 
-/// A custom location for a sealing key, such as a key management service, a security module, or another store of
-/// secrets.
-///
-/// ```swift
-/// configuration.customKeySources["payments"] = PaymentsKeySource()
-/// configuration.databaseKeySources["payments"] = .custom("payments")
-/// ```
+/// Provides the sealing key from a location that LocalData does not support, such as a key management service, a
+/// security module, or another store of secrets.
 ///
 /// The router keeps the key in memory, and usually loads it once during a run of the program. The router decides when a
-/// first key may be created. It never creates one while data exists that a key of this source has sealed.
+/// first key may be created. It never creates one while data exists that a key of this source has sealed. For a source
+/// with a fixed key, ``protection`` and ``load()`` are enough.
+///
+/// ```swift
+/// struct ModuleKey: CustomKeySource {
+///     let module: SecurityModule
+///
+///     var protection: ProtectionLevel { .keychain }
+///
+///     func load() async throws -> SealingKeyMaterial? {
+///         guard module.isReachable else { throw BackendError(.unavailable, "The security module does not respond. Start its service.") }
+///         return try await module.secret(named: "payments").map { try SealingKeyMaterial(bytes: $0) }
+///     }
+/// }
+/// ```
+///
+/// ```swift
+/// configuration.customKeySources["payments"] = ModuleKey(module: SecurityModule())
+/// configuration.databaseKeySources["payments"] = .custom("payments")
+/// ```
 public protocol CustomKeySource: Sendable {
     /// The protection of a value that is sealed with the key. It is `sealed` if the key, or the secret that decrypts
     /// the key, is stored on a disk of this machine.
@@ -70,14 +84,29 @@ extension CustomKeySource {
     public func unlock() async throws {}
 }
 
-/// A sealing key of 32 bytes that a router exchanges with a custom key source. Its memory is overwritten when the last
-/// copy is released.
+/// The 32 bytes of a sealing key, as a router and a custom key source exchange them. Its memory is overwritten when the
+/// last copy is released.
+///
+/// A print or a dump shows the id of the key, never the key. Only ``text`` and ``withBytes(_:)`` return the secret.
+///
+/// ```swift
+/// let key = try SealingKeyMaterial(text: KeySourceReference.newKeyText())
+/// print(key)  // the key's id, never the key
+/// ```
 public struct SealingKeyMaterial: Sendable, CustomStringConvertible, CustomReflectable {
     package let key: SealingKey
 
     package init(_ key: SealingKey) { self.key = key }
 
     /// Creates a key from 32 bytes, which are copied. Overwrite the original bytes afterwards.
+    ///
+    /// ```swift
+    /// do {
+    ///     print(try SealingKeyMaterial(bytes: secret))
+    /// } catch StorageError.encryptionKeyMismatch {
+    ///     print("A sealing key has 32 bytes, not \(secret.count).")
+    /// }
+    /// ```
     /// - Throws: ``StorageError`` with `encryptionKeyMismatch` for another number of bytes.
     public init(bytes: some Collection<UInt8>) throws {
         var copy = Array(bytes)
@@ -90,6 +119,14 @@ public struct SealingKeyMaterial: Sendable, CustomStringConvertible, CustomRefle
     }
 
     /// Creates a key from a line that `localdata keys new` printed.
+    ///
+    /// ```swift
+    /// do {
+    ///     print(try SealingKeyMaterial(text: "not a key"))
+    /// } catch StorageError.encryptionKeyMismatch {
+    ///     print("This line is no sealing key.")
+    /// }
+    /// ```
     /// - Throws: ``StorageError`` with `encryptionKeyMismatch` for any other text.
     public init(text: String) throws {
         do throws(BackendError) { key = try SealingKey(text: text) } catch { throw StorageError.from(error, key: "sealing key") }
@@ -97,6 +134,10 @@ public struct SealingKeyMaterial: Sendable, CustomStringConvertible, CustomRefle
 
     /// Calls a closure with the 32 bytes, for example to encrypt them with a key of a service. The bytes are only valid
     /// during the call.
+    ///
+    /// ```swift
+    /// let count = key.withBytes { bytes in bytes.count }  // 32
+    /// ```
     public func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R { try key.withBytes(body) }
 
     /// The key as one line of text. This text is the secret itself.

@@ -1,7 +1,14 @@
 package import Sealing
 
-/// The cost of one attempt to guess a passphrase: the parameters of scrypt (RFC 7914). An attacker with a passphrase
-/// file pays this cost for each guess. The program pays it once in a run.
+/// Sets how expensive it is to guess a passphrase. It contains the parameters of scrypt (RFC 7914).
+///
+/// An attacker with a passphrase file pays this cost for each guess. The program pays it once in a run. The cost
+/// applies to new passphrase files: an existing file keeps the cost that is stored in it.
+///
+/// ```swift
+/// configuration.keySource = .passphrase()
+/// configuration.scryptCost = ScryptCost(logN: 18)  // 256 MiB for each guess; the default is 128 MiB
+/// ```
 public struct ScryptCost: Hashable, Sendable {
     /// The base-2 logarithm of N, the cost in time and memory: 14 to 23.
     public var logN: Int
@@ -13,12 +20,21 @@ public struct ScryptCost: Hashable, Sendable {
 
     /// Creates a cost. If the cost is outside of the limits, or needs more than 1 GiB of memory, writing a passphrase
     /// file with it throws `unsupported`. A file whose cost is below the limits is refused when it is read.
+    ///
+    /// ```swift
+    /// let costly = ScryptCost(logN: 20, blockSize: 8, parallelism: 1)  // 1 GiB, the most that is allowed
+    /// ```
     public init(logN: Int, blockSize: Int = 8, parallelism: Int = 1) {
         (self.logN, self.blockSize, self.parallelism) = (logN, blockSize, parallelism)
     }
 
     /// A cost without protection, for tests, with any logarithm from 1. A configuration with such a cost also reads
     /// files with a low cost.
+    ///
+    /// ```swift
+    /// var inTests = StorageConfiguration.inMemory()
+    /// inTests.scryptCost = .tooCheapForAnythingButTests(logN: 4)
+    /// ```
     public static func tooCheapForAnythingButTests(logN: Int, blockSize: Int = 1, parallelism: Int = 1) -> ScryptCost {
         var cost = ScryptCost(logN: logN, blockSize: blockSize, parallelism: parallelism)
         cost.isCheapOnPurpose = true
