@@ -318,6 +318,16 @@ let package = Package(
             name: "SealingTests",
             dependencies: ["BackendContract", "BackendRuntime", "LocalDataTesting", "MemoryBackend", "Sealing", "TestSupport", crypto],
             exclude: ["passphrase-vector.py", "recovery-vector.py"], swiftSettings: house),
+        .target(
+            name: "DocumentationSamplesMore",
+            dependencies: [
+                "LocalData", "BackendConformance", "BackendContract", "MemoryBackend", "LocalDataBackup", "LocalDataCommands",
+                "LocalDataConfiguration", "LocalDataModels", "LocalDataObservability", "LocalDataPlans", "LocalDataPostgreSQL",
+                "LocalDataService", "LocalDataTesting", "LocalDataVocabulary", arguments, logging,
+                product("Configuration", "swift-configuration", trait: "Configuration"),
+                product("ServiceLifecycle", "swift-service-lifecycle", trait: "ServiceLifecycle"),
+                product("UnixSignals", "swift-service-lifecycle", trait: "ServiceLifecycle"),
+            ], path: "Tests/DocumentationSamplesMore"),
         .target(name: "GuideSamples", dependencies: ["LocalData"], path: "Tests/GuideSamples"),
         .target(
             name: "GuideSamplesCustom", dependencies: ["LocalData"], path: "Tests/GuideSamplesCustom",

@@ -3,8 +3,14 @@ import LocalData
 package import Sealing
 
 /// A passphrase or a recovery key that opens a backup or an export.
+///
+/// A backup has one or more of them, and each one alone opens it. A recovery key cannot be guessed. A passphrase can,
+/// so use several random words.
+///
 /// ```swift
-/// try await storage.backup(to: file, openedBy: [.recoveryKey(key), .passphrase("correct horse battery staple")])
+/// let written = BackupKey.recoveryKey(try RecoveryKey(text: typed))  // throws invalidRecoveryKey for a typing error
+/// try await storage.backup(to: file, openedBy: [written, .passphrase("correct horse battery staple")])
+/// print(written)  // the id of the key, never the secret
 /// ```
 public struct BackupKey: Sendable, CustomStringConvertible, CustomReflectable {
     private enum Form {
@@ -16,6 +22,12 @@ public struct BackupKey: Sendable, CustomStringConvertible, CustomReflectable {
 
     /// A passphrase, normalized to Unicode form C. An attacker with the file can guess passphrases; each guess costs one scrypt with N =
     /// 2^17, r = 8, p = 1.
+    ///
+    /// ```swift
+    /// let written = BackupKey.recoveryKey(try RecoveryKey(text: typed))  // throws invalidRecoveryKey for a typing error
+    /// try await storage.backup(to: file, openedBy: [written, .passphrase("correct horse battery staple")])
+    /// print(written)  // the id of the key, never the secret
+    /// ```
     public static func passphrase(_ passphrase: String) -> BackupKey { BackupKey(form: .passphrase(passphrase, .recommended)) }
 
     /// A passphrase with another scrypt cost.
@@ -24,6 +36,12 @@ public struct BackupKey: Sendable, CustomStringConvertible, CustomReflectable {
     }
 
     /// A recovery key.
+    ///
+    /// ```swift
+    /// let written = BackupKey.recoveryKey(try RecoveryKey(text: typed))  // throws invalidRecoveryKey for a typing error
+    /// try await storage.backup(to: file, openedBy: [written, .passphrase("correct horse battery staple")])
+    /// print(written)  // the id of the key, never the secret
+    /// ```
     public static func recoveryKey(_ key: RecoveryKey) -> BackupKey { BackupKey(form: .recovery(key.pair)) }
 
     func recipient() throws(BackendError) -> StreamRecipient {

@@ -1,7 +1,15 @@
 public import Foundation
 import LocalData
 
-/// The content of a backup that was made, verified or restored. It contains no values and no names of values.
+/// The content of a backup that was made, verified or restored: its stores, and those that were damaged or left out.
+///
+/// It contains no values and no names of values.
+///
+/// ```swift
+/// for store in report.stores { print("\(store.name): \(store.bytes) bytes", store.problem ?? "readable") }
+/// if !report.isSound { print("A store was damaged or unreadable when the backup was made.") }
+/// for name in report.notFound { print("\(name) does not exist. It was never written, or it is lost.") }
+/// ```
 public struct BackupReport: Codable, Hashable, Sendable {
     /// A store in a backup.
     public struct Store: Codable, Hashable, Sendable {
@@ -69,7 +77,12 @@ public struct BackupReport: Codable, Hashable, Sendable {
     init() {}
 }
 
-/// The result of a restore.
+/// The result of a restore: which stores were restored, and where the stores are that they replaced.
+///
+/// ```swift
+/// for place in restored.kept { print("The previous store is kept in \(place).") }
+/// for store in restored.missing { print("\(store) is not in the backup, and was not changed.") }
+/// ```
 public struct RestoreReport: Codable, Hashable, Sendable {
     /// The content of the backup.
     public let backup: BackupReport
@@ -89,6 +102,12 @@ public struct RestoreReport: Codable, Hashable, Sendable {
 }
 
 /// The progress of a backup, a verification or a restore.
+///
+/// ```swift
+/// try await storage.backup(to: file, openedBy: [.recoveryKey(key)]) { progress in
+///     print("\(progress.done) of \(progress.count) stores, \(progress.bytes) bytes, now \(progress.store)")
+/// }
+/// ```
 public struct BackupProgress: Hashable, Sendable {
     /// The store that is being read or written.
     public let store: String

@@ -1,6 +1,10 @@
 import LocalData
 
-/// The result of an export.
+/// The result of an export: the values that were written, and the records that were damaged.
+///
+/// ```swift
+/// print("\(report.written.count) values were exported: \(report.written)")
+/// ```
 public struct ExportReport: Codable, Hashable, Sendable {
     /// The exported values and records, named like those of an ``ImportReport``.
     public internal(set) var written: [String] = []
@@ -11,6 +15,11 @@ public struct ExportReport: Codable, Hashable, Sendable {
 }
 
 /// The result of an import for each value and record, named "NAME" or "COLLECTION/ID".
+///
+/// ```swift
+/// print("\(report.added.count) added, \(report.replaced.count) replaced, \(report.kept.count) kept")
+/// for name in report.unknown { print("\(name) was not imported: no key or collection has this name") }
+/// ```
 public struct ImportReport: Codable, Hashable, Sendable {
     /// Values that were stored because none existed.
     public internal(set) var added: [String] = []

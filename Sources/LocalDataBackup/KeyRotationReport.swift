@@ -1,5 +1,12 @@
-/// The result of a key rotation, which replaces the key of a key source. A key source is the location of encryption
-/// keys, such as a keyring item.
+/// The result of a key rotation, which replaces the key of a key source. It lists the data that still needs an older
+/// key.
+///
+/// A key source is the location of encryption keys, such as a keyring item.
+///
+/// ```swift
+/// print("\(report.databases) databases and \(report.values) values use the new key. \(report.olderKeys) older keys remain.")
+/// if !report.isComplete { print("Repeat the call for \(report.remaining).") }
+/// ```
 public struct KeyRotationReport: Hashable, Sendable {
     /// The number of databases whose data keys were encrypted again (rewrapped), with the new key.
     public internal(set) var databases = 0

@@ -8,6 +8,13 @@ extension StorageRouter {
     /// belongs to. The change is durable when this returns. A database that already belongs to this domain is not
     /// changed.
     ///
+    /// ```swift
+    /// let renamed = StorageDomain.encryptedSQLite(database: "archive")  // the file main.sqlite was renamed to archive.sqlite
+    /// do { print(try await storage.names(of: renamed)) } catch StorageError.wrongContext {
+    ///     try await storage.adopt(renamed, from: .encryptedSQLite(database: "main"))
+    /// }
+    /// ```
+    ///
     /// The call gives the database a new identity and a new data key, and seals every value again, in one transaction.
     /// If the process is killed at any point, the database belongs either to the former domain or to this one.
     /// Afterwards, rows from a copy of the former file cannot be opened in the database. The call takes as long as a

@@ -7,6 +7,14 @@ import Sealing
 extension StorageRouter {
     /// Writes a backup of all stores of the program to one sealed file, while this and other programs use them.
     ///
+    /// ```swift
+    /// do {
+    ///     let report = try await storage.backup(to: file, openedBy: [.recoveryKey(key), .passphrase("correct horse battery staple")])
+    ///     for store in report.stores where store.isDamaged { print("\(store.name) is damaged. Its file was copied unchanged.") }
+    ///     if !report.omitted.isEmpty { print("not in the backup: \(report.omitted)") }
+    /// } catch StorageError.locked { print("Unlock the keyring first. No file was written.") }
+    /// ```
+    ///
     /// The backup contains the property lists, databases and vaults in the program's folders. It also contains the
     /// property lists and keyring services that the program's keys name, now or in an earlier release. Further parts
     /// are the ledger (notes about migrations and keys), the quarantine (values that migrations displaced), and the
@@ -47,6 +55,15 @@ extension StorageRouter {
 
     /// Verifies a backup without restoring it, and writes nothing.
     ///
+    /// ```swift
+    /// do {
+    ///     let report = try await StorageRouter.verifyBackup(at: file, with: .recoveryKey(key)) { print($0.store, $0.bytes) }
+    ///     print("\(report.stores.count) stores of \(report.date). All sound: \(report.isSound)")
+    /// } catch StorageError.encryptionKeyMismatch { print("This key does not open the backup.") } catch StorageError.corrupted {
+    ///     print("The file was changed or cut off. Use another backup.")
+    /// }
+    /// ```
+    ///
     /// It verifies every chunk of the file, every digest and every row, and that the keys in the backup open each
     /// database.
     /// - Parameters:
@@ -70,6 +87,16 @@ extension StorageRouter {
 
     /// Restores a backup into the stores of a configuration, on this machine or another. The whole backup is verified before any store is
     /// replaced.
+    ///
+    /// ```swift
+    /// let configuration = StorageConfiguration.xdg(applicationID: "com.example.weather")
+    /// do {
+    ///     let report = try await StorageRouter.restore(from: file, with: .recoveryKey(key), into: configuration)
+    ///     print("restored \(report.restored), unchanged \(report.unchanged)")
+    /// } catch let error as StorageError where error.code == .conflict {
+    ///     print(error.message)  // names the stores that exist; pass them as `replacing:` to replace them
+    /// }
+    /// ```
     ///
     /// A store that exists with different content is a conflict, unless `replacing` names it: then the existing store
     /// is kept under another name. The backup's keys are added to the sources of the configuration. If a source already

@@ -7,6 +7,11 @@ import Sealing
 extension StorageRouter {
     /// Exports values and collections to one sealed file, for other programs and other machines.
     ///
+    /// ```swift
+    /// let report = try await storage.export([.key(.city), .collection(notes)], to: file, openedBy: [.passphrase("four random words")])
+    /// for record in report.damaged { print("not exported: \(record)") }
+    /// ```
+    ///
     /// Each value is one line of JSON. The file has permissions 0600 and is durable when this returns. A value at a
     /// legacy location, or of an earlier version, is migrated first. Values are read one after the other, so an export
     /// can mix values of different moments. ``backup(to:openedBy:including:progress:)`` copies all values at one
@@ -45,6 +50,11 @@ extension StorageRouter {
     }
 
     /// Exports values and collections as lines of JSON *without encryption*. Use ``export(_:to:openedBy:)`` to write a file.
+    ///
+    /// ```swift
+    /// var lines = Data()
+    /// try await storage.exportAsPlaintextThatAnyoneCanRead([.key(.city)]) { lines += $0 }
+    /// ```
     /// - Parameters:
     ///   - entries: The keys and collections to export.
     ///   - write: Receives the lines in order.
@@ -57,6 +67,13 @@ extension StorageRouter {
     }
 
     /// Imports the values of a file that ``export(_:to:openedBy:)`` wrote.
+    ///
+    /// ```swift
+    /// do {
+    ///     let report = try await storage.importValues(from: file, with: .passphrase("four random words"), into: [.collection(notes)])
+    ///     for name in report.kept { print("\(name) already has another value, which was kept.") }
+    /// } catch StorageError.encryptionKeyMismatch { print("This is not the passphrase of the file. No value was stored.") }
+    /// ```
     ///
     /// The whole file is read and verified before the first value is stored. Each stored value is durable when this returns.
     /// - Parameters:
@@ -87,6 +104,10 @@ extension StorageRouter {
     }
 
     /// Imports lines of ``exportAsPlaintextThatAnyoneCanRead(_:_:)``, like ``importValues(from:with:into:replacing:)``.
+    ///
+    /// ```swift
+    /// let report = try await storage.importPlaintext(lines, into: [.key(.city)])
+    /// ```
     @concurrent
     @discardableResult
     public nonisolated func importPlaintext(

@@ -4,6 +4,13 @@ public import LocalData
 extension StorageRouter {
     /// Verifies an encrypted database completely, and changes nothing.
     ///
+    /// ```swift
+    /// do {
+    ///     guard let report = try await storage.verifyIntegrity(of: database) else { return print("There is no database yet.") }
+    ///     print(report.isSound ? "\(report.rows) rows are sound." : "Damage: \(report)")
+    /// } catch StorageError.corrupted { print("The database cannot be opened. Restore a backup.") }
+    /// ```
+    ///
     /// It opens every row and every label (the keyed hash of an attribute) in one snapshot. It compares them with the
     /// sealed count and sum that each commit writes. This detects rows that another program replaced with older ones,
     /// removed, exchanged or added.
@@ -36,6 +43,10 @@ extension StorageRouter {
     ///
     /// Call it after you repaired damage, or after a person accepted the loss: ``verifyIntegrity(of:progress:)`` no longer reports
     /// earlier losses. Check ``keyRecipients(of:)`` afterwards, because a removed recovery key may be a recipient again.
+    ///
+    /// ```swift
+    /// try await storage.acceptContents(of: database)  // after a person has accepted the loss of rows
+    /// ```
     /// - Parameter domain: An encrypted database, or a keychain that is stored in a vault, an encrypted database.
     /// - Throws: ``StorageError``: the errors of ``verifyIntegrity(of:progress:)``. Nothing was changed after an error.
     @concurrent
@@ -55,6 +66,12 @@ extension StorageRouter {
     ///
     /// The commit number continues from the anchor's number. Therefore neither the later file nor an unchanged copy of this file is
     /// accepted again. The change is durable in the database and in the anchor when this returns.
+    ///
+    /// ```swift
+    /// do { _ = try await storage.count(in: notes) } catch StorageError.rolledBack {
+    ///     try await storage.acceptOlderFile(of: database)  // only if an older copy was restored on purpose
+    /// }
+    /// ```
     /// - Parameter domain: An encrypted database with an anchor.
     /// - Throws: ``StorageError``: `unsupported` without an anchor, `unavailable` if there is no file or the anchor cannot be reached.
     @concurrent

@@ -5,6 +5,12 @@ import Sealing
 
 extension StorageRouter {
     /// Lists the recipients of an encrypted database: the key sources and the recovery keys that can open it.
+    ///
+    /// ```swift
+    /// for recipient in try await storage.keyRecipients(of: database) {
+    ///     print(recipient.source, recipient.id, recipient.isRecoveryKey ? "(recovery key)" : "")
+    /// }
+    /// ```
     /// - Parameter domain: An encrypted database, or a keychain that is stored in a vault, an encrypted database.
     /// - Returns: The recipients; empty if the database does not exist yet.
     /// - Throws: ``StorageError``: `unsupported` for a domain without a data key.
@@ -19,6 +25,11 @@ extension StorageRouter {
     }
 
     /// Adds a recovery key, which opens an encrypted database without the key of its source.
+    ///
+    /// ```swift
+    /// let key = try await storage.addRecoveryKey(to: .encryptedSQLite(database: "main"))
+    /// print(key.text)  // show it once, and have it written down: nothing on this machine stores it
+    /// ```
     ///
     /// This machine does not store the recovery key: show ``RecoveryKey/text`` once, and ask the user to write it down. The database
     /// stores the public half, which is durable when this returns. A database that does not exist yet is created.
@@ -43,6 +54,13 @@ extension StorageRouter {
     }
 
     /// Removes a recovery key from an encrypted database; durable when this returns. Earlier copies of the file still open with it.
+    ///
+    /// ```swift
+    /// for recipient in try await storage.keyRecipients(of: database) where recipient.isRecoveryKey {
+    ///     try await storage.removeRecoveryKey(recipient, from: database)
+    /// }
+    /// try await storage.rotateDataKey(of: database)  // a copy of the file from before opens with the removed key
+    /// ```
     /// - Parameters:
     ///   - recipient: A recovery key among ``keyRecipients(of:)``. If the database no longer has it, the call does nothing.
     ///   - domain: The domain.
@@ -65,6 +83,15 @@ extension StorageRouter {
 
     /// Opens an encrypted database with a recovery key, after the key of its source was lost. The call also encrypts
     /// the data key of the database with the key of the configured source (rewraps it).
+    ///
+    /// ```swift
+    /// do {
+    ///     let key = try RecoveryKey(text: typed)
+    ///     try await storage.recover(.encryptedSQLite(database: "main"), with: key)
+    /// } catch let error as StorageError where error.code == .invalidRecoveryKey {
+    ///     print("Check the text: \(error.message)")  // the message never repeats the text
+    /// } catch StorageError.encryptionKeyMismatch { print("The database was sealed for another recovery key.") }
+    /// ```
     ///
     /// Afterwards, the present key of the configured source opens the database. A source without a key gets a new one.
     /// Keys of other sources no longer open the database, but all of its recovery keys still do. The change is durable
@@ -93,6 +120,13 @@ extension StorageRouter {
     /// Encrypts the data key of a database with the key of the source that the configuration now names for the database
     /// (rewraps it).
     ///
+    /// ```swift
+    /// var configuration = StorageConfiguration.service(applicationID: "com.example.shop")
+    /// configuration.databaseKeySources["main"] = .credential("storage-key-2")
+    /// let storage = StorageRouter(configuration: configuration)
+    /// try await storage.changeKeySource(of: .encryptedSQLite(database: "main"), from: .credential("storage-key"))
+    /// ```
+    ///
     /// It needs the key of the previous source once more. That key no longer opens the database afterwards. Recovery
     /// keys stay. No row is rewritten. The change is durable when this returns.
     /// - Parameters:
@@ -115,6 +149,12 @@ extension StorageRouter {
 }
 
 /// A key source or a recovery key that can open an encrypted database.
+///
+/// ```swift
+/// for recipient in try await storage.keyRecipients(of: database) {
+///     print(recipient.source, recipient.id, recipient.isRecoveryKey ? "(recovery key)" : "")
+/// }
+/// ```
 public struct KeyRecipient: Hashable, Sendable, CustomStringConvertible {
     let bytes: [UInt8]
     /// The location of the key, without folders: "key file main", "keyring item sealing-key". A recovery key has "recovery key".

@@ -6,6 +6,12 @@ extension StorageRouter {
     /// Changes the passphrase of a passphrase source, which stores an encryption key in a file that the passphrase
     /// protects. The change is durable when this returns.
     ///
+    /// ```swift
+    /// do { try await storage.changePassphrase(of: .passphrase(), from: old, to: new) } catch StorageError.encryptionKeyMismatch {
+    ///     print("This is not the present passphrase. It was not changed.")
+    /// }
+    /// ```
+    ///
     /// The key stays the same: sealed data does not change, and programs that have the key in memory continue. After a crash at any
     /// point, the file opens with the old passphrase or with the new one.
     ///

@@ -6,6 +6,14 @@ extension StorageRouter {
     /// Seals every row of an encrypted database with a new data key, and destroys the old data key. This and other programs can use the
     /// database during the rotation.
     ///
+    /// ```swift
+    /// do {
+    ///     try await storage.rotateDataKey(of: .encryptedSQLite(database: "main")) { print("\($0.done) of \($0.total)") }
+    /// } catch let error as StorageError where error.outcome == .applied {
+    ///     print(error.message)  // the new key is in use; damaged rows still need the old key
+    /// }
+    /// ```
+    ///
     /// The new key is durable when this returns. From then on, neither the file nor its log contains a key that opens
     /// older copies of the file.
     ///
@@ -41,6 +49,12 @@ extension StorageRouter {
 extension StorageRouter {
     /// Makes a new key in a key source, and seals (encrypts) the data of its older keys again with the new key.
     ///
+    /// ```swift
+    /// try await storage.registerCatalog(AppKeys())
+    /// let report = try await storage.rotateKey()
+    /// for place in report.remaining { print("not resealed yet: \(place)") }  // repeat the call
+    /// ```
+    ///
     /// The data keys of databases are encrypted with the new key. Values of the registered catalogs and quarantined
     /// values are sealed again in their slots. This and other programs can use them during the rotation. All reported
     /// work is durable when this returns.
@@ -72,6 +86,12 @@ extension StorageRouter {
     /// Deletes the keys of a source that a rotation has replaced; durable when this returns. It does nothing if the source has no older
     /// key.
     ///
+    /// ```swift
+    /// do { try await storage.deleteOlderKeys() } catch let error as StorageError where error.code == .conflict {
+    ///     print(error.message)  // the data or the program that still needs an older key
+    /// }
+    /// ```
+    ///
     /// It fails while a database, a value of the registered catalogs or the quarantine needs an older key. It also
     /// fails while a running program may still seal data with an older key. Such a program has not read the new key.
     /// *Values outside the registered catalogs are not checked*: such a value is lost if an older key has sealed it.
@@ -92,6 +112,14 @@ extension StorageRouter {
 }
 
 /// The progress of a data key rotation.
+///
+/// ```swift
+/// do {
+///     try await storage.rotateDataKey(of: .encryptedSQLite(database: "main")) { print("\($0.done) of \($0.total)") }
+/// } catch let error as StorageError where error.outcome == .applied {
+///     print(error.message)  // the new key is in use; damaged rows still need the old key
+/// }
+/// ```
 public struct KeyRotationProgress: Hashable, Sendable {
     /// The number of values and tombstones that this call has resealed.
     public let done: Int

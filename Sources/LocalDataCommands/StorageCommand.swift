@@ -1,7 +1,7 @@
 public import ArgumentParser
 public import LocalData
 
-/// A program whose storage the commands of ``StorageCommand`` work on.
+/// The storage of a program, as the commands of ``StorageCommand`` see it: its configuration and its catalogs.
 ///
 /// ```swift
 /// enum AppStorage: StorageApplication {
@@ -18,12 +18,15 @@ public protocol StorageApplication: Sendable {
     static var catalogs: [any StorageKeyCatalog] { get }
 }
 
-/// The command `storage`, which gives a program the commands of the tool `localdata` for its storage: `myapp storage plan`.
+/// The command `storage`, which gives a program the commands of the tool `localdata` for its storage: `myapp storage
+/// plan`.
 ///
-/// Add it to the subcommands of the program's root command, which must be an `AsyncParsableCommand`:
+/// Use it to give users and administrators backups, plans and a diagnosis without a separate tool. Add it to the
+/// subcommands of the program's root command, which must be an `AsyncParsableCommand`:
+///
 /// ```swift
-/// @main struct MyApp: AsyncParsableCommand {
-///     static let configuration = CommandConfiguration(subcommands: [Run.self, StorageCommand<AppStorage>.self])
+/// struct MyApp: AsyncParsableCommand {
+///     static let configuration = CommandConfiguration(subcommands: [StorageCommand<AppStorage>.self])
 /// }
 /// ```
 ///

@@ -6,12 +6,16 @@
 
     /// A provider for swift-configuration whose values are in the stores of a router.
     ///
+    /// Use it if a program reads its settings with swift-configuration, and some of them are secrets in the keyring or
+    /// settings in the user defaults.
+    ///
     /// ```swift
     /// let provider = try await StorageConfigProvider(storage, keys: ["api.token": .key(.apiToken)])
     /// let config = ConfigReader(providers: [EnvironmentVariablesProvider(), provider])
-    ///
     /// let port = config.int(forKey: "http.port", default: 8080)  // the entry http.port of the user defaults
-    /// let token = try await config.fetchRequiredString(forKey: "api.token")  // the keyring
+    /// do { print(try await config.fetchRequiredString(forKey: "api.token").count, port) } catch StorageError.locked {
+    ///     print("The keyring is locked, so the token is unknown. It is not reported as absent.")
+    /// }
     /// ```
     ///
     /// The name of a configuration key is its components, joined by dots. The context of the key is ignored. A name in
@@ -88,6 +92,13 @@
 
         /// Reads every value again. The new values replace the former ones in one step.
         ///
+        /// ```swift
+        /// do { try await provider.reload() } catch StorageError.locked {
+        ///     try await storage.unlock(.keychain)  // may open a prompt
+        ///     try await provider.reload()
+        /// }
+        /// ```
+        ///
         /// If a value cannot be read, its former value stays. The other values are replaced nevertheless, and the call
         /// then throws. An entry of a domain that has no readable form, such as a sealed one, is not an error.
         ///
@@ -103,6 +114,11 @@
         ///
         /// Until a secret is read again, *get* throws `locked` for it. Snapshots that were returned before keep their
         /// values.
+        ///
+        /// ```swift
+        /// _ = try await storage.lock()
+        /// provider.forgetSecrets()  // the program has locked its storage, so the provider must not keep the secrets
+        /// ```
         public func forgetSecrets() {
             change { state in state.snapshot.forgetSecrets(state.next()) }
         }
@@ -149,6 +165,10 @@
         }
 
         /// Reads the value of a key from its store, and keeps it in memory.
+        ///
+        /// ```swift
+        /// let port = try await config.fetchInt(forKey: "http.port", default: 8080)  // reads the store; throws if it is locked
+        /// ```
         /// - Throws: ``StorageError``: the error of the store, such as `locked`, with the value in memory unchanged;
         ///   `undecodable` if the value has another type.
         public func fetchValue(forKey key: AbsoluteConfigKey, type: ConfigType) async throws -> LookupResult {
@@ -161,12 +181,23 @@
         }
 
         /// Returns the values in memory.
+        ///
+        /// ```swift
+        /// let values = provider.snapshot()  // later changes of the stores are not in it
+        /// print(values.providerName)
+        /// ```
         public func snapshot() -> any ConfigSnapshot { current }
 
         /// Passes the value of a key in memory, and then each later value, to a closure.
         ///
         /// A store that is locked or cannot be reached sends no update. The sequence contains an error only if the value
         /// was never read, or if it has another type.
+        ///
+        /// ```swift
+        /// try await config.watchInt(forKey: "http.port", default: 8080) { ports in
+        ///     for await port in ports { print("The port is now \(port).") }
+        /// }
+        /// ```
         /// - Throws: The errors of the closure.
         public func watchValue<Return: ~Copyable>(
             forKey key: AbsoluteConfigKey, type: ConfigType,
@@ -188,6 +219,12 @@
         ///
         /// The watch follows the storage keys, and the entries that the domains had when the provider last read them.
         /// An entry with a new name is in the snapshot after ``reload()``.
+        ///
+        /// ```swift
+        /// try await provider.watchSnapshot { snapshots in
+        ///     for await _ in snapshots { print("A value has changed.") }
+        /// }
+        /// ```
         /// - Throws: The errors of the closure.
         public func watchSnapshot<Return: ~Copyable>(
             updatesHandler: (_ updates: ConfigUpdatesAsyncSequence<any ConfigSnapshot, Never>) async throws -> Return

@@ -10,10 +10,12 @@
 
     /// A Hummingbird `PersistDriver` that stores values in a domain of a router, by default in an encrypted database.
     ///
+    /// Use it for sessions and other values of requests that must survive a restart of the server.
+    ///
     /// ```swift
     /// let sessions = StoragePersistDriver(storage)
     /// try await sessions.create(key: sessionID, value: Session(user: "kari"), expires: .seconds(3_600))
-    /// let app = Application(router: router, services: [sessions])
+    /// let app = Application(router: router, services: [sessions])  // also purges expired sessions
     /// ```
     ///
     /// The clock of the router decides whether a value has expired. In the domain `.postgreSQL`, that is the clock of the
@@ -53,11 +55,26 @@
         ///
         /// A router that requires registration needs it in a registered catalog. A sweep of the catalog also purges expired
         /// values, at the earliest a day after a sweep first found them expired.
+        ///
+        /// ```swift
+        /// struct ServerKeys: StorageKeyCatalog {
+        ///     let sessions: StoragePersistDriver
+        ///     var allKeys: [AnyStorageKey] { [sessions.catalogEntry] }
+        /// }
+        /// ```
         public var catalogEntry: AnyStorageKey { .collection(values) }
 
         // MARK: Values
 
         /// Stores a value if the key has none. The value is durable when the call returns.
+        ///
+        /// ```swift
+        /// do {
+        ///     try await sessions.create(key: sessionID, value: Session(user: "kari"), expires: .seconds(3_600))
+        /// } catch PersistError.duplicate {
+        ///     print("Another request has created this session.")
+        /// }
+        /// ```
         ///
         /// If several tasks or processes create one key at once, exactly one of them succeeds.
         /// - Parameters:
@@ -77,6 +94,10 @@
         }
 
         /// Stores a value, and replaces the value that the key has. The value is durable when the call returns.
+        ///
+        /// ```swift
+        /// try await sessions.set(key: sessionID, value: Session(user: "kari"), expires: .seconds(3_600))
+        /// ```
         /// - Parameters:
         ///   - key: The key.
         ///   - value: The value. It may have another type than the previous one.
@@ -99,6 +120,14 @@
         /// Gets the value of a key, or nil if there is none or it has expired.
         ///
         /// The name of the type is stored with the value. To rename the type of a session, end the sessions first.
+        ///
+        /// ```swift
+        /// do {
+        ///     print(try await sessions.get(key: sessionID, as: Session.self)?.user ?? "There is no session.")
+        /// } catch PersistError.invalidConversion {
+        ///     print("Another type is stored under this key.")
+        /// }
+        /// ```
         /// - Parameters:
         ///   - key: The key.
         ///   - type: The type of the value.
@@ -110,6 +139,12 @@
         }
 
         /// Gets the value of a key with the time until it expires, or nil if there is no value or it has expired.
+        ///
+        /// ```swift
+        /// if let found = try await sessions.getWithTTL(key: sessionID, as: Session.self) {
+        ///     print(found.object.user, found.ttl.map { "expires in \($0)" } ?? "never expires")
+        /// }
+        /// ```
         /// - Parameters:
         ///   - key: The key.
         ///   - type: The type of the value.
@@ -128,6 +163,10 @@
         }
 
         /// Removes the value of a key. If there is none, the call does nothing. The removal is durable when it returns.
+        ///
+        /// ```swift
+        /// try await sessions.remove(key: sessionID)  // does nothing if there is no session
+        /// ```
         /// - Parameter key: The key.
         /// - Throws: ``StorageError``.
         @concurrent
@@ -143,6 +182,10 @@
         /// Purges the expired values. Unlike a sweep, it keeps no expired value for another day. So if the clock is ahead, it
         /// also purges values that would be valid after a correction of the clock.
         ///
+        /// ```swift
+        /// print(try await sessions.tidy(), "expired sessions were purged")
+        /// ```
+        ///
         /// A value that is set during the call stays. A graceful shutdown ends the call early.
         /// - Returns: The number of purged values.
         /// - Throws: ``StorageError``. Values that were purged before the error remain purged.
@@ -153,6 +196,12 @@
         /// Calls ``tidy()`` at each interval, on the clock of the router, until a graceful shutdown or a cancellation.
         ///
         /// If a call fails, the router's logger receives a notice, and the next call tries again.
+        ///
+        /// ```swift
+        /// let sessions = StoragePersistDriver(storage)
+        /// try await sessions.create(key: sessionID, value: Session(user: "kari"), expires: .seconds(3_600))
+        /// let app = Application(router: router, services: [sessions])  // also purges expired sessions
+        /// ```
         @concurrent
         public func run() async throws {
             let clock = storage.configuration.runtime.clock

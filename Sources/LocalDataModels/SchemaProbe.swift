@@ -105,6 +105,11 @@ struct SchemaProbe {
 extension AttributeType {
     /// The shape of a property's type, inferred without a value.
     ///
+    /// ```swift
+    /// print(AttributeType.of([Int].self))  // array of integer
+    /// print(AttributeType.of(Phone.self))  // Phone, with its properties
+    /// ```
+    ///
     /// A ``StorageModel`` describes its shape. For any other type, `init(from:)` runs once with empty values, which shows the properties
     /// that it decodes. If that initializer must not run with empty values, make the type a `StorageModel`.
     ///
@@ -119,6 +124,11 @@ extension AttributeType {
 
 extension AttributeDescription {
     /// Describes a property by its Swift type. An optional type makes the property optional.
+    ///
+    /// ```swift
+    /// let kind = AttributeDescription("kind", of: String?.self)
+    /// print(kind.isOptional)  // true
+    /// ```
     /// - Parameters:
     ///   - name: The stored name.
     ///   - type: The type of the property: see ``AttributeType/of(_:)``.
@@ -145,6 +155,11 @@ extension AttributeDescription {
 extension EntityDescription {
     /// Describes an entity (a key or a collection) by the type of its values. A type without properties, such as a
     /// string or a list, has no attributes.
+    ///
+    /// ```swift
+    /// let phones = EntityDescription("phones", version: 2, of: Phone.self)
+    /// print(phones.attributes.map(\.name))  // number, kind
+    /// ```
     public init(_ name: String, version: Int = 1, of type: any Any.Type) {
         var attributes: [AttributeDescription] = []
         if case .compound(_, let known) = AttributeType.of(type) { attributes = known }
@@ -156,6 +171,10 @@ extension AnyStorageKey {
     /// The shape of the stored values, with the name and version of the key or collection.
     ///
     /// It has no attributes if the value is a single string, number or list.
+    ///
+    /// ```swift
+    /// for key in AppKeys().allKeys { print("\(key.name), version \(key.entity.version): \(key.entity.attributes.map(\.name))") }
+    /// ```
     public var entity: EntityDescription {
         let declared = declaredEntity
         return EntityDescription(name, version: declared.version, of: declared.valueType)

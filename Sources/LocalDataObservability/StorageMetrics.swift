@@ -4,14 +4,16 @@
 
     /// Reports the calls and events of a router to swift-metrics.
     ///
+    /// Use it to see how long calls take and which errors occur, for example in Prometheus.
+    ///
     /// ```swift
-    /// configuration.instruments.append(StorageMetrics())
+    /// configuration.instruments.append(StorageMetrics())  // reports to the metrics system that the program bootstrapped
     /// ```
     ///
-    /// * The timer `localdata.operation.duration` has the duration of a call. Its dimensions are `operation`, `domain` (the
-    ///   kind of store, or `several`) and `outcome` (`ok`, or the code of the error).
-    /// * A counter with the name of each ``LocalData/StorageEvent`` has the number of values that the event concerns. It has
-    ///   the dimension `code` if the event has an error.
+    /// * The timer `localdata.operation.duration` has the duration of a call. Its dimensions are `operation`, `domain`
+    /// (the kind of store, or `several`) and `outcome` (`ok`, or the code of the error).
+    /// * A counter with the name of each ``LocalData/StorageEvent`` has the number of values that the event concerns.
+    /// It has the dimension `code` if the event has an error.
     ///
     /// No metric contains a value, or the name of a key, a record or a store.
     public struct StorageMetrics: StorageInstrument {

@@ -4,13 +4,15 @@
 
     /// Makes a span of swift-distributed-tracing for each call of a router.
     ///
+    /// Use it to see the calls of the storage inside the traces of requests.
+    ///
     /// ```swift
-    /// configuration.instruments.append(StorageTracing())
+    /// configuration.instruments.append(StorageTracing())  // makes spans with the tracer that the program bootstrapped
     /// ```
     ///
     /// The span `localdata.get` is named after the call, and is a child of the current span. Its attributes are
-    /// `localdata.domain`, the kind of store, and after an error `error.type`, the code of the error. The error itself is
-    /// not recorded, because its message contains the name of a key.
+    /// `localdata.domain`, the kind of store, and after an error `error.type`, the code of the error. The error itself
+    /// is not recorded, because its message contains the name of a key.
     public struct StorageTracing: StorageInstrument {
         private let tracer: (any Tracer)?
 

@@ -1,4 +1,9 @@
-/// The result of running a migration policy.
+/// The result of running a migration policy: the versions before and after it, and the steps.
+///
+/// ```swift
+/// if let problem = plan.plan.fallback { print("The plan failed, and the inferred changes replaced it: \(problem)") }
+/// print("\(plan.plan.from ?? "no version") -> \(plan.plan.to ?? "unknown")")
+/// ```
 public struct PlanReport: Sendable, Codable, Hashable {
     /// A migration step that was run.
     public struct Step: Sendable, Codable, Hashable {

@@ -46,6 +46,15 @@ extension SchemaPlan {
     }
 
     /// Adds an attribute to an entity.
+    ///
+    /// ```swift
+    /// let update = SchemaPlan.UpdateEntity("notes") {
+    ///     SchemaPlan.AddAttribute("color", attributeType: .string, optional: true)
+    ///     SchemaPlan.AddAttribute("length", attributeType: .integer) { old in
+    ///         .integer(Int64(old["text"]?.string?.count ?? 0))  // computed from the record before the step
+    ///     }
+    /// }
+    /// ```
     public struct AddAttribute: Sendable {
         let change: AttributeChange
 
@@ -60,6 +69,14 @@ extension SchemaPlan {
         }
 
         /// Adds an attribute. Its value is computed from the content that the record had before the ``UpdateEntity``.
+        ///
+        /// ```swift
+        /// let identified = SchemaPlan.UpdateEntity("notes") {
+        ///     SchemaPlan.AddAttribute("token", attributeType: .uuid) { old, context in
+        ///         .string(context.identity.uuidString)  // the same in every run
+        ///     }
+        /// }
+        /// ```
         /// - Parameters:
         ///   - name: The stored name of the attribute.
         ///   - attributeType: The type of the attribute. The computed value is converted to it.
@@ -75,6 +92,15 @@ extension SchemaPlan {
 
         /// Adds an attribute. Its value is computed from the content that the record had before the ``UpdateEntity``,
         /// without the context.
+        ///
+        /// ```swift
+        /// let update = SchemaPlan.UpdateEntity("notes") {
+        ///     SchemaPlan.AddAttribute("color", attributeType: .string, optional: true)
+        ///     SchemaPlan.AddAttribute("length", attributeType: .integer) { old in
+        ///         .integer(Int64(old["text"]?.string?.count ?? 0))  // computed from the record before the step
+        ///     }
+        /// }
+        /// ```
         public init(
             _ name: String, attributeType: AttributeType, optional: Bool = false,
             _ value: @escaping @Sendable (_ old: StoredDocument) throws -> DocumentValue?
@@ -84,6 +110,13 @@ extension SchemaPlan {
     }
 
     /// Changes the name, type, optionality or value of an attribute.
+    ///
+    /// ```swift
+    /// let converted = SchemaPlan.UpdateEntity("notes") {
+    ///     SchemaPlan.UpdateAttribute("stars", attributeType: .integer)  // the step fails if a text is no number
+    ///     SchemaPlan.UpdateAttribute("title", to: "heading", optional: false, default: "Untitled")
+    /// }
+    /// ```
     public struct UpdateAttribute: Sendable {
         let change: AttributeChange
 
@@ -110,6 +143,12 @@ extension SchemaPlan {
         }
 
         /// Changes an attribute with a transformation that needs only the old value.
+        ///
+        /// ```swift
+        /// let shortened = SchemaPlan.UpdateEntity("notes") {
+        ///     SchemaPlan.UpdateAttribute("title") { value in .string(String((value?.string ?? "").prefix(80))) }
+        /// }
+        /// ```
         public init(
             _ name: String, to newName: String? = nil, attributeType: AttributeType? = nil, optional: Bool? = nil,
             _ transform: @escaping @Sendable (_ value: DocumentValue?) throws -> DocumentValue?
@@ -119,6 +158,10 @@ extension SchemaPlan {
     }
 
     /// Removes an attribute from every record.
+    ///
+    /// ```swift
+    /// let smaller = SchemaPlan.UpdateEntity("notes") { SchemaPlan.RemoveAttribute("draft") }
+    /// ```
     public struct RemoveAttribute: Sendable {
         let change: AttributeChange
 

@@ -6,6 +6,12 @@ extension SchemaPlan {
     public typealias Hook = @Sendable (StorageRouter) async throws -> Void
 
     /// The kind of changes that a step may make.
+    ///
+    /// ```swift
+    /// let inferred = SchemaPlan.ModelMigration("V2", stage: .lightweight) {  // refused if a change cannot be inferred
+    ///     SchemaPlan.UpdateEntity("notes") { SchemaPlan.AddAttribute("color", attributeType: .string, optional: true) }
+    /// }
+    /// ```
     public enum Stage: Sendable, Hashable {
         /// Only changes that can be inferred: new attributes that are optional or have a default, renamed attributes, and removed
         /// attributes. A plan with any other change fails before anything is written.
@@ -14,8 +20,19 @@ extension SchemaPlan {
         case custom
     }
 
-    /// A step from the previous version in the chain to the next one. The first step of a chain describes the version at which the chain
-    /// begins.
+    /// A step of a plan from the previous version to the next one. The first step of a chain describes the version at
+    /// which the chain begins.
+    ///
+    /// ```swift
+    /// let step = SchemaPlan.ModelMigration(
+    ///     "V2", didMigrate: { storage in print(try await storage.count(in: notes), "notes were migrated") }
+    /// ) {
+    ///     SchemaPlan.UpdateEntity("notes") { SchemaPlan.AddAttribute("stars", attributeType: .integer, default: 0) }
+    /// }
+    /// ```
+    ///
+    /// If the step fails, completed steps keep their effects, and no data is lost. The next run continues with this
+    /// step.
     public struct ModelMigration: Sendable {
         let version: String
         let stage: Stage
@@ -43,7 +60,15 @@ extension SchemaPlan {
         }
     }
 
-    /// A step directly from one version to a later one.
+    /// A step of a plan directly from one version to a later one, outside the chain.
+    ///
+    /// Use it as a shortcut, or if the program supports only a few earlier versions.
+    ///
+    /// ```swift
+    /// let shortcut = SchemaPlan.AdHocMigration(from: "V1", to: "V3") {
+    ///     SchemaPlan.UpdateEntity("notes") { SchemaPlan.UpdateAttribute("name", to: "heading") }
+    /// }
+    /// ```
     public struct AdHocMigration: Sendable {
         let name: String
         let target: String?
@@ -74,6 +99,13 @@ extension SchemaPlan {
     }
 
     /// The versions of a catalog in order, each with the step from the previous version.
+    ///
+    /// ```swift
+    /// let chain = SchemaPlan.MigrationChain {
+    ///     first  // describes the version at which the chain begins
+    ///     second  // leads from the first version to the second one
+    /// }
+    /// ```
     public struct MigrationChain: Sendable {
         let migrations: [ModelMigration]
 

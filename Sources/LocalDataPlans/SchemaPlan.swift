@@ -1,24 +1,32 @@
 public import LocalData
 
-/// The statements of a migration plan, which describe how stored entities change. An entity is a key or a collection, identified by its
-/// name.
+/// The statements of a migration plan, which describe how stored entities change. An entity is a key or a collection,
+/// identified by its name.
 ///
-/// A plan converts stored documents, so the Swift types of earlier versions are not needed. The module `LocalDataVocabulary` declares the
-/// statements without the prefix `SchemaPlan.`:
+/// Use a plan to migrate all collections of a catalog from version to version. For one key or collection, `Evolution`
+/// is simpler. A plan converts stored documents, so the Swift types of earlier versions are not needed.
 ///
 /// ```swift
-/// ModelMigration("V2") {
-///     UpdateEntity("notes") {
-///         AddAttribute("stars", attributeType: .integer, default: 0)
-///         RemoveAttribute("draft")
+/// let step = SchemaPlan.ModelMigration("V2") {
+///     SchemaPlan.UpdateEntity("notes") {
+///         SchemaPlan.AddAttribute("stars", attributeType: .integer, default: 0)
+///         SchemaPlan.RemoveAttribute("draft")
 ///     }
 /// }
 /// ```
 ///
-/// Each record stores the version of its entity. The version is 1 for an entity that a plan adds, copies or renames, and each
-/// `UpdateEntity` increments it. Declare the registered key or collection with the last version of the plan: `.version(2)`.
+/// The module `LocalDataVocabulary` declares the statements without the prefix `SchemaPlan.`. Pass the plan to
+/// `StorageRouter.registerCatalog(_:migrationPolicy:configuration:)`. All plans are checked before anything is written.
+///
+/// Each record stores the version of its entity. The version is 1 for an entity that a plan adds, copies or renames,
+/// and each `UpdateEntity` increments it. Declare the registered key or collection with the last version of the plan:
+/// `.version(2)`.
 public enum SchemaPlan {
     /// The kind of an entity that has no registered key or collection.
+    ///
+    /// ```swift
+    /// let old = SchemaPlan.RemoveEntity("theme", in: .userDefaults, as: .key)  // no registered key has this name any more
+    /// ```
     public enum EntityKind: String, Sendable, Hashable {
         /// A collection of records.
         case collection
@@ -88,6 +96,15 @@ public enum SchemaPlan {
     /// Declares an entity that is new in this version of the plan, with its attributes. The step itself writes no
     /// record. The attributes are used to check the plan: a later step may change or remove only attributes that the
     /// plan has added, and the last version of the plan must have the attributes of the declared schema.
+    ///
+    /// ```swift
+    /// let first = SchemaPlan.ModelMigration("V1") {
+    ///     SchemaPlan.AddEntity("notes", in: .encryptedSQLite(database: "main")) {
+    ///         SchemaPlan.AddAttribute("id", attributeType: .string)
+    ///         SchemaPlan.AddAttribute("title", attributeType: .string)
+    ///     }
+    /// }
+    /// ```
     public struct AddEntity: Sendable {
         let change: EntityChange
 
@@ -109,6 +126,15 @@ public enum SchemaPlan {
     }
 
     /// Changes the attributes of an entity. It rewrites every record, in batches of one commit each.
+    ///
+    /// ```swift
+    /// let second = SchemaPlan.ModelMigration("V2") {
+    ///     SchemaPlan.UpdateEntity("notes") {
+    ///         SchemaPlan.UpdateAttribute("title", to: "heading")
+    ///         SchemaPlan.AddAttribute("stars", attributeType: .integer, default: 0)
+    ///     }
+    /// }
+    /// ```
     public struct UpdateEntity: Sendable {
         let change: EntityChange
 
@@ -129,6 +155,10 @@ public enum SchemaPlan {
     }
 
     /// Copies the records of an entity to a new entity, with the same ids. Later changes of one do not affect the other.
+    ///
+    /// ```swift
+    /// let third = SchemaPlan.ModelMigration("V3") { SchemaPlan.CopyEntity("notes", to: "archive") }
+    /// ```
     public struct CopyEntity: Sendable {
         let change: EntityChange
 
@@ -149,6 +179,10 @@ public enum SchemaPlan {
     }
 
     /// Renames an entity. Its records move with the same ids. Each record is durable at the destination before the original is deleted.
+    ///
+    /// ```swift
+    /// let fourth = SchemaPlan.ModelMigration("V4") { SchemaPlan.RenameEntity("notes", to: "pages") }
+    /// ```
     public struct RenameEntity: Sendable {
         let change: EntityChange
 
@@ -169,6 +203,10 @@ public enum SchemaPlan {
     }
 
     /// Removes an entity and its records.
+    ///
+    /// ```swift
+    /// let fifth = SchemaPlan.ModelMigration("V5") { SchemaPlan.RemoveEntity("archive") }  // its records become backups
+    /// ```
     public struct RemoveEntity: Sendable {
         let change: EntityChange
 

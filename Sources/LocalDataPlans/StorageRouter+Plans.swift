@@ -1,6 +1,16 @@
 public import LocalData
 
-/// The result of registering a catalog with a migration policy.
+/// The result of registering a catalog with a migration policy: the work of the plan, and the sweep after it.
+///
+/// ```swift
+/// do {
+///     let result = try await storage.registerCatalog(catalog, migrationPolicy: .incremental(chain))
+///     for step in result.plan.steps { print("\(step.from ?? "no version") -> \(step.to): \(step.records) records") }
+///     try result.sweep.requireComplete()
+/// } catch StorageError.incompatibleSchema {
+///     print("A later version of the program has migrated the data. Nothing was changed.")
+/// }
+/// ```
 public struct PlanRegistration: Sendable, Codable {
     /// The work of the policy.
     public var plan: PlanReport
@@ -11,6 +21,16 @@ public struct PlanRegistration: Sendable, Codable {
 extension StorageRouter {
     /// Registers the keys of a catalog, migrates their stored data to the declared schema by a policy, and sweeps them.
     /// A sweep moves the values of all keys from their legacy locations and resolves conflicts.
+    ///
+    /// ```swift
+    /// do {
+    ///     let result = try await storage.registerCatalog(catalog, migrationPolicy: .incremental(chain))
+    ///     for step in result.plan.steps { print("\(step.from ?? "no version") -> \(step.to): \(step.records) records") }
+    ///     try result.sweep.requireComplete()
+    /// } catch StorageError.incompatibleSchema {
+    ///     print("A later version of the program has migrated the data. Nothing was changed.")
+    /// }
+    /// ```
     ///
     /// The router checks all plans of the policy before it writes anything. Then it runs the steps, and writes each
     /// page of records in one commit. After each step it writes a *stamp* into every store: a record with the version
@@ -61,6 +81,11 @@ extension StorageRouter {
 
     /// Returns the result that ``registerCatalog(_:migrationPolicy:configuration:)`` would have, without registering or changing
     /// anything.
+    ///
+    /// ```swift
+    /// let plan = try await storage.planRegistration(of: catalog, migrationPolicy: .incremental(chain))
+    /// print("\(plan.plan.steps.map(\.records).reduce(0, +)) records would change")
+    /// ```
     ///
     /// The policy and the sweep read the stored records. Their writes stay in memory, and are discarded when the call
     /// returns.

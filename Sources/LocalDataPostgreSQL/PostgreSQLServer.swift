@@ -1,4 +1,17 @@
-/// A PostgreSQL server whose tables several machines share.
+/// The address and the limits of a PostgreSQL server whose tables several machines share.
+///
+/// Use a server if more than one machine changes the same values. For one machine, an encrypted database needs no
+/// server.
+///
+/// ```swift
+/// var configuration = StorageConfiguration.service(applicationID: "com.example.shop")
+/// configuration.keySource = .credential("storage-key")  // rows are sealed before they leave this machine
+/// configuration.usePostgreSQL(PostgreSQLServer("postgresql://app@db.example.com/shop", deadline: .seconds(5)))
+/// let storage = StorageRouter(configuration: configuration)
+/// ```
+///
+/// A connection is opened at the first use of a key. A call throws `unavailable` if the server does not answer before
+/// the deadline.
 public struct PostgreSQLServer: Hashable, Sendable {
     /// A URI such as `postgresql://db.example.com/app`, or keywords and values, as libpq accepts them. Libpq reads
     /// missing parts from its environment: `PGSERVICE`, `PGHOST`, `PGPASSFILE` and others. Several hosts are tried in

@@ -12,12 +12,26 @@ extension StorageDomain {
     ///
     /// The server is set with ``LocalData/StorageConfiguration/usePostgreSQL(_:)``. A configuration in memory needs
     /// none.
+    ///
+    /// ```swift
+    /// let stock = StorageKey<Int>(name: "stock", domain: .postgreSQL(database: "main"))
+    /// do { try await storage.update(stock) { $0 = ($0 ?? 0) - 1 } } catch StorageError.unavailable {
+    ///     print("The server cannot be reached. Try again.")
+    /// }
+    /// ```
     /// - Parameter database: The name of a set of values. It is not the name of the server's database.
     public static func postgreSQL(database: String) -> StorageDomain { StorageDomain(kind: .postgreSQL, scope: database) }
 }
 
 extension StorageConfiguration {
     /// Stores the domains `.postgreSQL(database:)` on a server.
+    ///
+    /// ```swift
+    /// var configuration = StorageConfiguration.service(applicationID: "com.example.shop")
+    /// configuration.keySource = .credential("storage-key")  // rows are sealed before they leave this machine
+    /// configuration.usePostgreSQL(PostgreSQLServer("postgresql://app@db.example.com/shop", deadline: .seconds(5)))
+    /// let storage = StorageRouter(configuration: configuration)
+    /// ```
     ///
     /// The ledger of migrations, the quarantine and the records of presence are then on the server too, so that all
     /// machines of the application share them. The time of the server decides which values have expired.

@@ -3,6 +3,15 @@ public import LocalData
 import PostgreSQLBackend
 
 /// The age that the result of a read from a standby may have.
+///
+/// Use it for values that may be some seconds old, to relieve the primary server.
+///
+/// ```swift
+/// let stock = StorageKey<Int>(name: "stock", domain: .postgreSQL(database: "main"))
+/// do { print(try await storage.value(for: stock, .stale(upTo: .seconds(5))) ?? 0) } catch StorageError.unavailable {
+///     print("No server has rows that are new enough.")
+/// }
+/// ```
 public struct StandbyRead: Hashable, Sendable {
     let limit: Duration
 
@@ -10,6 +19,13 @@ public struct StandbyRead: Hashable, Sendable {
     ///
     /// The age is the time since the last transaction that the standby has replayed. If no program writes, the age grows
     /// although nothing is missing, and the read fails.
+    ///
+    /// ```swift
+    /// let stock = StorageKey<Int>(name: "stock", domain: .postgreSQL(database: "main"))
+    /// do { print(try await storage.value(for: stock, .stale(upTo: .seconds(5))) ?? 0) } catch StorageError.unavailable {
+    ///     print("No server has rows that are new enough.")
+    /// }
+    /// ```
     public static func stale(upTo limit: Duration) -> StandbyRead { StandbyRead(limit: limit) }
 }
 
@@ -21,7 +37,10 @@ extension StorageRouter {
     /// read of its destination.
     ///
     /// ```swift
-    /// let shown = try await storage.value(for: token, .stale(upTo: .seconds(5)))
+    /// let stock = StorageKey<Int>(name: "stock", domain: .postgreSQL(database: "main"))
+    /// do { print(try await storage.value(for: stock, .stale(upTo: .seconds(5))) ?? 0) } catch StorageError.unavailable {
+    ///     print("No server has rows that are new enough.")
+    /// }
     /// ```
     /// - Returns: The value; nil if the standby has none. That does not prove that the primary has none.
     /// - Throws: ``StorageError``: `unavailable` if no server has rows that are new enough.
@@ -31,6 +50,13 @@ extension StorageRouter {
     }
 
     /// Accepts that changes are lost, after a standby was promoted or the database was restored from a copy.
+    ///
+    /// ```swift
+    /// do { print(try await storage.get(.city)) } catch StorageError.rolledBack {
+    ///     print("The promoted server lacks changes of this process. Restore them first.")
+    ///     try await storage.acceptFailover()  // only after a person has checked what is lost
+    /// }
+    /// ```
     ///
     /// A promoted standby may lack changes that the earlier primary acknowledged. So values that exist are read, and a
     /// value that is missing is `unavailable` until this call. If this process finds that its own changes are missing,

@@ -5,6 +5,12 @@ import Synchronization
 
 /// The health of a router's stores at one moment, for a health endpoint or a monitor.
 ///
+/// ```swift
+/// let health = await storage.health(within: .seconds(2))
+/// for store in health.stores { print("\(store.domain): \(store.status), last error \(store.lastError?.name ?? "none")") }
+/// return health.isHealthy ? 200 : 503
+/// ```
+///
 /// It contains no value and no name of a key.
 public struct StorageHealth: Sendable {
     /// The state of one store.
@@ -40,6 +46,12 @@ public struct StorageHealth: Sendable {
 extension StorageRouter {
     /// Returns the health of the router's stores. It opens no prompt and writes nothing. It always ends by the
     /// deadline, even if a store does not answer.
+    ///
+    /// ```swift
+    /// let health = await storage.health(within: .seconds(2))
+    /// for store in health.stores { print("\(store.domain): \(store.status), last error \(store.lastError?.name ?? "none")") }
+    /// return health.isHealthy ? 200 : 503
+    /// ```
     /// - Parameter deadline: The longest time to wait.
     @concurrent
     public nonisolated func health(within deadline: Duration = .seconds(2)) async -> StorageHealth {

@@ -2,14 +2,16 @@ import BackendRuntime
 public import LocalData
 import Synchronization
 
-/// The regular work on the stores of a long-running program: it sweeps the catalogs, retries keys that were blocked, and
-/// purges expired values.
+/// The regular work on the stores of a long-running program: it sweeps the catalogs, retries keys that were blocked,
+/// and purges expired values.
 ///
 /// ``StorageService`` runs it in a `ServiceGroup`. Use this type in a program without ServiceLifecycle:
 ///
 /// ```swift
-/// let maintenance = StorageMaintenance(storage, catalogs: [AppKeys()])
-/// let work = Task { try await maintenance.run() }
+/// let maintenance = StorageMaintenance(storage, catalogs: [AppKeys()]) { report in
+///     if !report.isComplete { print("\(report.blocked.count) values wait for their stores") }
+/// }
+/// let work = Task { try await maintenance.run() }  // throws if a catalog is refused
 /// // When the program ends:
 /// work.cancel()
 /// try? await work.value
@@ -42,6 +44,17 @@ public struct StorageMaintenance: Sendable {
     ///
     /// A cancelled sweep ends after the key that it is migrating. The next sweep, also one of a later process,
     /// continues with the remaining keys.
+    ///
+    /// ```swift
+    /// let maintenance = StorageMaintenance(storage, catalogs: [AppKeys()]) { report in
+    ///     if !report.isComplete { print("\(report.blocked.count) values wait for their stores") }
+    /// }
+    /// let work = Task { try await maintenance.run() }  // throws if a catalog is refused
+    /// // When the program ends:
+    /// work.cancel()
+    /// try? await work.value
+    /// try await storage.shutdown()
+    /// ```
     /// - Throws: ``StorageError``: the errors of ``StorageRouter/registerCatalog(_:migrateImmediately:)``, if a catalog
     ///   is refused; `cancelled` if the task is cancelled.
     public func run() async throws {

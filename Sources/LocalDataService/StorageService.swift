@@ -4,12 +4,15 @@
 
     /// A service of swift-service-lifecycle that maintains a router, and shuts it down when the service group ends.
     ///
+    /// Use it in a server or daemon. It sweeps the catalogs at the start, retries keys whose stores were locked, and
+    /// purges expired values.
+    ///
     /// ```swift
     /// let storage = StorageRouter(configuration: .service(applicationID: "com.example.shop"))
     /// let group = ServiceGroup(
-    ///     services: [StorageService(storage, catalogs: [ShopKeys()]), server],
+    ///     services: [StorageService(storage, catalogs: [AppKeys()]), server],
     ///     gracefulShutdownSignals: [.sigterm], logger: logger)
-    /// try await group.run()
+    /// try await group.run()  // throws if the catalog is refused; the stores are closed in any case
     /// ```
     ///
     /// A service group shuts its services down in the reverse order. List the storage before the services that use it,
@@ -42,6 +45,14 @@
         /// Maintains the router until a graceful shutdown or a cancellation, and then shuts it down.
         ///
         /// If the shutdown was requested before this call, nothing is swept.
+        ///
+        /// ```swift
+        /// let storage = StorageRouter(configuration: .service(applicationID: "com.example.shop"))
+        /// let group = ServiceGroup(
+        ///     services: [StorageService(storage, catalogs: [AppKeys()]), server],
+        ///     gracefulShutdownSignals: [.sigterm], logger: logger)
+        /// try await group.run()  // throws if the catalog is refused; the stores are closed in any case
+        /// ```
         /// - Throws: ``StorageError``: the errors of ``StorageRouter/registerCatalog(_:migrateImmediately:)``;
         ///   `timedOut` if a store could not be closed.
         public func run() async throws {

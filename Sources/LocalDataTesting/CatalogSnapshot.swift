@@ -1,8 +1,15 @@
 public import Foundation
 public import LocalData
 
-/// The declared shapes of the values of a catalog, and of its earlier versions. The snapshot is a fixture: people
-/// review it, and a test compares it with the current catalog.
+/// The declared shapes of the values of a catalog, and of its earlier versions.
+///
+/// The snapshot is a fixture: people review it, and a test compares it with the current catalog.
+/// `requireSchemaUnchanged` does both in one line.
+///
+/// ```swift
+/// let snapshot = CatalogSnapshot(AppKeys())
+/// print(String(decoding: try snapshot.json(), as: UTF8.self))  // "title" : "string", …
+/// ```
 ///
 /// Each property is one line: `"stars" : "integer"`, `"address.street" : "string?"`, `"phones[].number" : "string"`.
 ///
@@ -56,6 +63,11 @@ public struct CatalogSnapshot: Hashable, Sendable, Codable {
     public init(json: Data) throws { self = try JSONDecoder().decode(CatalogSnapshot.self, from: json) }
 
     /// Encodes the snapshot as JSON, one line for each property. Equal shapes produce equal text.
+    ///
+    /// ```swift
+    /// let snapshot = CatalogSnapshot(AppKeys())
+    /// print(String(decoding: try snapshot.json(), as: UTF8.self))  // "title" : "string", …
+    /// ```
     public func json() throws -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

@@ -1,6 +1,17 @@
 import Synchronization
 
 /// A gate where operations of a ``FaultingBackend`` wait until a test opens it.
+///
+/// Use it to do something at a certain moment of another operation, without sleeping.
+///
+/// ```swift
+/// let gate = FaultGate()
+/// backend.inject(.hold(gate), of: .apply)
+/// let work = Task { try await storage.set("Graz", for: .city) }
+/// await gate.untilArrivals(1)  // the change has reached the store, and waits there
+/// gate.open()
+/// try await work.value
+/// ```
 public final class FaultGate: Sendable {
     private struct State {
         var isOpen = false
@@ -16,6 +27,15 @@ public final class FaultGate: Sendable {
     public init() {}
 
     /// Lets all waiting and all later operations pass.
+    ///
+    /// ```swift
+    /// let gate = FaultGate()
+    /// backend.inject(.hold(gate), of: .apply)
+    /// let work = Task { try await storage.set("Graz", for: .city) }
+    /// await gate.untilArrivals(1)  // the change has reached the store, and waits there
+    /// gate.open()
+    /// try await work.value
+    /// ```
     public func open() {
         let held = state.withLock { state in
             state.isOpen = true
@@ -26,6 +46,15 @@ public final class FaultGate: Sendable {
     }
 
     /// Returns as soon as `count` operations have arrived at the gate. Operations that arrived before this call count too.
+    ///
+    /// ```swift
+    /// let gate = FaultGate()
+    /// backend.inject(.hold(gate), of: .apply)
+    /// let work = Task { try await storage.set("Graz", for: .city) }
+    /// await gate.untilArrivals(1)  // the change has reached the store, and waits there
+    /// gate.open()
+    /// try await work.value
+    /// ```
     public func untilArrivals(_ count: Int = 1) async {
         await withCheckedContinuation { continuation in
             let isReady = state.withLock { state in

@@ -2,12 +2,16 @@ public import BackendContract
 package import BackendRuntime
 import Synchronization
 
-/// A wrapper around any backend. It fails in the ways that a test requests.
+/// A wrapper around any backend, which fails in the ways that a test requests.
+///
+/// Use it to test a store that is locked, slow or full, that loses answers, or whose process is killed. ``TestMachine``
+/// uses it for each of its stores.
 ///
 /// ```swift
 /// let faulty = FaultingBackend(InMemoryStore())
-/// faulty.inject(.loseAnswer, at: 2, of: .apply)   // the second change from now is applied, but its call throws
-/// faulty.lock()                                   // every operation reports a locked store until unlock()
+/// faulty.inject(.loseAnswer, at: 2, of: .apply)  // the second change from now is applied, but its call throws
+/// _ = try await faulty.apply(.put(.bytes([1]), at: StorageAddress("a")))
+/// await #expect(throws: BackendError.self) { try await faulty.apply(.put(.bytes([2]), at: StorageAddress("b"))) }
 /// ```
 ///
 /// Without faults, it behaves like the wrapped backend and fulfils the same contract.
@@ -198,6 +202,10 @@ public final class FaultingBackend: LockableBackend, ObservableBackend, Recovera
     }
 
     /// Unlocks this backend, as if the user had unlocked the store in another program.
+    ///
+    /// ```swift
+    /// faulty.open()  // as if the user had unlocked the store in another program
+    /// ```
     public func open() { state.withLock { $0.isLocked = false } }
 
     /// The changes by other processes that the wrapped backend notices. The stream ends at once if the backend cannot notice any.
@@ -220,6 +228,11 @@ public final class FaultingBackend: LockableBackend, ObservableBackend, Recovera
 
 extension FaultingBackend {
     /// Injects a fault into a later operation. Several faults of one operation take effect in the order in which they were injected.
+    ///
+    /// ```swift
+    /// faulty.inject(.fail(BackendError(.noSpace, "The disk is full.")), of: .apply, repeats: true)
+    /// faulty.inject(.delay(.seconds(1)), at: 3, of: .read)  // only the third read
+    /// ```
     /// - Parameters:
     ///   - fault: The fault.
     ///   - number: Which operation fails, counted from this call; 1 is the next one.
@@ -230,12 +243,26 @@ extension FaultingBackend {
     }
 
     /// Removes all pending faults. A locked store stays locked, and a stopped one stays stopped.
+    ///
+    /// ```swift
+    /// faulty.removeFaults()
+    /// ```
     public func removeFaults() { state.withLock { $0.injections = [] } }
 
     /// Locks the store until ``unlock()`` or ``open()``.
+    ///
+    /// ```swift
+    /// faulty.lock()
+    /// #expect(try await faulty.read(StorageAddress("a")) == .locked)
+    /// ```
     public func lock() { state.withLock { $0.isLocked = true } }
 
     /// Makes ``unlock()`` fail from now on, as if the user declined the prompt; nil makes it succeed again.
+    ///
+    /// ```swift
+    /// faulty.refuseUnlock(with: BackendError(.promptDismissed, "The user declined."))
+    /// await #expect(throws: BackendError.self) { try await faulty.unlock() }
+    /// ```
     public func refuseUnlock(with error: BackendError?) { state.withLock { $0.unlockRefusal = error } }
 
     /// Simulates the death of the process: no later operation reaches the store, and waiting operations fail at once.
@@ -257,6 +284,10 @@ extension FaultingBackend {
     var isOpen: Bool { state.withLock { $0.isOpen } }
 
     /// All operations so far, in the order in which they were called.
+    ///
+    /// ```swift
+    /// for operation in faulty.log where !operation.faults.isEmpty { print(operation) }  // "2 apply put b (loseAnswer)"
+    /// ```
     public var log: [LoggedOperation] { state.withLock { $0.log } }
 }
 

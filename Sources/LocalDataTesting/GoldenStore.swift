@@ -1,17 +1,24 @@
 package import Foundation
 public import LocalData
 
-/// Stores that earlier releases wrote, kept as fixtures. A test proves in one line that the current release still reads all of them.
+/// Stores that earlier releases wrote, kept as fixtures. A test proves in one line that the current release still reads
+/// all of them.
+///
+/// Record a store once, when a release is published. The closure stores the data of the release.
 ///
 /// ```swift
-/// // Once, when 1.0 is released:
-/// try await GoldenStore.record("1.0", of: AppKeys(), in: "Fixtures/Releases") { storage in
-///     try await storage.set("abc", for: .token)
+/// @Test(.enabled(if: FixtureMismatch.isRecording)) func `version 1 is recorded`() async throws {
+///     try await GoldenStore.record("1.0", of: AppKeys(), in: "Fixtures/Releases") { storage in
+///         try await storage.set("abc", for: .apiToken)
+///     }
 /// }
+/// ```
 ///
-/// // In every later release:
+/// Every later release reads the recorded stores:
+///
+/// ```swift
 /// @Test func `data of earlier releases can be read`() async throws {
-///     try await GoldenStore.replay(AppKeys(), in: "Fixtures/Releases")
+///     try await GoldenStore.replay(AppKeys(), in: "Fixtures/Releases")  // throws FixtureMismatch if a value differs
 /// }
 /// ```
 ///
@@ -45,6 +52,14 @@ public enum GoldenStore {
     }
 
     /// Records the data of a release: runs a closure with a router over an empty folder, then keeps the files as a fixture.
+    ///
+    /// ```swift
+    /// @Test(.enabled(if: FixtureMismatch.isRecording)) func `version 1 is recorded`() async throws {
+    ///     try await GoldenStore.record("1.0", of: AppKeys(), in: "Fixtures/Releases") { storage in
+    ///         try await storage.set("abc", for: .apiToken)
+    ///     }
+    /// }
+    /// ```
     /// - Parameters:
     ///   - release: The name of the release. It is also the name of the folder.
     ///   - catalog: The keys whose values a replay compares.
@@ -93,6 +108,12 @@ public enum GoldenStore {
     ///
     /// If differences are intended, run the test with `LOCALDATA_RECORD=1`. It writes the current values to `expected.json`,
     /// and those of protected keys to `sealed`. Review and commit these files.
+    ///
+    /// ```swift
+    /// @Test func `data of earlier releases can be read`() async throws {
+    ///     try await GoldenStore.replay(AppKeys(), in: "Fixtures/Releases")  // throws FixtureMismatch if a value differs
+    /// }
+    /// ```
     /// - Parameters:
     ///   - catalog: The current keys.
     ///   - folder: The folder of all recorded releases, relative to the test's file. A folder without a release is an error.

@@ -2,6 +2,10 @@ import BackendContract
 
 /// One logged call of a ``FaultingBackend``. The log contains the names of slots (locations of records), but never
 /// their values.
+///
+/// ```swift
+/// for operation in faulty.log where !operation.faults.isEmpty { print(operation) }  // "2 apply put b (loseAnswer)"
+/// ```
 public struct LoggedOperation: Hashable, Sendable, CustomStringConvertible {
     /// The kind of call.
     public enum Kind: String, Hashable, Sendable, CaseIterable {

@@ -50,7 +50,16 @@ public func requireSchemaUnchanged(
     try next.json().write(to: place)
 }
 
-/// The error for a fixture that differs from the current code or data.
+/// The error for a fixture (a recorded snapshot or store) that differs from the current code or data.
+///
+/// ```swift
+/// @Test func `a changed shape is reported property by property`() throws {
+///     do { try requireSchemaUnchanged(AppKeys(), snapshot: "Fixtures/AppKeys.schema.json") } catch let mismatch as FixtureMismatch {
+///         print(mismatch.summary)  // the problem and the remedy
+///         for difference in mismatch.differences { print(difference) }  // "notes.stars was integer and is string"
+///     }
+/// }
+/// ```
 public struct FixtureMismatch: LocalizedError, Hashable, Sendable, CustomStringConvertible {
     /// The problem and the remedy.
     public let summary: String

@@ -1,6 +1,15 @@
 public import BackendContract
 
-/// A fault that a ``FaultingBackend`` injects into one operation.
+/// A fault that a ``FaultingBackend`` injects into one operation: an error, a wait, a lost answer, or the end of the
+/// process.
+///
+/// ```swift
+/// let storage = machine.launch()
+/// _ = try await storage.value(for: .city)
+/// for backend in machine.backends(of: .userDefaults) { backend.inject(.stopAfterwards, of: .apply) }
+/// _ = try? await storage.set("Graz", for: .city)  // the process is killed just after the change
+/// #expect(try await machine.launch().get(.city) == "Graz")
+/// ```
 public enum StorageFault: Sendable {
     /// The call throws an error and does not reach the store.
     case fail(BackendError)

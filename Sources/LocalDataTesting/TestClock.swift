@@ -6,9 +6,10 @@ import Synchronization
 ///
 /// ```swift
 /// let clock = TestClock()
-/// let machine = TestMachine { $0.use(clock) }
-/// try await storage.set(code, for: .code, lifetime: .seconds(60))
+/// let storage = TestMachine { $0.use(clock) }.launch()
+/// try await storage.set("123456", for: .city, lifetime: .seconds(60))
 /// clock.advance(by: .seconds(61))
+/// #expect(try await storage.value(for: .city) == nil)
 /// ```
 public final class TestClock: Sendable {
     /// The clock that a configuration uses instead of the system's clock.
@@ -18,6 +19,14 @@ public final class TestClock: Sendable {
     public init() { shifted = ShiftedClock(SystemClock()) }
 
     /// Moves the date, as if the user had changed the system clock. The time since boot does not change.
+    ///
+    /// ```swift
+    /// let clock = TestClock()
+    /// let storage = TestMachine { $0.use(clock) }.launch()
+    /// try await storage.set("123456", for: .city, lifetime: .seconds(60))
+    /// clock.advance(by: .seconds(61))
+    /// #expect(try await storage.value(for: .city) == nil)
+    /// ```
     /// - Parameter duration: The duration to add; a negative one moves the date back.
     public func advance(by duration: Duration) { shifted.advance(by: duration) }
 
@@ -26,9 +35,9 @@ public final class TestClock: Sendable {
     /// A sweep purges an expired value one day after an earlier sweep found it expired:
     ///
     /// ```swift
-    /// await storage.sweep()
+    /// await storage.sweep()  // finds the expired value
     /// clock.pass(.seconds(86_400))
-    /// await storage.sweep()
+    /// await storage.sweep()  // purges it
     /// ```
     /// - Parameter duration: The duration to add.
     public func pass(_ duration: Duration) { shifted.pass(duration) }
@@ -36,6 +45,12 @@ public final class TestClock: Sendable {
 
 extension StorageConfiguration {
     /// Makes routers with this configuration take the date from a test clock.
+    ///
+    /// ```swift
+    /// var configuration = StorageConfiguration.inMemory()
+    /// configuration.use(clock)
+    /// let storage = StorageRouter(configuration: configuration)
+    /// ```
     public mutating func use(_ clock: TestClock) { runtime.clock = clock.shifted }
 }
 

@@ -10,10 +10,11 @@ import Synchronization
 ///
 /// ```swift
 /// let machine = TestMachine()
-/// machine.seedUserDefaults(["token": .string("abc")], suite: "app")   // data of an old version of the program
-/// try await machine.launch().registerCatalog(AppKeys(), migrateImmediately: true)
-/// machine.cut()                                                        // pending operations fail
-/// let token = try await machine.launch().get(.modernToken)
+/// machine.seedUserDefaults(["town": .string("Graz")], suite: "weather-1")  // data of an old version of the program
+/// let report = try await machine.launch().registerCatalog(AppKeys(), migrateImmediately: true)
+/// #expect(report.isComplete)
+/// machine.cut()  // the power fails
+/// #expect(try await machine.launch().get(.city) == "Graz")
 /// ```
 ///
 /// The store of every domain has the capabilities of the real one. A `.memory` domain is empty at each launch.
@@ -48,6 +49,12 @@ public final class TestMachine: Sendable {
     /// Starts the program: returns a router over the data of earlier launches.
     ///
     /// Routers of earlier launches continue to work until ``cut()``, as other processes would.
+    ///
+    /// ```swift
+    /// let (release1, release2) = (machine.launch(version: "1.4"), machine.launch(version: "2.0"))
+    /// try await release1.set("Oslo", for: .city)
+    /// #expect(try await release2.get(.city) == "Oslo")
+    /// ```
     /// - Parameter version: The version of the program in this launch.
     public func launch(version: String? = nil) -> StorageRouter {
         var configuration = configuration
@@ -59,6 +66,13 @@ public final class TestMachine: Sendable {
     /// `unavailable` and do not reach a store.
     ///
     /// An operation that waits for a gate or a delay throws at once.
+    ///
+    /// ```swift
+    /// let storage = machine.launch()
+    /// try await storage.set("Graz", for: .city)
+    /// machine.cut()
+    /// await #expect(throws: StorageError.self) { try await storage.get(.city) }  // the code is unavailable
+    /// ```
     public func cut() {
         let running = state.withLock { state in
             defer { state.running = [:] }
@@ -73,6 +87,11 @@ public final class TestMachine: Sendable {
     ///
     /// A database whose key is in a locked keyring is locked too. A launch that has already used the database can continue to use it,
     /// because a real process then has the key in memory.
+    ///
+    /// ```swift
+    /// machine.lock(.keychain)
+    /// await #expect { try await machine.launch().get(.apiToken) } throws: { ($0 as? StorageError)?.code == .locked }
+    /// ```
     public func lock(_ domain: StorageDomain) {
         let domain = resolved(domain)
         let (own, dependent) = state.withLock { state in
@@ -84,6 +103,11 @@ public final class TestMachine: Sendable {
     }
 
     /// Unlocks a domain and the databases that were locked with it, as if the user had answered the prompt.
+    ///
+    /// ```swift
+    /// machine.unlock(.keychain)
+    /// _ = try await machine.launch().value(for: .apiToken)
+    /// ```
     public func unlock(_ domain: StorageDomain) {
         let domain = resolved(domain)
         for backend in state.withLock({ state in
@@ -105,6 +129,12 @@ public final class TestMachine: Sendable {
     }
 
     /// Makes a domain unavailable for running and later launches, until ``makeAvailable(_:)``.
+    ///
+    /// ```swift
+    /// machine.makeUnavailable(.keychain)
+    /// let report = await machine.launch().sweep(AppKeys())
+    /// #expect(report.blocked.contains { $0.key == "api-token" })
+    /// ```
     public func makeUnavailable(_ domain: StorageDomain) {
         let domain = resolved(domain)
         for backend in state.withLock({ state in
@@ -114,6 +144,11 @@ public final class TestMachine: Sendable {
     }
 
     /// Makes a domain available again. This also removes all other pending faults of its backends.
+    ///
+    /// ```swift
+    /// machine.makeAvailable(.keychain)
+    /// #expect(await machine.launch().sweep(AppKeys()).isComplete)
+    /// ```
     public func makeAvailable(_ domain: StorageDomain) {
         let domain = resolved(domain)
         for backend in state.withLock({ state in
@@ -124,6 +159,14 @@ public final class TestMachine: Sendable {
 
     /// The backends of running launches for a domain, so that a test can inject faults.
     /// A backend is created at the first use of its domain.
+    ///
+    /// ```swift
+    /// let storage = machine.launch()
+    /// _ = try await storage.value(for: .city)  // a backend is created at the first use of its domain
+    /// let full = BackendError(.noSpace, "The disk is full.")
+    /// for backend in machine.backends(of: .userDefaults) { backend.inject(.fail(full), of: .apply) }
+    /// await #expect { try await storage.set("Graz", for: .city) } throws: { ($0 as? StorageError)?.code == .noSpace }
+    /// ```
     public func backends(of domain: StorageDomain) -> [FaultingBackend] {
         let domain = resolved(domain)
         return state.withLock { $0.running[domain] ?? [] }
@@ -132,6 +175,11 @@ public final class TestMachine: Sendable {
     // MARK: Other programs
 
     /// Writes values in the way another program writes them with Foundation's `UserDefaults`.
+    ///
+    /// ```swift
+    /// machine.seedUserDefaults(["city": .string("Graz"), "visits": .integer(3)])
+    /// #expect(try await machine.launch().get(.city) == "Graz")
+    /// ```
     /// - Parameters:
     ///   - values: The values by name.
     ///   - suite: The suite; nil for the default suite of the configuration.
@@ -140,11 +188,20 @@ public final class TestMachine: Sendable {
     }
 
     /// Writes one value as another program would, without LocalData's metadata.
+    ///
+    /// ```swift
+    /// machine.writeForeign(.string("Linz"), to: .userDefaults, name: "city")
+    /// ```
     public func writeForeign(_ value: NativeValue, to domain: StorageDomain, name: String) {
         medium(resolved(domain)).writeForeign(.native(value), at: StorageAddress(name))
     }
 
     /// Damages a slot: replaces its content with bytes that are not a valid record.
+    ///
+    /// ```swift
+    /// machine.corrupt(.userDefaults, name: "city", bytes: [0xFF])
+    /// await #expect { try await machine.launch().get(.city) } throws: { ($0 as? StorageError)?.code == .corrupted }
+    /// ```
     public func corrupt(_ domain: StorageDomain, name: String, bytes: [UInt8]) {
         medium(resolved(domain)).corrupt(StorageAddress(name), bytes: bytes)
     }

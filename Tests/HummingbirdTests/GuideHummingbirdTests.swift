@@ -44,4 +44,41 @@
             }
         }
     }
+
+    // snippet.show
+    /// The samples of the driver's doc comments. They are compiled, and not run.
+    enum PersistDriverSamples {
+        struct Session: Codable { var user: String }
+
+        static func driver(_ storage: StorageRouter, _ router: Router<BasicRequestContext>, _ sessionID: String) async throws {
+            let sessions = StoragePersistDriver(storage)
+            try await sessions.create(key: sessionID, value: Session(user: "kari"), expires: .seconds(3_600))
+            let app = Application(router: router, services: [sessions])  // also purges expired sessions
+            _ = app
+        }
+
+        static func calls(_ sessions: StoragePersistDriver, _ sessionID: String) async throws {
+            do {
+                try await sessions.create(key: sessionID, value: Session(user: "kari"), expires: .seconds(3_600))
+            } catch PersistError.duplicate {
+                print("Another request has created this session.")
+            }
+            try await sessions.set(key: sessionID, value: Session(user: "kari"), expires: .seconds(3_600))
+            do {
+                print(try await sessions.get(key: sessionID, as: Session.self)?.user ?? "There is no session.")
+            } catch PersistError.invalidConversion {
+                print("Another type is stored under this key.")
+            }
+            if let found = try await sessions.getWithTTL(key: sessionID, as: Session.self) {
+                print(found.object.user, found.ttl.map { "expires in \($0)" } ?? "never expires")
+            }
+            try await sessions.remove(key: sessionID)  // does nothing if there is no session
+            print(try await sessions.tidy(), "expired sessions were purged")
+        }
+
+        struct ServerKeys: StorageKeyCatalog {
+            let sessions: StoragePersistDriver
+            var allKeys: [AnyStorageKey] { [sessions.catalogEntry] }
+        }
+    }
 #endif

@@ -1,7 +1,9 @@
 public import BackendContract
 
-/// A law: a rule that every backend with certain capabilities must keep, and a function that checks it. The check gets
-/// a *bench* (``LawBench``), which creates the backends to check.
+/// A rule that every backend with certain capabilities must keep, and a function that checks it.
+///
+/// Run all laws in a test of a new backend. The check gets a *bench* (``LawBench``), which creates the backends to
+/// check.
 ///
 /// ```swift
 /// for law in BackendLaw.all where law.applies(to: bench) { try await law.verify(on: bench) }
@@ -29,6 +31,13 @@ public struct BackendLaw: Sendable, CustomStringConvertible {
     public let check: @Sendable (LawBench) async throws -> Void
 
     /// Creates a law.
+    ///
+    /// ```swift
+    /// let law = BackendLaw("an empty store has no names") { bench in
+    ///     let names = try await bench.makeStore().addresses(in: .values)
+    ///     if !names.isEmpty { throw LawViolation(expected: "no names", found: "\(names.count) names") }
+    /// }
+    /// ```
     /// - Parameters:
     ///   - name: The law, as a sentence.
     ///   - needs: The abilities of the bench that the check needs.
@@ -49,9 +58,20 @@ public struct BackendLaw: Sendable, CustomStringConvertible {
     public var description: String { name }
 
     /// Returns true if the backend of a bench must keep the law and the bench has the abilities that the check needs.
+    ///
+    /// ```swift
+    /// let skipped = BackendLaw.all.filter { !$0.applies(to: bench) }
+    /// print("\(skipped.count) laws need more capabilities of the store, or more closures of the bench")
+    /// ```
     public func applies(to bench: LawBench) -> Bool { requires(bench.capabilities) && needs.isSubset(of: bench.abilities) }
 
     /// Checks the law.
+    ///
+    /// ```swift
+    /// do { try await BackendLaw.all[0].verify(on: bench) } catch let violation as LawViolation {
+    ///     print(violation.law, violation.expected, violation.found)
+    /// }
+    /// ```
     /// - Throws: ``LawViolation`` if the law is broken, or if a call failed that must succeed.
     public func verify(on bench: LawBench) async throws {
         do {

@@ -1,7 +1,15 @@
 public import BackendContract
 
-/// The setup for checking the laws, the rules that every backend must keep. Its closures create a backend, and change
-/// the backend's store as another program or a fault would.
+/// The setup for checking the laws, the rules that every backend must keep.
+///
+/// Its closures create a backend, and change the backend's store as another program or a fault would. A bench with more
+/// closures is checked by more laws.
+///
+/// ```swift
+/// let bench = LawBench(
+///     name: "dictionary", capabilities: ByteStoreBackend(DictionaryStore()).capabilities,
+///     makeStore: { ByteStoreBackend(DictionaryStore()) })
+/// ```
 public struct LawBench: Sendable, CustomStringConvertible {
     /// The name of the backend, for reports.
     public var name: String

@@ -1,5 +1,12 @@
-/// The error of a backend that breaks a law, a rule that every backend must keep. The error states the kinds and sizes
-/// of values, and never contains a part of a value.
+/// The error of a backend that breaks a law, a rule that every backend must keep.
+///
+/// The error states the kinds and sizes of values, and never contains a part of a value.
+///
+/// ```swift
+/// do { try await BackendLaw.all[0].verify(on: bench) } catch let violation as LawViolation {
+///     print(violation.law, violation.expected, violation.found)
+/// }
+/// ```
 public struct LawViolation: Error, Hashable, Sendable, CustomStringConvertible {
     /// The name of the law.
     public var law: String

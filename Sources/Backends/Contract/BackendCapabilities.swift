@@ -1,6 +1,11 @@
 /// The protection of stored content against someone who can read the disk.
 ///
-/// Levels are ordered by strength. A migration moves a value to a weaker level only if its definition explicitly allows that.
+/// Levels are ordered by strength. A migration moves a value to a weaker level only if its definition explicitly allows
+/// that.
+///
+/// ```swift
+/// print(ProtectionLevel.plain < .sealed, ProtectionLevel.sealed < .keychain)  // true true
+/// ```
 public enum ProtectionLevel: Int, Hashable, Sendable, Comparable, Codable, CaseIterable, CustomStringConvertible {
     /// Unencrypted: anyone who can read the file can read the value.
     case plain
@@ -23,6 +28,16 @@ public enum ProtectionLevel: Int, Hashable, Sendable, Comparable, Codable, CaseI
 }
 
 /// The guarantees of a backend. The checks in `BackendConformance`, which are called laws, test each guarantee.
+///
+/// Claim only what the store keeps. Each default claims nothing.
+///
+/// ```swift
+/// var capabilities = BackendCapabilities(durability: .durable, atomicBatch: true, maximumValueSize: 1_048_576)
+/// capabilities.usefulConcurrency = 8
+/// do { try capabilities.requireFit(.put(.bytes([UInt8](repeating: 0, count: 2_000_000)), at: StorageAddress("image"))) } catch {
+///     print(error.code, error.reason)  // tooLarge, with the size, the limit and the remedy
+/// }
+/// ```
 public struct BackendCapabilities: Hashable, Sendable {
     /// The highest durability that an acknowledged change can have.
     public var durability: StorageDurability
@@ -68,6 +83,15 @@ public struct BackendCapabilities: Hashable, Sendable {
 }
 
 /// Whether a store can be used. Checking this never opens a prompt.
+///
+/// ```swift
+/// switch await store.status() {
+/// case .ready: print("ready")
+/// case .locked: print("locked: a user can unlock it")
+/// case .absent: print("not created yet")
+/// case .unavailable(let error): print(error.reason)
+/// }
+/// ```
 public enum BackendStatus: Hashable, Sendable {
     /// The store can be read and written.
     case ready

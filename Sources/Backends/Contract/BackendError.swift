@@ -1,4 +1,14 @@
 /// Whether a failed change may have been applied.
+///
+/// Each error of LocalData has an outcome. Check it before you repeat a change:
+///
+/// ```swift
+/// switch error.outcome {
+/// case .notApplied: print("Nothing was changed.")
+/// case .applied: print("The change was made. A later step failed.")
+/// case .unknown: print("Read the value before you repeat the change.")
+/// }
+/// ```
 public enum MutationOutcome: String, Hashable, Sendable, Codable {
     /// The change was not applied.
     case notApplied
@@ -8,9 +18,24 @@ public enum MutationOutcome: String, Hashable, Sendable, Codable {
     case unknown
 }
 
-/// The error of a failed backend call. It contains no part of any value.
+/// The error of a failed backend call: its kind, its cause and remedy, and whether a change may have been applied.
+///
+/// It contains no part of any value. A router converts it to a `StorageError` with the code of the same name.
+///
+/// ```swift
+/// let error = BackendError(.unavailable, "The server does not answer. Check the network, and try again.", outcome: .unknown)
+/// if error.outcome == .unknown { print("Read the slot before you repeat the change.") }
+/// ```
 public struct BackendError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of failure. More codes may be added, so handle unfamiliar codes in a `default` case.
+    ///
+    /// ```swift
+    /// switch error.code {
+    /// case .locked, .promptDismissed: print("Try again when the user can unlock the store.")
+    /// case .noSpace: print("The previous content is unchanged.")
+    /// default: print(error.reason)  // later versions may have more codes
+    /// }
+    /// ```
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         /// The code's name.
         public let name: String

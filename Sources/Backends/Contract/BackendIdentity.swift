@@ -1,5 +1,11 @@
-/// Identifies the physical store of a backend. Two backends with the same identity access the same slots. A slot is the
-/// location of one value.
+/// Identifies the physical store of a backend. Two backends with the same identity access the same slots.
+///
+/// A slot is the location of one value. The router compares identities to find two keys that would share a value.
+///
+/// ```swift
+/// let identity = BackendIdentity(kind: "folder", store: "/var/lib/weather")  // a resolved path: one folder, one identity
+/// print(identity)  // folder:/var/lib/weather
+/// ```
 public struct BackendIdentity: Hashable, Sendable, CustomStringConvertible {
     /// The kind of store, for example "property-list", "secret-service" or "memory".
     public let kind: String
@@ -18,6 +24,11 @@ public struct BackendIdentity: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// A slot in a physical store. Two keys with the same physical slot share their value.
+///
+/// ```swift
+/// let slot = PhysicalSlot(store: identity, address: StorageAddress("city"))
+/// print(slot)  // folder:/var/lib/weather#city
+/// ```
 public struct PhysicalSlot: Hashable, Sendable, CustomStringConvertible {
     /// The identity of the store.
     public let store: BackendIdentity

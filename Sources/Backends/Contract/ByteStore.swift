@@ -1,10 +1,23 @@
-/// A minimal store of bytes by name. For a new backend, implement this protocol first.
+/// A minimal store of bytes by name: read, write, delete, list. For a new backend, implement this protocol first.
 ///
-/// ``ByteStoreBackend`` makes a complete ``StorageBackend`` from a byte store. It adds metadata, tombstones (records of
-/// a removal), revisions (identifiers of a state) and preconditions of changes.
+/// ``ByteStoreBackend`` makes a complete ``StorageBackend`` from a byte store. Implement ``StorageBackend`` instead if
+/// several processes change the store, or if it can commit several changes at once.
 ///
-/// A store that is locked or cannot be reached throws ``BackendError`` with `locked` or `unavailable`. ``read(_:)`` returns nil only if it
-/// is *certain* that nothing is stored under the name.
+/// ```swift
+/// actor DictionaryStore: ByteStore {
+///     private var content: [String: [UInt8]] = [:]
+///     nonisolated let identity = BackendIdentity(kind: "dictionary", store: "main")
+///     nonisolated let capabilities = BackendCapabilities(durability: .process)
+///
+///     func read(_ name: String) throws(BackendError) -> [UInt8]? { content[name] }
+///     func write(_ bytes: [UInt8], _ name: String) throws(BackendError) { content[name] = bytes }
+///     func delete(_ name: String) throws(BackendError) { content[name] = nil }
+///     func list() throws(BackendError) -> [String] { Array(content.keys) }
+/// }
+/// ```
+///
+/// A store that is locked or cannot be reached throws ``BackendError`` with `locked` or `unavailable`. ``read(_:)``
+/// returns nil only if it is *certain* that nothing is stored under the name. `BackendConformance` checks these rules.
 public protocol ByteStore: Sendable {
     /// Identifies the physical store.
     var identity: BackendIdentity { get }

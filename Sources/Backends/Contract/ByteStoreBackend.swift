@@ -1,13 +1,23 @@
 import Synchronization
 
-/// A complete backend over a ``ByteStore``. It adds metadata, namespaces, tombstones (records of a removal), revisions
-/// (identifiers of a state) and preconditions of changes.
+/// Turns a ``ByteStore`` into a complete backend.
+///
+/// It adds metadata, namespaces, tombstones (records of a removal), revisions (identifiers of a state) and
+/// preconditions of changes. A router uses the backend as a domain:
+///
+/// ```swift
+/// var configuration = StorageConfiguration.inMemory()
+/// configuration.useBackend(for: .init("dictionary")) { scope in ByteStoreBackend(DictionaryStore()) }
+/// let city = StorageKey<String>(name: "city", domain: .custom("dictionary", scope: "main"))
+/// try await StorageRouter(configuration: configuration).set("Graz", for: city)
+/// ```
 ///
 /// Each slot, the location of one value, is stored as one record in record format 1 (``RecordCodec``). The slot's name
 /// in the byte store is `n.<namespace>.<name>`, with both parts in lower-case hexadecimal. The stored name therefore
 /// has only characters that every store accepts, and canonically equivalent names stay distinct.
 ///
-/// Reads and changes run one after the other. Preconditions hold within this instance only, because a byte store has no compare-and-swap.
+/// Reads and changes run one after the other. Preconditions hold within this instance only, because a byte store has no
+/// compare-and-swap.
 public actor ByteStoreBackend<Store: ByteStore>: StorageBackend {
     private let store: Store
     private let nextRevision: @Sendable () -> StorageRevision

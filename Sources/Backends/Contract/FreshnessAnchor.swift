@@ -1,6 +1,20 @@
 /// A place outside an encrypted database that holds a description of its latest state. An older database file that was
 /// restored does not match the anchor, so the restore is detected.
 ///
+/// ```swift
+/// actor MemoryAnchor: FreshnessAnchor {
+///     private var mark: FreshnessMark?
+///     nonisolated let name = "anchor in memory"
+///
+///     func load() throws(BackendError) -> FreshnessMark? { mark }
+///     func store(_ mark: FreshnessMark, replacing known: FreshnessMark?) throws(BackendError) -> Bool {
+///         guard self.mark == known else { return false }  // another process was faster
+///         self.mark = mark
+///         return true
+///     }
+/// }
+/// ```
+///
 /// An anchor holds one mark (``FreshnessMark``), which describes the latest state. At first it holds no mark. Two
 /// processes may use an anchor at the same time, so every change is a compare-and-swap.
 ///
@@ -33,8 +47,15 @@ extension FreshnessAnchor {
     public func unlock() async throws(BackendError) {}
 }
 
-/// The state of a database, as an anchor stores it: the database's id, the number of commits and a keyed digest. The mark reveals nothing
-/// about the content.
+/// The state of a database, as an anchor stores it: the database's id, the number of commits and a keyed digest.
+///
+/// The mark reveals nothing about the content.
+///
+/// ```swift
+/// guard let mark = try await anchor.load() else { return print("The anchor is empty.") }
+/// print("\(mark.commits) commits")
+/// print(FreshnessMark(text: mark.text) == mark)  // true: an anchor can store the text
+/// ```
 public struct FreshnessMark: Hashable, Sendable, CustomStringConvertible {
     /// The id of the database, 16 bytes.
     public let database: [UInt8]

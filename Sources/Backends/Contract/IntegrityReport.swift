@@ -1,4 +1,13 @@
-/// The result of an integrity check of an encrypted database.
+/// The result of an integrity check of an encrypted database: whether it contains exactly the rows that the library
+/// wrote.
+///
+/// `verifyIntegrity(of:progress:)` of the product `LocalDataBackup` returns it.
+///
+/// ```swift
+/// if !report.isSound {
+///     print("\(report.damagedRows) damaged rows; \(report.rows) rows instead of \(report.expectedRows.map(String.init) ?? "?")")
+/// }
+/// ```
 public struct IntegrityReport: Hashable, Sendable, Codable {
     /// The number of committed transactions since the database was created. The database keeps it in an encrypted record, the state record.
     /// Nil if that record is missing or cannot be decrypted.
@@ -37,7 +46,11 @@ public struct IntegrityReport: Hashable, Sendable, Codable {
     }
 }
 
-/// The progress of an integrity check.
+/// The progress of an integrity check, in rows.
+///
+/// ```swift
+/// print("\(progress.checked) of \(progress.total) rows")
+/// ```
 public struct IntegrityProgress: Hashable, Sendable {
     /// The number of rows checked so far.
     public var checked: Int

@@ -1,5 +1,11 @@
-/// Diagnostic information about a keyring: the program that stores the secrets, the default collection (a set of
-/// secrets with one password), and the encryption in transit. Contains no part of any value.
+/// Diagnostic information about a keyring: the program that stores the secrets, and the encryption in transit.
+///
+/// It also names the default collection, a set of secrets with one password. It contains no part of any value.
+///
+/// ```swift
+/// if description.algorithm == "plain" { print("Secrets go over the session bus without encryption.") }
+/// for name in description.valuesAtRisk { print("Copy \(name) elsewhere, and remove it from the keyring.") }
+/// ```
 public struct KeyringDescription: Hashable, Sendable {
     /// The name of the program that stores the secrets: `gnome-keyring-daemon`, `kwalletd5`, `keepassxc`. Nil if the program cannot be
     /// identified.

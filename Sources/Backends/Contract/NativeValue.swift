@@ -1,7 +1,13 @@
 /// A value in a form that users and other programs can read in the store: a scalar or container of a property list.
 ///
-/// Equality is bitwise, so a written value can be compared with the value that is read back. In contrast to `==` of `String` and `Double`,
-/// canonically equivalent texts are different values, 0 differs from -0, and a NaN equals a NaN with the same bits.
+/// ```swift
+/// let forecast: NativeValue = .dictionary(["city": .string("Graz"), "days": .array([.integer(21), .integer(19)])])
+/// print(forecast == forecast, NativeValue.real(0) == .real(-0.0))  // true false: equality is bitwise
+/// ```
+///
+/// Equality is bitwise, so a written value can be compared with the value that is read back. In contrast to `==` of
+/// `String` and `Double`, canonically equivalent texts are different values, 0 differs from -0, and a NaN equals a NaN
+/// with the same bits.
 public indirect enum NativeValue: Hashable, Sendable {
     /// Text.
     case string(String)

@@ -4,6 +4,11 @@ extension StorageProbe {
     ///
     /// This is the only implementation of preconditions. A backend calls it under its lock, after re-reading the slot and before writing
     /// it.
+    ///
+    /// ```swift
+    /// if let refusal = current.refusal(of: mutation) { return refusal }  // nothing is written
+    /// // Under the same lock: write the new content, and return its revision.
+    /// ```
     /// - Returns: The result of the mutation if it must be refused; nil if it may be applied.
     public func refusal(of mutation: StorageMutation) -> MutationResult? {
         switch (self, mutation.precondition) {

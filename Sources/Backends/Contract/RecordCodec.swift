@@ -1,6 +1,17 @@
 /// Encodes the state of a slot (the location of one value) as one byte sequence with a checksum, for stores that keep
 /// only bytes.
 ///
+/// ```swift
+/// let encoded = RecordCodec.encode(record)
+/// switch RecordCodec.decode(encoded) {
+/// case .record(let record): print(record)
+/// case .tombstone: print("The value was removed.")
+/// case .foreign: print("Another program wrote these bytes.")
+/// case .damaged(let reason): print(reason)
+/// case .unknownFormat(let number): print("Update the program: format \(number).")
+/// }
+/// ```
+///
 /// This is record format 1. Integers are big-endian:
 ///
 /// ```
@@ -46,6 +57,17 @@ public enum RecordCodec {
     }
 
     /// Decodes bytes that may be a record or a tombstone.
+    ///
+    /// ```swift
+    /// let encoded = RecordCodec.encode(record)
+    /// switch RecordCodec.decode(encoded) {
+    /// case .record(let record): print(record)
+    /// case .tombstone: print("The value was removed.")
+    /// case .foreign: print("Another program wrote these bytes.")
+    /// case .damaged(let reason): print(reason)
+    /// case .unknownFormat(let number): print("Update the program: format \(number).")
+    /// }
+    /// ```
     public static func decode(_ bytes: [UInt8]) -> Decoded {
         guard bytes.starts(with: magic), bytes.count > magic.count else { return .foreign }
         let version = bytes[magic.count]
@@ -101,6 +123,11 @@ public enum RecordCodec {
 
 extension RecordCodec {
     /// Encodes only the metadata part of record format 1.
+    ///
+    /// ```swift
+    /// let bytes = RecordCodec.encodeMetadata(StorageMetadata(serializer: "json"))
+    /// print(bytes.count)  // the metadata part of a record, for a format that stores the payload separately
+    /// ```
     public static func encodeMetadata(_ metadata: StorageMetadata) -> [UInt8] {
         var writer = ByteWriter()
         encodeMetadata(metadata, into: &writer)

@@ -1,5 +1,9 @@
-/// The identifier of a damaged slot (the location of one value) whose name is lost. It is opaque and valid until the
-/// slot changes.
+/// Identifies a damaged slot (the location of one value) whose name is lost. It is opaque and valid until the slot
+/// changes.
+///
+/// ```swift
+/// let slotWithoutName = DamagedSlot(DamageHandle([0, 0, 0, 7]), damage)  // the backend chose the bytes: a row number
+/// ```
 public struct DamageHandle: Hashable, Sendable {
     /// The handle's bytes. Only the backend that made them can interpret them.
     public let bytes: [UInt8]
@@ -9,6 +13,10 @@ public struct DamageHandle: Hashable, Sendable {
 }
 
 /// A damaged slot whose name cannot be read, because the store encrypts the name together with the content.
+///
+/// ```swift
+/// let slotWithoutName = DamagedSlot(DamageHandle([0, 0, 0, 7]), damage)  // the backend chose the bytes: a row number
+/// ```
 public struct DamagedSlot: Hashable, Sendable {
     /// The identifier of the slot.
     public let handle: DamageHandle
@@ -23,6 +31,11 @@ public struct DamagedSlot: Hashable, Sendable {
 }
 
 /// The slots of a namespace, and the damaged slots that have no readable name.
+///
+/// ```swift
+/// let listing = try await store.listing(in: .values)
+/// print("\(listing.addresses.count) slots, and \(listing.damaged.count) without a readable name")
+/// ```
 public struct StorageListing: Hashable, Sendable {
     /// The slots with a readable name that hold a value, a tombstone (the record of a removal) or damaged bytes. They
     /// are in no particular order.
@@ -49,8 +62,18 @@ package protocol PartlyLockedBackend: StorageBackend {
     ) async throws(BackendError) -> (addresses: [StorageAddress], nameless: [DamageHandle])
 }
 
-/// A store that claims ``BackendCapabilities/sealsNames``. Damage to a slot can make its name unreadable, so such a slot is listed, read
-/// and deleted by a handle.
+/// A store that encrypts names, so that damage can make the name of a slot unreadable. Such a slot is listed, read and
+/// deleted by a handle.
+///
+/// Implement it if the backend claims ``BackendCapabilities/sealsNames``.
+///
+/// ```swift
+/// for slot in try await store.listing(in: .values).damaged {
+///     guard let damage = try await store.damage(at: slot.handle) else { continue }  // it was changed since then
+///     print("\(damage.bytes.count) bytes cannot be read: \(damage.reason)")
+///     if try await store.deleteDamage(at: slot.handle) { print("deleted") }
+/// }
+/// ```
 ///
 /// While a slot has no readable name, ``StorageBackend/addresses(in:)`` throws. A page of a query contains such slots
 /// in ``StoragePage/damaged``, because they may match the query.

@@ -1,7 +1,12 @@
-/// A separate set of names within a store, for the values of one kind. The same name in two namespaces identifies two
-/// slots, the locations of two values.
+/// A separate set of names within a store, for the values of one kind.
 ///
-/// Every store has the namespace ``values``.
+/// One name in two namespaces identifies two slots, the locations of two values. Every store has the namespace
+/// ``values``.
+///
+/// ```swift
+/// let records = StorageNamespace("notes")
+/// print(StorageAddress("a") == StorageAddress("a", in: records))  // false: two slots
+/// ```
 public struct StorageNamespace: Hashable, Sendable, CustomStringConvertible {
     /// The namespace's name; empty for ``values``.
     public let name: String
@@ -25,8 +30,13 @@ public struct StorageNamespace: Hashable, Sendable, CustomStringConvertible {
 
 /// The address of a slot in a store: a namespace and a name.
 ///
-/// Addresses are compared by their UTF-8 bytes. In contrast to `==` of `String`, canonically equivalent spellings (NFC and NFD) are
-/// different addresses.
+/// ```swift
+/// let address = StorageAddress("city")
+/// do { try StorageAddress("").validate() } catch { print(error.reason) }  // "A name must not be empty."
+/// ```
+///
+/// Addresses are compared by their UTF-8 bytes. In contrast to `==` of `String`, canonically equivalent spellings (NFC
+/// and NFD) are different addresses.
 public struct StorageAddress: Hashable, Sendable, CustomStringConvertible {
     /// The namespace of the slot.
     public let namespace: StorageNamespace
@@ -45,6 +55,11 @@ public struct StorageAddress: Hashable, Sendable, CustomStringConvertible {
 
     /// Throws for names that no store accepts: empty names, names longer than ``maximumNameLength`` bytes, and names with a control
     /// character such as NUL or newline.
+    ///
+    /// ```swift
+    /// let address = StorageAddress("city")
+    /// do { try StorageAddress("").validate() } catch { print(error.reason) }  // "A name must not be empty."
+    /// ```
     /// - Throws: ``BackendError`` with the code ``BackendError/Code/invalidName``.
     public func validate() throws(BackendError) {
         if name.isEmpty { throw BackendError(.invalidName, "A name must not be empty.") }

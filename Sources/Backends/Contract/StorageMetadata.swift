@@ -1,4 +1,11 @@
-/// Metadata that is stored with a value. Every field may be missing. A backend stores all fields, in its own format.
+/// Metadata that is stored with a value, such as its serializer, its schema version and its attributes.
+///
+/// Every field may be missing. A backend stores all fields, in its own format.
+///
+/// ```swift
+/// let metadata = StorageMetadata(serializer: "json", schemaVersion: 2, attributes: ["folder": "home"])
+/// print(metadata.byteCount)  // counts towards the size of the value
+/// ```
 public struct StorageMetadata: Hashable, Sendable {
     /// The name of the serializer that produced the payload, the content of the value.
     public var serializer: String?

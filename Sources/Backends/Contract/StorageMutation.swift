@@ -1,4 +1,10 @@
-/// A change of one slot, the location of one value.
+/// A change of one slot, the location of one value, and the condition under which it is made.
+///
+/// ```swift
+/// let first = StorageMutation.put(.native(.string("Graz")), at: address, if: .absent)  // refused if the slot has a value
+/// let change = StorageMutation.put(.native(.string("Linz")), at: address, if: .revision(record.revision))
+/// let removal = StorageMutation.tombstone(at: address, if: .revision(record.revision))
+/// ```
 public struct StorageMutation: Hashable, Sendable {
     /// The change to make.
     public enum Operation: Hashable, Sendable {
@@ -16,6 +22,12 @@ public struct StorageMutation: Hashable, Sendable {
     }
 
     /// The condition under which the change is made. The backend checks it and makes the change in one atomic step.
+    ///
+    /// ```swift
+    /// let ifEmpty = StorageMutation.put(.bytes([1]), at: StorageAddress("image"), if: .absent)
+    /// let ifUnchanged = StorageMutation.put(.bytes([2]), at: StorageAddress("image"), if: .revision(record.revision))
+    /// let unread = StorageMutation.put(.bytes([3]), at: StorageAddress("image"), if: .replaceable(version: 2))
+    /// ```
     public enum Precondition: Hashable, Sendable {
         /// Always holds for a slot that is empty or holds a value or a tombstone. It does not hold for damaged bytes: they are overwritten
         /// only with the precondition ``revision(_:)``.
@@ -47,6 +59,12 @@ public struct StorageMutation: Hashable, Sendable {
     }
 
     /// Creates a mutation that stores a payload.
+    ///
+    /// ```swift
+    /// let address = StorageAddress("city")
+    /// let result = try await store.apply(.put(.native(.string("Graz")), at: address, if: .revision(record.revision)))
+    /// if case .conflict = result { print("Another process changed the slot. Read it again.") }
+    /// ```
     public static func put(
         _ payload: StoragePayload, _ metadata: StorageMetadata = StorageMetadata(), at address: StorageAddress,
         if precondition: Precondition = .none
@@ -55,17 +73,32 @@ public struct StorageMutation: Hashable, Sendable {
     }
 
     /// Creates a mutation that deletes a slot.
+    ///
+    /// ```swift
+    /// let deletion = StorageMutation.delete(address, if: .revision(record.revision))
+    /// ```
     public static func delete(_ address: StorageAddress, if precondition: Precondition = .none) -> StorageMutation {
         StorageMutation(address, .delete, if: precondition)
     }
 
     /// Creates a mutation that checks a precondition and changes nothing. In an atomic batch, the other mutations are applied only if the
     /// check succeeds.
+    ///
+    /// ```swift
+    /// let both: [StorageMutation] = [
+    ///     .put(.bytes([1]), at: StorageAddress("copy"), if: .absent),
+    ///     .check(address, if: .revision(record.revision)),  // in an atomic batch, the copy is only stored if this holds
+    /// ]
+    /// ```
     public static func check(_ address: StorageAddress, if precondition: Precondition) -> StorageMutation {
         StorageMutation(address, .check, if: precondition)
     }
 
     /// Creates a mutation that stores a tombstone.
+    ///
+    /// ```swift
+    /// let tombstone = StorageMutation.tombstone(StorageMetadata(modifiedAt: 1_700_000_000), at: address)
+    /// ```
     public static func tombstone(
         _ metadata: StorageMetadata = StorageMetadata(), at address: StorageAddress, if precondition: Precondition = .none
     ) -> StorageMutation {
@@ -74,6 +107,10 @@ public struct StorageMutation: Hashable, Sendable {
 }
 
 /// The event that an applied change is certain to survive.
+///
+/// ```swift
+/// if StorageDurability.untilPowerLoss < .durable { print("A power loss can undo the change.") }
+/// ```
 public enum StorageDurability: Int, Hashable, Sendable, Comparable {
     /// The change lasts as long as the process: the store is volatile.
     case process
@@ -86,7 +123,17 @@ public enum StorageDurability: Int, Hashable, Sendable, Comparable {
     public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// The result of one mutation.
+/// The result of one mutation, the change of one slot.
+///
+/// ```swift
+/// switch result {
+/// case .applied(_, let durability): print("applied, \(durability)")
+/// case .conflict(let current): print("not applied; the slot now contains \(current)")
+/// case .notAttempted: print("another change of the same batch failed")
+/// case .locked: print("not applied; the store is locked")
+/// case .failed(let error): print("\(error.reason) The outcome is \(error.outcome).")
+/// }
+/// ```
 public enum MutationResult: Hashable, Sendable {
     /// The mutation was applied. Contains the revision of the new state; nil if the slot is now empty.
     case applied(StorageRevision?, StorageDurability)

@@ -1,4 +1,10 @@
 /// The content of a slot (the location of one value): serialized bytes, or a native value of the store.
+///
+/// ```swift
+/// let text = StoragePayload.native(.string("Graz"))  // other programs can read it
+/// let bytes = StoragePayload.bytes(Array(#"{"city":"Graz"}"#.utf8))
+/// print(text.byteCount, bytes.byteCount)  // 4 15
+/// ```
 public enum StoragePayload: Hashable, Sendable {
     // Reason: "A payload is bytes or a native value" in Docs/Decisions/Stores.md.
     /// Bytes that a serializer produced.

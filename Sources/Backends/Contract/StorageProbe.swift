@@ -1,6 +1,18 @@
 /// The result of reading one slot, the location of one value.
 ///
-/// *Absent* means that the slot was proven to be empty. A locked or missing store, an error or a time-out is never reported as absent.
+/// *Absent* means that the slot was proven to be empty. A locked or missing store, an error or a time-out is never
+/// reported as absent.
+///
+/// ```swift
+/// switch probe {
+/// case .value(let record): print("\(record.payload.byteCount) bytes")
+/// case .tombstone: print("The value was removed.")
+/// case .absent: print("There is no value.")
+/// case .locked: print("Unlock the store to find out.")
+/// case .unavailable(let error): print(error.reason)
+/// case .corrupt(let damage): print("Damaged: \(damage.reason)")
+/// }
+/// ```
 public enum StorageProbe: Hashable, Sendable {
     /// The slot holds a value.
     case value(StorageRecord)

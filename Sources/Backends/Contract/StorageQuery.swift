@@ -1,6 +1,16 @@
 /// A query for the values of one namespace that fulfil every condition.
+///
+/// ```swift
+/// let query = StorageQuery(StorageNamespace("notes"), [.typeTag("Note"), .attribute("folder", "home")])
+/// print(query.matches(metadata))  // false: the metadata has no type tag
+/// ```
 public struct StorageQuery: Hashable, Sendable {
     /// A condition on a value's metadata. Texts are compared by their UTF-8 bytes.
+    ///
+    /// ```swift
+    /// let recent = StorageQuery.Condition.modified(since: 1_700_000_000)
+    /// print(recent.matches(StorageMetadata(modifiedAt: 1_800_000_000)))  // true
+    /// ```
     public enum Condition: Hashable, Sendable {
         /// ``StorageMetadata/typeTag`` equals this text.
         case typeTag(String)
@@ -22,6 +32,11 @@ public struct StorageQuery: Hashable, Sendable {
     }
 
     /// Whether a value with this metadata fulfils every condition.
+    ///
+    /// ```swift
+    /// let query = StorageQuery(StorageNamespace("notes"), [.typeTag("Note"), .attribute("folder", "home")])
+    /// print(query.matches(metadata))  // false: the metadata has no type tag
+    /// ```
     public func matches(_ metadata: StorageMetadata) -> Bool { conditions.allSatisfy { $0.matches(metadata) } }
 }
 
@@ -64,6 +79,14 @@ extension StorageQuery.Condition {
 
 /// A position in the pages of a query. Pass the cursor of one page to get the next page.
 ///
+/// ```swift
+/// do throws(BackendError) {
+///     print(try await store.page(query, after: StorageCursor(saved), limit: 50).entries.count)
+/// } catch let error where error.code == .unsupported {
+///     print("The cursor is of another query. Begin with the first page.")
+/// }
+/// ```
+///
 /// A cursor is valid for one store and one query. Its bytes can be stored.
 public struct StorageCursor: Hashable, Sendable {
     /// The cursor's bytes. Only the backend that made them can interpret them. They may contain names of slots.
@@ -74,8 +97,20 @@ public struct StorageCursor: Hashable, Sendable {
 }
 
 /// One page of the result of a query.
+///
+/// ```swift
+/// let page = StoragePage([StoragePage.Entry(address, .record(record))], next: nil)
+/// print(page.isComplete)  // true: it is the last page
+/// ```
 public struct StoragePage: Hashable, Sendable {
     /// A slot that matches the query, or a damaged slot that may match it.
+    ///
+    /// ```swift
+    /// switch entry.content {
+    /// case .record(let record): print("\(entry.address): \(record.payload.byteCount) bytes")
+    /// case .corrupt(let damage): print("\(entry.address) is damaged: \(damage.reason)")
+    /// }
+    /// ```
     public struct Entry: Hashable, Sendable {
         /// The content of the slot.
         public enum Content: Hashable, Sendable {

@@ -1,4 +1,9 @@
 /// A value in a store, with its metadata and its revision, the identifier of its state.
+///
+/// ```swift
+/// let record = StorageRecord(payload: .native(.string("Graz")), revision: revision, isForeign: true)
+/// print(record.payload)  // native(string(4)): descriptions never contain the content
+/// ```
 public struct StorageRecord: Hashable, Sendable {
     /// The content.
     public var payload: StoragePayload
@@ -20,8 +25,12 @@ public struct StorageRecord: Hashable, Sendable {
     }
 }
 
-/// A sign in a slot that its value was removed. While the tombstone exists, an older copy in another location does not
-/// take the place of the removed value.
+/// The record of a removal. While a slot contains it, an older copy in another location never counts as the value
+/// again.
+///
+/// ```swift
+/// let removal = StorageTombstone(metadata: StorageMetadata(modifiedAt: 1_700_000_000), revision: revision)
+/// ```
 public struct StorageTombstone: Hashable, Sendable {
     /// The metadata of the removal. ``StorageMetadata/origin`` describes the copies in other locations that the removal supersedes.
     public var metadata: StorageMetadata
@@ -36,6 +45,13 @@ public struct StorageTombstone: Hashable, Sendable {
 }
 
 /// Bytes in a slot that are not a valid record: damaged, partly written, or in an unknown format.
+///
+/// A backend replaces or deletes them only if a change names their revision, or if a handle identifies them.
+///
+/// ```swift
+/// let damage = StorageCorruption(bytes: [0xFF], revision: revision, reason: "the checksum does not match")
+/// print(damage)  // damaged(1 bytes: the checksum does not match)
+/// ```
 public struct StorageCorruption: Hashable, Sendable {
     /// The stored bytes.
     public var bytes: [UInt8]

@@ -35,6 +35,14 @@ extension StorageMutation {
 
 extension BackendCapabilities {
     /// Throws if the value of a mutation is larger than ``maximumValueSize``.
+    ///
+    /// ```swift
+    /// var capabilities = BackendCapabilities(durability: .durable, atomicBatch: true, maximumValueSize: 1_048_576)
+    /// capabilities.usefulConcurrency = 8
+    /// do { try capabilities.requireFit(.put(.bytes([UInt8](repeating: 0, count: 2_000_000)), at: StorageAddress("image"))) } catch {
+    ///     print(error.code, error.reason)  // tooLarge, with the size, the limit and the remedy
+    /// }
+    /// ```
     /// - Throws: ``BackendError`` with `tooLarge`. The error states the size, the limit and the remedy. Nothing was changed.
     public func requireFit(_ mutation: StorageMutation) throws(BackendError) { try requireFit(mutation.byteCount) }
 

@@ -5,6 +5,12 @@ import Synchronization
 /// A store in memory. It is the reference implementation of the backend contract. It is also the backend of the domains
 /// (kinds of store that a key can choose) for transient values.
 ///
+/// ```swift
+/// let store = InMemoryStore()
+/// _ = try await store.apply([.put(.native(.string("Graz")), at: StorageAddress("city"))])
+/// print(try await store.addresses(in: .values))  // [city]
+/// ```
+///
 /// The slots (locations of single values) are in a *medium*, an object that several stores can share. The store writes
 /// nothing to disk and never waits for I/O: each call is one read or one change under a lock. A test can give it other
 /// capabilities, so that it can be used instead of another kind of store.

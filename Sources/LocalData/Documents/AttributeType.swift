@@ -1,6 +1,11 @@
 import Foundation
 
-/// The type of a property in the description of a stored shape.
+/// The type of a property in the description of a stored shape, such as a string or a list of integers.
+///
+/// ```swift
+/// let phones = AttributeType.array(.compound("Phone", [AttributeDescription("number", .string)]))
+/// print(phones)  // array of Phone
+/// ```
 public indirect enum AttributeType: Hashable, Sendable, Codable {
     /// A string.
     case string
@@ -52,6 +57,11 @@ extension AttributeType: CustomStringConvertible {
 
     /// Returns whether a migration plan may convert values of another type to this type. Single values may still fail
     /// to convert. Such a failure is found only when the value is read.
+    ///
+    /// ```swift
+    /// print(AttributeType.integer.canConvert(from: .string))  // true: "3" becomes 3, but a read of "x" fails
+    /// print(AttributeType.integer.canConvert(from: .array(.string)))  // false
+    /// ```
     public func canConvert(from other: AttributeType) -> Bool {
         switch (other, self) {
         case _ where other == self: true

@@ -1,4 +1,10 @@
-/// A path to a part of a document: property names and list positions, for example `address.city` or `phones[0].number`.
+/// A path to a part of a document: property names and list positions, such as `phones[0].number`.
+///
+/// ```swift
+/// let path: DocumentPath = "people[0].address.city"
+/// print(path.components.count)  // 4
+/// let dotted = DocumentPath([.name("example.com"), .name("city")])  // a name that contains a dot
+/// ```
 public struct DocumentPath: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
     /// One step of a path.
     public enum Component: Hashable, Sendable {

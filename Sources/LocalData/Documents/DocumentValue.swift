@@ -3,6 +3,15 @@ public import Foundation
 
 /// A value in a stored document: any content of JSON or of a property list, without the type that wrote it.
 ///
+/// Write it as a Swift literal. Read it with properties such as ``integer``, which are nil for a value of another kind.
+///
+/// ```swift
+/// let value: DocumentValue = ["title": "Milk", "stars": 3, "tags": ["food", nil]]
+/// if case .object(let properties) = value { print(properties.keys.sorted()) }
+/// print(value.object?["stars"]?.integer ?? 0)  // 3
+/// print(value.object?["title"]?.integer ?? 0)  // 0: a property for another kind of value is nil
+/// ```
+///
 /// Numbers keep their exact value. A decimal fraction with more digits than a `Double` can hold is a ``decimal(_:)``.
 public enum DocumentValue: Hashable, Sendable {
     /// An explicit null.

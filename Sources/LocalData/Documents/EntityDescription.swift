@@ -1,4 +1,9 @@
-/// One property of a stored type.
+/// One property of a stored type: its name, its type, and whether it may be missing.
+///
+/// ```swift
+/// let stars = AttributeDescription("stars", .integer, default: 0, originalName: "rating")
+/// print(stars.mayBeMissing)  // true, because it has a default
+/// ```
 public struct AttributeDescription: Hashable, Sendable, Codable {
     /// The name of the property in stored values.
     public var name: String
@@ -39,7 +44,16 @@ public struct AttributeDescription: Hashable, Sendable, Codable {
     }
 }
 
-/// The shape of the values that a key or a collection stores.
+/// The shape of the values that a key or a collection stores: its version and its properties.
+///
+/// A ``CatalogSchema`` consists of such descriptions. The module `LocalDataModels` derives them from Swift types.
+///
+/// ```swift
+/// let schema = CatalogSchema(
+///     "V2", entities: [EntityDescription("notes", version: 2, [AttributeDescription("title", .string)])],
+///     configurations: ["text": ["notes"]])
+/// print(schema.entity("notes")?.version ?? 0)  // 2
+/// ```
 public struct EntityDescription: Hashable, Sendable, Codable {
     /// The name of the key or collection.
     public var name: String
@@ -62,6 +76,12 @@ public struct EntityDescription: Hashable, Sendable, Codable {
 
     /// Returns the differences to another description, one sentence for each property. The result is empty if the
     /// shapes are the same. Default values, original names and the order of properties are not compared.
+    ///
+    /// ```swift
+    /// let before = EntityDescription("notes", [AttributeDescription("title", .string)])
+    /// let now = EntityDescription("notes", version: 2, [AttributeDescription("title", .string), stars])
+    /// print(now.differences(from: before))  // ["notes.stars is new"]
+    /// ```
     public func differences(from other: EntityDescription) -> [String] {
         var found: [String] = []
         for attribute in other.attributes where self.attribute(attribute.name) == nil {
@@ -81,11 +101,13 @@ public struct EntityDescription: Hashable, Sendable, Codable {
     }
 }
 
-/// A type that describes the shape of its stored values. The macro `@StorageModel` generates the description. By hand
-/// it takes a few lines:
+/// A type that describes the shape of its stored values.
+///
+/// Conform to it if a migration plan or a snapshot of shapes must know the stored properties. The macro `@StorageModel`
+/// of the module `LocalDataModels` generates the description. By hand it takes a few lines:
 ///
 /// ```swift
-/// struct Note: StorageModel {
+/// struct Book: StorageModel {
 ///     var title: String
 ///     var stars: Int?
 ///     static let attributes = [AttributeDescription("title", .string), AttributeDescription("stars", .integer, isOptional: true)]

@@ -1,13 +1,17 @@
 internal import Foundation
 
-/// A property that older programs stored as JSON inside a string. Reading accepts the string and the plain value.
-/// Writing stores the plain value.
+/// Reads a property that older programs stored as JSON inside a string, and stores it as a plain value.
+///
+/// Use it if an earlier version of the program encoded a property itself, and stored the text. Reading accepts the
+/// string and the plain value. Writing stores the plain value.
 ///
 /// ```swift
 /// struct Person: Codable {
-///     @Migratable var address: Address
-///     @Migratable var birthplace: Place?
+///     @Migratable var address: Address  // {"street":…} or, from older programs, "{\"street\":…}"
+///     @Migratable var birthplace: Address?
 /// }
+/// let old = Data(#"{"address": "{\"street\":\"Sporgasse\",\"city\":\"Graz\"}"}"#.utf8)
+/// print(try JSONDecoder().decode(Person.self, from: old).address.city)
 /// ```
 @propertyWrapper
 public struct Migratable<Value: Codable & Sendable>: Codable, Sendable {

@@ -8,6 +8,15 @@ extension StorageRouter {
     /// First, all records are read and converted without writing. If one cannot be converted, the call ends and nothing
     /// is changed. Then the records are written a page at a time. A repeated call continues after an interruption, and
     /// does nothing after a complete run.
+    ///
+    /// ```swift
+    /// do {
+    ///     let result = try await storage.migrateAll(from: "NoteV1", to: notes)
+    ///     print("\(result.records ?? 0) records were converted.")
+    /// } catch StorageError.undecodable {
+    ///     print("A record cannot be converted. Nothing was changed.")
+    /// }
+    /// ```
     /// - Parameters:
     ///   - typeTag: The tag of the older type: the earlier value of ``StorageCollection/typeTag``.
     ///   - collection: The collection, declared with the new type.
@@ -40,6 +49,11 @@ extension StorageRouter {
     /// is changed. If the newer collection declares the older one as a legacy location by
     /// ``StorageCollection/moved(from:options:_:)``, that declaration converts the records. Otherwise the newer type
     /// decodes the older records by their property names, with the steps of its chain of versions.
+    ///
+    /// ```swift
+    /// let result = try await storage.migrateAll(from: oldNotes, to: notes)
+    /// print("\(result.records ?? 0) records were moved from \(result.sources).")
+    /// ```
     /// - Parameters:
     ///   - source: The older collection.
     ///   - collection: The newer one.

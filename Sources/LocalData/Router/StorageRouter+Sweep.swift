@@ -106,6 +106,13 @@ extension StorageRouter {
     /// migrations are not run. If a sweep would run one, the row has the state ``MigrationReport/State/cannotTell``.
     /// The recorded writes stay in memory until the call returns. It opens no prompt, and creates no store, file or
     /// key.
+    ///
+    /// ```swift
+    /// try await storage.registerCatalog(AppKeys())
+    /// let plan = await storage.planSweep()
+    /// for row in plan.rows { print("\(row.key) would be \(row.state.rawValue), from \(row.from)") }
+    /// for row in plan.failed { print("\(row.key) would fail: \(row.message ?? "")") }
+    /// ```
     @concurrent
     public nonisolated func planSweep() async -> MigrationReport {
         let rehearsal = rehearsing()
@@ -114,6 +121,13 @@ extension StorageRouter {
 
     /// Runs a key's migration now, even if the destination already contains a value, and applies the key's conflict
     /// policy.
+    ///
+    /// ```swift
+    /// do { try await storage.forceMigration(for: .apiToken) } catch StorageError.locked {
+    ///     try await storage.unlock(.keychain)  // may open a prompt
+    ///     try await storage.forceMigration(for: .apiToken)
+    /// }
+    /// ```
     /// - Throws: ``StorageError``; the values then stay in their previous locations.
     @concurrent
     @discardableResult
@@ -137,6 +151,11 @@ extension StorageRouter {
     /// compares the legacy location with the value for the last time, and then empties the legacy location. Programs of
     /// this or a later release stop updating the legacy location. A program of an earlier release finds no value there
     /// any more. If the key has no window, or the window is over, this migrates the key as a sweep does.
+    ///
+    /// ```swift
+    /// let result = try await storage.endReleaseWindow(for: .city)  // no older release runs any more
+    /// print("The legacy location was emptied: \(result.isSuccess)")
+    /// ```
     /// - Returns: The result of the run. A copy that could not be deleted is recorded, and a later sweep deletes it.
     /// - Throws: ``StorageError``; the values then stay in their previous locations.
     @concurrent
@@ -146,6 +165,14 @@ extension StorageRouter {
     }
 
     /// Ends the release window of all records of a collection: see `endReleaseWindow(for:)` of a key.
+    ///
+    /// ```swift
+    /// do {
+    ///     print(try await storage.endReleaseWindow(in: notes).records ?? 0, "records were moved")
+    /// } catch let error as StorageError where error.code == .migrationFailed {
+    ///     print("The record \(error.keyName) could not be moved. All others were moved.")
+    /// }
+    /// ```
     /// - Returns: The result of the run. ``MigrationResult/records`` is the number of records that were moved, or whose
     ///   conflict was resolved.
     /// - Throws: ``StorageError``, which names the first record that could not be migrated. The other records are

@@ -2,10 +2,18 @@ import Crypto
 public import Foundation
 import Sealing
 
-/// The context in which a step changes a record.
+/// The record that a step changes: its name, its stored version, and an identifier that is the same in every run.
 ///
 /// A step may run again after a crash, on the same record. If it needs a new identifier, it must derive it from
 /// ``identity``.
+///
+/// ```swift
+/// let chain = Evolution.from(version: 1).to { document, context in
+///     // A step may run again on the same record. A random identifier would differ in each run.
+///     document["id"] = .string(context.identity.uuidString)
+///     document["importedFrom"] = .string("\(context.entity), version \(context.storedVersion)")
+/// }
+/// ```
 public struct EvolutionContext: Hashable, Sendable {
     /// The name of the key or collection.
     public let entity: String
@@ -18,6 +26,11 @@ public struct EvolutionContext: Hashable, Sendable {
 
     /// An identifier of the record. It is the same in every run, and different for every record of every entity. It is
     /// a UUID of version 8 (RFC 9562), derived from the SHA-256 of ``entity`` and ``record``.
+    ///
+    /// ```swift
+    /// let chain = Evolution.from(version: 1)
+    ///     .to { document, context in document["token"] = .string(context.identity.uuidString) }
+    /// ```
     public var identity: UUID {
         var fields = Fields("LocalData record identity")
         fields.add(entity)
@@ -29,7 +42,17 @@ public struct EvolutionContext: Hashable, Sendable {
     }
 }
 
-/// One step of a chain, which converts a value from a version to a later one.
+/// One step of a chain of versions, which converts a value from one version to a later one.
+///
+/// Use it for chains that are assembled at run time, with `Evolution.steps(_:from:to:)`. For chains that are known at
+/// compile time, ``Evolution`` is shorter.
+///
+/// ```swift
+/// let step = EvolutionStep(from: 1, to: 2) { document, context in
+///     document.rename("name", to: "title")
+///     print("\(context.entity)/\(context.record): \(context.storedVersion) -> \(context.targetVersion)")
+/// }
+/// ```
 public struct EvolutionStep: Sendable {
     /// The role of a step in its chain.
     package enum Role: Sendable {
@@ -53,6 +76,14 @@ public struct EvolutionStep: Sendable {
 
     /// Creates a step that changes a document, for chains that are assembled at run time. ``Evolution`` is shorter for
     /// chains that are known at compile time.
+    ///
+    /// ```swift
+    /// let steps = [
+    ///     EvolutionStep(from: 1, to: 2) { document, _ in document.rename("name", to: "title") },
+    ///     EvolutionStep(from: 2, to: 3) { document, _ in try document.convert("stars", to: .integer) },
+    /// ]
+    /// let chain = Evolution.steps(steps, to: 3)  // a gap is reported as invalidEvolution when the key is first used
+    /// ```
     /// - Parameters:
     ///   - from: The version at which the step begins.
     ///   - to: The version after the step.

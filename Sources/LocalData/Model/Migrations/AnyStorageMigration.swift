@@ -1,4 +1,13 @@
-/// A migration with its type erased.
+/// A migration of any type, in the form that a key accepts.
+///
+/// Wrap a migration in it to pass the migration to `StorageKey.init`. A key that is declared with
+/// ``StorageKey/moved(from:id:options:)`` needs no such wrapper.
+///
+/// ```swift
+/// let token = StorageKey<String>(
+///     name: "token", domain: .keychain, owner: "Accounts", description: "The token of the account in use",
+///     migration: { _ in AnyStorageMigration(TokenOfTheAccountInUse()) })
+/// ```
 public struct AnyStorageMigration: Sendable {
     /// The code that performs a migration.
     enum Form: Sendable {

@@ -1,6 +1,19 @@
-/// The options of a migration. Each default is the safe choice.
+/// The options of one migration. Each default is the safe choice.
+///
+/// Set an option only if a migration is refused without it and the loss that the option allows is acceptable.
+///
+/// ```swift
+/// let keyring: StorageKey<String> = StorageKeyGroup(owner: "Weather", domain: .keychain).key("page", "The last page, in version 1")
+/// let page: StorageKey<String> = settings.key("page", "The last page")
+///     .moved(from: keyring, options: MigrationOptions(whenSourceUnavailable: .skip, allowsWeakerProtection: true))
+/// // Without the second option, `get` throws weakerProtection, and the value stays in the keyring.
+/// ```
 public struct MigrationOptions: Hashable, Sendable {
     /// The reaction if a source cannot be reached. A source is a location from which the migration takes the value.
+    ///
+    /// ```swift
+    /// let options = MigrationOptions(whenSourceUnavailable: .skip)  // a source that cannot be reached counts as absent
+    /// ```
     public enum UnavailableSource: Hashable, Sendable {
         /// Throws the error. The router never uses a source of lower priority instead.
         case fail
@@ -36,9 +49,19 @@ public struct MigrationOptions: Hashable, Sendable {
     }
 }
 
-/// The policy for a legacy location whose value differs from the value of the destination. Earlier versions of the
-/// program stored the value in the legacy location. A sweep of all keys, or a forced migration of one key, applies the
-/// policy. A read never does.
+/// The rule for a legacy location whose value differs from the value of the destination.
+///
+/// Such a conflict occurs if an earlier version of the program ran again and stored another value in the legacy
+/// location. A sweep of all keys, or a forced migration of one key, applies the policy. A read never does. The default
+/// is ``destinationWins``.
+///
+/// ```swift
+/// let recent: StorageKey<[String]> = settings.key("recent", "The cities that were shown last")
+///     .moved(from: older.key("recent", "The cities, in version 1"))
+///     .resolvingConflicts(.merge { mine, older in (mine ?? []) + older.filter { !(mine ?? []).contains($0) } })
+/// ```
+///
+/// If a merge throws, the sweep reports the key as failed, and both values stay.
 public enum ConflictPolicy<Value: Sendable>: Sendable {
     /// The destination keeps its value. The value of the legacy location is moved to the quarantine.
     case destinationWins

@@ -1,4 +1,12 @@
-/// The result of one run of a migration.
+/// The result of one run of a migration: whether it succeeded, and the locations that the value was moved from.
+///
+/// The router returns it for a forced migration. A custom migration (``StorageMigration``) returns it too.
+///
+/// ```swift
+/// let result = try await storage.forceMigration(for: .city)
+/// guard result.isSuccess else { return print(result.errors) }
+/// print("\(result.key ?? "") was moved from \(result.sources), in \(result.duration)")
+/// ```
 public struct MigrationResult: Sendable {
     /// Whether the migration succeeded. A run that had nothing to do succeeds.
     public var isSuccess: Bool

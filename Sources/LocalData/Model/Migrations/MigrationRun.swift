@@ -1,4 +1,13 @@
-/// The reason why a migration runs.
+/// The reason why a migration runs: a read, a sweep, or a call for a single key.
+///
+/// A condition can use it to restrict a migration to sweeps:
+///
+/// ```swift
+/// let city = StorageKey<String>(name: "city", domain: .userDefaults) { key in
+///     let move = SimpleLegacyMigration(destinationKey: key, sourceKey: StorageKey.oldCity)
+///     return AnyStorageMigration(ConditionalMigration(move) { storage, context in context.reason == .sweep })
+/// }
+/// ```
 public enum MigrationReason: String, Hashable, Sendable, Codable {
     /// A call reads or changes a value that is not migrated yet.
     case read

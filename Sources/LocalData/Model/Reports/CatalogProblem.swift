@@ -1,4 +1,16 @@
-/// An error in a catalog. The router finds it from the keys alone when the catalog is registered, and reads no data.
+/// An error in the declaration of a catalog's keys, such as two keys with one slot.
+///
+/// The router finds it from the keys alone when the catalog is registered, and reads no data. Fix the declaration as
+/// ``remedy`` says.
+///
+/// ```swift
+/// do {
+///     let report = try await storage.registerCatalog(AppKeys())
+///     for problem in report.problems { print("Accepted, but: \(problem)") }
+/// } catch let error as StorageError {
+///     for problem in error.catalogProblems { print("\(problem.kind.rawValue): \(problem.message) \(problem.remedy)") }
+/// }
+/// ```
 ///
 /// A *source* of a key is a legacy location from which the key takes its value. A *sweep* migrates all keys of a
 /// catalog. In a *release window*, LocalData keeps the legacy location up to date for an earlier version of the
@@ -78,6 +90,15 @@ struct CatalogProblems: Error {
 
 extension StorageError {
     /// All problems of a catalog that was refused; empty for other errors.
+    ///
+    /// ```swift
+    /// do {
+    ///     let report = try await storage.registerCatalog(AppKeys())
+    ///     for problem in report.problems { print("Accepted, but: \(problem)") }
+    /// } catch let error as StorageError {
+    ///     for problem in error.catalogProblems { print("\(problem.kind.rawValue): \(problem.message) \(problem.remedy)") }
+    /// }
+    /// ```
     public var catalogProblems: [CatalogProblem] { (underlying as? CatalogProblems)?.problems ?? [] }
 
     /// Creates the error that refuses a catalog. It has the code and key of the first problem, and its message contains

@@ -1,4 +1,14 @@
-/// The schema of the values that a catalog's keys and collections store, as this version of the program declares it.
+/// The shapes of the values that a catalog stores, as this version of the program declares them.
+///
+/// Declare it in ``StorageKeyCatalog/schema`` if a migration plan of the module `LocalDataPlans` converts the stored
+/// values. Without a plan it has no effect.
+///
+/// ```swift
+/// let schema = CatalogSchema(
+///     "V2", entities: [EntityDescription("notes", version: 2, [AttributeDescription("title", .string)])],
+///     configurations: ["text": ["notes"]])
+/// print(schema.entity("notes")?.version ?? 0)  // 2
+/// ```
 public struct CatalogSchema: Hashable, Sendable, Codable {
     /// The name of the schema version, which is persisted.
     public var version: String

@@ -1,9 +1,18 @@
 public import Foundation
 
-/// The history of the migrations on this machine, from the migration ledger. It is for people, and for checking on many
-/// machines whether a migration is still needed.
+/// The record of the migrations that ran on this machine: which values they moved, when, and which runs failed.
 ///
-/// No stored value depends on the ledger. If the ledger is lost, the history starts empty.
+/// It is for people, and for checking on many machines whether a migration is still needed. ``StorageRouter/history()``
+/// reads it from the migration ledger. No stored value depends on the ledger. If the ledger is lost, the history starts
+/// empty.
+///
+/// ```swift
+/// let history = try await storage.history()
+/// for value in history.values { print("\(value.place) was made from \(value.sources) on \(value.date)") }
+/// for migration in history.migrations where migration.failures > 0 {
+///     print("\(migration.id) failed \(migration.failures) times: \(migration.lastError ?? "")")
+/// }
+/// ```
 public struct MigrationHistory: Sendable, Codable, Hashable {
     /// A migrated value, and the locations from which it was made.
     public struct Value: Sendable, Codable, Hashable {

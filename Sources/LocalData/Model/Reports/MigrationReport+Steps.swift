@@ -1,5 +1,11 @@
 extension MigrationReport {
-    /// A durable change in one location that a sweep (a migration of all keys of a catalog) makes.
+    /// A durable change in one location that a sweep makes. A sweep migrates the values of all keys of a catalog.
+    ///
+    /// ```swift
+    /// for row in report.rows {
+    ///     for step in row.steps { print("\(row.key): \(step.action.rawValue) \(step.place), \(step.count) times") }
+    /// }
+    /// ```
     public struct Step: Sendable, Codable, Hashable {
         /// The kind of change.
         public enum Action: String, Sendable, Codable {
@@ -26,6 +32,12 @@ extension MigrationReport {
 
     /// The result of a conflict: the destination and a legacy location, where earlier versions of the program stored
     /// the value, had different values.
+    ///
+    /// ```swift
+    /// for row in report.rows where row.conflict?.destination.isQuarantined == true {
+    ///     print("The value of \(row.key) was replaced. The previous value is in the quarantine.")
+    /// }
+    /// ```
     public struct Conflict: Sendable, Codable, Hashable {
         /// The result for one side of a conflict.
         public struct Side: Sendable, Codable, Hashable {

@@ -2,8 +2,28 @@ public import BackendContract
 internal import Foundation
 
 /// The result of a sweep, which migrates the values of all keys of a catalog. It has a row for each key.
+///
+/// A sweep throws no errors: a key that fails has a row with the error. Call ``requireComplete()`` to get an error
+/// instead.
+///
+/// ```swift
+/// let report = await storage.sweep()
+/// for row in report.moved { print("\(row.key): \(row.from) -> \(row.to), \(row.bytes) bytes") }
+/// for row in report.failed { print("\(row.key) failed (\(row.errorCode?.name ?? "")): \(row.message ?? "")") }
+/// ```
 public struct MigrationReport: Sendable, Codable {
     /// The state of one key after a sweep.
+    ///
+    /// ```swift
+    /// for row in report.rows {
+    ///     switch row.state {
+    ///     case .failed: print("\(row.key) stays in its legacy location: \(row.message ?? "")")
+    ///     case .blocked: print("\(row.key) waits for its store")
+    ///     case .leftOver: print("\(row.key) is retired, and its slot still has a value")
+    ///     default: break
+    ///     }
+    /// }
+    /// ```
     public enum State: String, Sendable, Codable, CaseIterable {
         /// The value was moved to its destination.
         case moved
@@ -47,6 +67,12 @@ public struct MigrationReport: Sendable, Codable {
     }
 
     /// The result for one key or collection.
+    ///
+    /// ```swift
+    /// for row in report.rows where row.protectionBefore.map({ $0 > row.protection }) == true {
+    ///     print("\(row.key) had better protection in \(row.from)")
+    /// }
+    /// ```
     public struct Row: Sendable, Codable, Hashable {
         /// The key's name.
         public var key: String
@@ -111,6 +137,15 @@ public struct MigrationReport: Sendable, Codable {
     }
 
     /// Throws unless the sweep is complete for every key and no older copy remains.
+    ///
+    /// ```swift
+    /// let report = try await storage.registerCatalog(AppKeys(), migrateImmediately: true)
+    /// do { try report.requireComplete() } catch StorageError.locked {
+    ///     print("\(report.blocked.count) values wait for the keyring.")
+    /// } catch StorageError.residueRemains {
+    ///     print("All values were moved. Older copies remain, and the next sweep tries again.")
+    /// }
+    /// ```
     /// - Throws: ``StorageError``. If keys failed, the code is `migrationFailed`, and the message names the first of
     ///   them. Otherwise, if rows are blocked or pending, it is the code of the first one, such as `locked` or
     ///   `unavailable`. If only older copies remain, it is `residueRemains`.
@@ -139,7 +174,15 @@ public struct MigrationReport: Sendable, Codable {
     }
 }
 
-/// The progress of a sweep. It is reported after each record of a collection, and after each key.
+/// The progress of a sweep, for a progress bar or a log. It is reported after each record of a collection, and after
+/// each key.
+///
+/// ```swift
+/// await storage.sweep { progress in
+///     let records = progress.records.map { ", record \($0.finished) of \($0.total ?? 0)" } ?? ""
+///     print("\(progress.finished) of \(progress.total) keys, \(progress.key)\(records)")
+/// }
+/// ```
 public struct MigrationProgress: Sendable {
     /// The progress of the sweep of one collection.
     public struct Records: Sendable, Hashable {

@@ -1,6 +1,16 @@
 public import Foundation
 
-/// Says whether a migration is still needed. Check it before you delete the migration's code.
+/// Says whether a migration is still needed on this machine. Check it before you delete the migration's code.
+///
+/// ```swift
+/// for migration in try await storage.migrations() {
+///     print(migration.id, migration.lastWorked.map { "last worked \($0)" } ?? "never worked", "\(migration.pending) values wait")
+///     if migration.isSafeToDelete { print("No value on this machine needs it any more.") }
+/// }
+/// ```
+///
+/// Other machines are not considered. Collect the answers of many machines, or keep the code for as long as you support
+/// the old release.
 public struct MigrationStatus: Sendable, Hashable, Codable {
     /// The migration's name in the migration ledger, which records the migrations on this machine.
     public let id: String

@@ -1,5 +1,17 @@
-/// The older copies of a value or of a collection's records. The library searches every location that the migrations of
-/// the key or collection read, and every location that the migrations of those locations read.
+/// The older copies of a value or of a collection's records that still exist, and the locations that cannot be read.
+///
+/// The library searches every location that the migrations of the key or collection read, and every location that the
+/// migrations of those locations read. Use the answer to decide whether a migration can be deleted from the program.
+///
+/// ```swift
+/// for row in audit.rows {
+///     switch row.olderCopies.answer {
+///     case .none: print("\(row.key) has no older copy.")
+///     case .some: print("\(row.key) has \(row.olderCopies.count) older copies: \(row.olderCopies.holding)")
+///     case .cannotTell: print("\(row.key): read these locations first: \(row.olderCopies.unreadable)")
+///     }
+/// }
+/// ```
 public struct OlderCopies: Sendable, Codable, Hashable {
     /// The answer to the question whether older copies exist.
     public enum Answer: String, Sendable, Codable {

@@ -1,6 +1,14 @@
 public import Foundation
 
 /// A value that was replaced before a person reviewed it. The quarantine keeps it until a person decides.
+///
+/// ``StorageQuarantine`` returns the bytes, and purges an entry after the review. The entry itself contains no value.
+///
+/// ```swift
+/// for value in try await storage.quarantine.values() {
+///     print("\(value.key) was in \(value.place): \(value.reason)")
+/// }
+/// ```
 public struct QuarantinedValue: Sendable, Codable, Identifiable {
     /// The name of the entry. It is derived from the key, the location and the content, so keeping the same bytes again
     /// changes nothing.

@@ -1,7 +1,20 @@
 public import BackendContract
 public import Foundation
 
-/// A list of all registered keys with the location and the state of their values.
+/// A list of all registered keys with the location, the protection and the state of their values.
+///
+/// Use it to answer "what does this program store, and where?", for example in a settings window or for a review of
+/// privacy. It contains no values.
+///
+/// ```swift
+/// let audit = try await storage.audit()
+/// for row in audit.rows {
+///     print("\(row.key) of \(row.owner): \(row.state.rawValue) in \(row.domain), protected as \(row.protection)")
+///     if let problem = row.message { print("  \(problem)") }
+/// }
+/// ```
+///
+/// A key that cannot be read has a row with the reason in ``Row/message``.
 public struct StorageAudit: Sendable, Codable {
     /// The result for one registered key.
     public struct Row: Sendable, Codable {

@@ -1,16 +1,43 @@
 public import BackendContract
 public import Foundation
 
-/// The error that the router throws. It states what went wrong, the affected key, whether a change may have happened,
-/// and what to do next. It never contains a value.
+/// The error that LocalData throws: what went wrong, for which key, whether a change may have happened, and what to do
+/// next.
+///
+/// Catch a single code, or compare ``code``. Show ``errorDescription`` to users.
 ///
 /// ```swift
-/// do { … } catch StorageError.locked { … } catch let error as StorageError where error.code == .notFound { … }
+/// do {
+///     print(try await storage.get(.apiToken))
+/// } catch StorageError.notFound {
+///     print("There is no token yet.")
+/// } catch let error as StorageError where error.code == .locked || error.code == .promptDismissed {
+///     print("Continue without the token. Try again after the user has unlocked the keyring.")
+/// } catch {
+///     print(error.localizedDescription)  // a sentence for users, with the next step; it contains no value
+/// }
 /// ```
 ///
-/// `localizedDescription` is a sentence for users: ``errorDescription``.
+/// After a failed change, ``outcome`` says what is stored. Read the value before you repeat a change whose outcome is
+/// `unknown`:
+///
+/// ```swift
+/// do { try await storage.set("Graz", for: .city) } catch let error as StorageError where error.outcome == .unknown {
+///     guard try await storage.value(for: .city) != "Graz" else { return }  // the change was applied
+///     try await storage.set("Graz", for: .city)
+/// }
+/// ```
+///
+/// An error never contains a value.
 public struct StorageError: LocalizedError, Sendable, CustomStringConvertible, CustomReflectable {
     /// The kind of error. Later versions may add codes. A code is encoded as its name.
+    ///
+    /// ```swift
+    /// let rateLimited = StorageError.Code("com.example.rateLimited")  // a code of the program, for its key source or migration
+    /// do { throw StorageError(rateLimited, key: "payments", "The key service is busy. Try again in a minute.") } catch rateLimited {
+    ///     print("wait")
+    /// }
+    /// ```
     public struct Code: Hashable, Sendable, Codable, CustomStringConvertible {
         // Reason: "A code names the case that a caller handles" in Docs/Decisions/ToolAndErrors.md.
         /// The code's name.

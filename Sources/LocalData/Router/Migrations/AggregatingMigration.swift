@@ -1,4 +1,23 @@
-/// A migration that combines several legacy values into one.
+/// Combines several values that earlier versions of the program stored into one value.
+///
+/// Use this type if a migration needs a condition (``ConditionalMigration``). Otherwise
+/// `StorageKey.merged(from:id:options:by:)` is shorter and does the same.
+///
+/// ```swift
+/// let first: StorageKey<String> = older.key("firstName", "The first name")
+/// let last: StorageKey<String> = older.key("lastName", "The last name")
+/// let observer = StorageKey<String>(name: "observer", domain: .userDefaults) { key in
+///     AnyStorageMigration(
+///         AggregatingMigration(destinationKey: key, sourceKeys: first, last) { (first: String?, last: String?) in
+///             guard let first, let last else { return nil }  // wait until both values exist
+///             return "\(first) \(last)"
+///         })
+/// }
+/// print(try await storage.value(for: observer) ?? "not complete yet")
+/// ```
+///
+/// The combined value is durable at the destination before any of the sources is deleted. With the default options,
+/// nothing is changed if a source cannot be read.
 public struct AggregatingMigration<Value: Codable & Sendable>: StorageMigration {
     /// The key of the destination.
     public let destinationKey: StorageKey<Value>

@@ -1,4 +1,17 @@
-/// A migration that runs another one only under a condition.
+/// Runs another migration only if a condition is true.
+///
+/// Use it for a migration that some users must not have, or that must run in a sweep only. While the condition is
+/// false, the legacy location keeps its value, and a read does not find the value there.
+///
+/// ```swift
+/// let city = StorageKey<String>(name: "city", domain: .userDefaults) { key in
+///     let move = SimpleLegacyMigration(destinationKey: key, sourceKey: StorageKey.oldCity)
+///     return AnyStorageMigration(ConditionalMigration(move) { storage, context in context.reason == .sweep })
+/// }
+/// ```
+///
+/// The condition is called before each run. If it throws, the read or the sweep of this key fails, and nothing is
+/// changed.
 public struct ConditionalMigration<Base: StorageMigration>: StorageMigration {
     /// The migration that runs if the condition is true.
     public let base: Base
@@ -18,6 +31,13 @@ public struct ConditionalMigration<Base: StorageMigration>: StorageMigration {
     ///
     /// The version of the last migration is the one that completed the last sweep (the migration of all keys) of the
     /// key's catalog. If this version is unknown, the migration runs.
+    ///
+    /// ```swift
+    /// let city = StorageKey<String>(name: "city", domain: .userDefaults) { key in
+    ///     let move = SimpleLegacyMigration(destinationKey: key, sourceKey: StorageKey.oldCity)
+    ///     return AnyStorageMigration(ConditionalMigration(move, below: "3.0"))  // not after version 3.0 completed a sweep
+    /// }
+    /// ```
     /// - Parameters:
     ///   - base: The migration that runs if the data is older.
     ///   - version: Numbers separated by dots, compared number by number: 2 equals 2.0. A pre-release, such as

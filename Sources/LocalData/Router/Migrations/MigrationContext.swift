@@ -1,4 +1,15 @@
-/// The parameters of one run of a migration.
+/// The facts about one run of a migration: the application, its versions, and the reason of the run.
+///
+/// The router creates it for a custom migration (``StorageMigration``) and for the condition of a
+/// ``ConditionalMigration``.
+///
+/// ```swift
+/// let result = try await context.move(from: source, to: destination) { text in
+///     guard let number = Int(text) else { throw NotANumber() }  // the call throws, and the source keeps its value
+///     return number
+/// }
+/// print(result.sources.isEmpty ? "There was nothing to move." : "Moved.")
+/// ```
 public struct MigrationContext: Sendable {
     /// The reason why a migration runs.
     public typealias Reason = MigrationReason
@@ -26,6 +37,14 @@ public struct MigrationContext: Sendable {
     /// Moves a value between two keys in the safe order. It reads the value, transforms it, writes it to an empty slot,
     /// makes it durable and reads it back. Only then does it remove the source. If the destination already has a value,
     /// that value is kept.
+    ///
+    /// ```swift
+    /// let result = try await context.move(from: source, to: destination) { text in
+    ///     guard let number = Int(text) else { throw NotANumber() }  // the call throws, and the source keeps its value
+    ///     return number
+    /// }
+    /// print(result.sources.isEmpty ? "There was nothing to move." : "Moved.")
+    /// ```
     /// - Parameters:
     ///   - source: The key of the current location.
     ///   - destination: The key of the destination.

@@ -1,5 +1,21 @@
-/// A migration that moves a value from a legacy location, where earlier versions of the program kept it, without
-/// changing the value.
+/// Moves a value from the slot where earlier versions of the program kept it to the slot of its key.
+///
+/// The value does not change. Use this type if a migration needs a condition (``ConditionalMigration``) or a source of
+/// a type that is only known at run time. Otherwise ``StorageKey/moved(from:id:options:)`` is shorter and does the
+/// same.
+///
+/// ```swift
+/// let city = StorageKey<String>(
+///     name: "city", domain: .userDefaults, owner: "Weather", description: "The first city to show",
+///     migration: { key in AnyStorageMigration(SimpleLegacyMigration(destinationKey: key, sourceKey: .oldCity)) })
+/// do { print(try await storage.get(city)) } catch StorageError.migrationFailed {
+///     print("The value is still in its legacy location.")
+/// }
+/// ```
+///
+/// The migration runs when the value is first read or changed, and in a sweep (``StorageRouter/sweep(_:progress:)``).
+/// The value is durable at the destination before the source is deleted. After a crash the next run continues, so no
+/// value is lost.
 public struct SimpleLegacyMigration<Value: Codable & Sendable>: StorageMigration {
     /// The key of the destination.
     public let destinationKey: StorageKey<Value>

@@ -1,9 +1,30 @@
-/// A migration that moves a value from legacy locations, where earlier versions of the program kept it, to its
-/// destination.
+/// A migration that a program implements itself, for values that the migrations of the library cannot move.
 ///
-/// Conform to this protocol if the migrations of the library are not enough. In ``migrate(using:context:)``, use the
-/// router that the function receives. To move a value without a risk of losing it, call
+/// Conform to this protocol if the source is only known at run time, for example. First try
+/// ``StorageKey/moved(from:id:options:)``, which needs no code. In ``migrate(using:context:)``, use the router that the
+/// function receives. To move a value without a risk of losing it, call
 /// ``MigrationContext/move(from:to:options:transform:)``.
+///
+/// ```swift
+/// struct TokenOfTheAccountInUse: StorageMigration {
+///     var destinationKey: StorageKey<String> { .apiToken }
+///     var sources: [AnyStorageKey] { [.key(work), .key(home)] }
+///     var work: StorageKey<String> { older.key("token.work", "The token of the account for work") }
+///     var home: StorageKey<String> { older.key("token.home", "The token of the private account") }
+///
+///     func shouldMigrate(using storage: StorageRouter, context: MigrationContext) async throws -> Bool {
+///         if try await storage.exists(work) { return true }
+///         return try await storage.exists(home)
+///     }
+///     func migrate(using storage: StorageRouter, context: MigrationContext) async throws -> MigrationResult {
+///         try await context.move(from: storage.exists(work) ? work : home, to: destinationKey) { $0 }
+///     }
+/// }
+/// ```
+///
+/// If a function of the migration throws an error that is not a ``StorageError``, the call that ran it throws
+/// `migrationFailed`. In a sweep, the row of the key has the state ``MigrationReport/State/failed``. A plan
+/// (``StorageRouter/planSweep()``) does not run custom migrations.
 public protocol StorageMigration: Sendable {
     /// The type of the value at the destination.
     associatedtype Value: Codable & Sendable

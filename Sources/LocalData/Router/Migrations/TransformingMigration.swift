@@ -1,5 +1,23 @@
-/// A migration that moves a value from a legacy location, where earlier versions of the program kept it, and converts
-/// the value to another type.
+/// Moves a value from a legacy location, where earlier versions of the program kept it, and converts it to another
+/// type.
+///
+/// Use this type if a migration needs a condition (``ConditionalMigration``). Otherwise
+/// ``StorageKey/moved(from:id:options:_:)`` is shorter and does the same. For several versions of one type, use
+/// ``Evolution``.
+///
+/// ```swift
+/// let text: StorageKey<String> = older.key("intervalText", "Minutes between updates, as text")
+/// let interval = StorageKey<Int>(name: "interval", domain: .userDefaults) { key in
+///     AnyStorageMigration(
+///         TransformingMigration(destinationKey: key, sourceKey: text) { text in
+///             guard let minutes = Int(text) else { throw NotANumber() }  // `get` throws migrationFailed, and the text stays
+///             return minutes
+///         })
+/// }
+/// print(try await storage.get(interval))
+/// ```
+///
+/// If the closure throws, nothing is changed. A sweep then reports the key as failed, and the next run tries again.
 public struct TransformingMigration<Source: Codable & Sendable, Value: Codable & Sendable>: StorageMigration {
     /// The key of the destination.
     public let destinationKey: StorageKey<Value>
