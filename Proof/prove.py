@@ -46,6 +46,7 @@ Each run writes its row into Proof/Evidence.md. A run that finds something print
 
 TOP = Path(__file__).resolve().parent.parent
 EVIDENCE = TOP / "Proof/Evidence.md"
+PACKAGES = TOP / "Proof/Package.resolved"
 WORK = TOP / ".build/prove"
 
 
@@ -316,13 +317,16 @@ HEAD = """# Evidence
 The searches of `Scripts/prove` and the results of their latest runs. `Scripts/prove` writes this table. A planted mistake is one that the
 search must notice.
 
+[Package.resolved](Package.resolved) has the exact versions of the packages with which the latest run was built. `Scripts/prove` copies it,
+and `git log -p Proof/Package.resolved` shows the versions of earlier runs.
+
 | search | length | revision | date | duration | tried | found |
 |---|---|---|---|---|---|---|
 """
 
 
 def note(name, length, revision, seconds, tried, found):
-    """Replaces the row of a search and a length in Proof/Evidence.md."""
+    """Replaces the row of a search and a length in Proof/Evidence.md, and copies the versions of the packages."""
     rows = {}
     if EVIDENCE.exists():
         for line in EVIDENCE.read_text().splitlines():
@@ -333,6 +337,8 @@ def note(name, length, revision, seconds, tried, found):
     duration = f"{seconds / 60:.0f} min" if seconds >= 120 else f"{seconds:.0f} s"
     rows[(name, length)] = f"| {name} | {length} | {revision} | {date} | {duration} | {tried} | {found} |"
     EVIDENCE.write_text(HEAD + "".join(f"{row}\n" for row in rows.values()))
+    if (TOP / "Package.resolved").exists():
+        shutil.copyfile(TOP / "Package.resolved", PACKAGES)
 
 
 def main(arguments):

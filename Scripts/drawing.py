@@ -1,4 +1,4 @@
-"""Line charts as SVG, in the style of Docs/Pictures: dark lines on a white card, so that they can be read on light and dark pages."""
+"""Line charts as SVG, with dark lines on a white card, so that they can be read on light and dark pages."""
 
 import math
 from dataclasses import dataclass, field

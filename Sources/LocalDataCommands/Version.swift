@@ -1,4 +1,4 @@
 /// The version of the tool. A release sets it: see `Docs/Releasing.md`.
 enum Version {
-    static let text = "localdata, before the first release"
+    static let text = "localdata 0.1.0"
 }

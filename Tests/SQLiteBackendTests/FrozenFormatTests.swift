@@ -52,14 +52,17 @@
             #expect(new.isEmpty, "\(new) are not frozen yet: \(report)")
         }
 
-        @Test(arguments: ["Fixtures/sealed-sqlite", "LocalDataTests/Fixtures/Releases/0.1"])
+        @Test(arguments: [
+            "Fixtures/sealed-sqlite", "LocalDataTests/Fixtures/Releases/0.1", "LocalDataTests/Fixtures/Releases/0.1.0",
+            "LocalDataTests/Fixtures/Backups",
+        ])
         func `the golden files of format 1 have the digests that this file records`(folder: String) throws {
             let root = Self.tests.appending(path: folder)
             let files = try #require(FileManager.default.enumerator(at: root, includingPropertiesForKeys: [.isRegularFileKey]))
             var hash = SHA256()
             var count = 0
             for url in files.compactMap({ $0 as? URL }).sorted(by: { $0.path < $1.path }) {
-                let isGolden = folder.hasSuffix("0.1") || url.lastPathComponent.hasPrefix("golden")
+                let isGolden = folder.hasPrefix("LocalDataTests/") || url.lastPathComponent.hasPrefix("golden")
                 guard isGolden, try url.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true else { continue }
                 count += 1
                 hash.update(data: Data(url.path.dropFirst(root.path.count).utf8))
@@ -85,6 +88,8 @@
         private static let frozenFiles: [String: String] = [
             "Fixtures/sealed-sqlite": "8 files, 2511efb9b38c454d",
             "LocalDataTests/Fixtures/Releases/0.1": "10 files, 58a5df6975a9f5c9",
+            "LocalDataTests/Fixtures/Releases/0.1.0": "16 files, 8e22a04e08573ad8",
+            "LocalDataTests/Fixtures/Backups": "1 files, 700b0ce93e3ae20a",
         ]
     }
 #endif

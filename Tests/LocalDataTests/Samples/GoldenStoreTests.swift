@@ -16,96 +16,12 @@ import Testing
         var title: String
         var stars: Int?
     }
-    struct Heading: Codable, Hashable { var heading: String }
 
     private func key<Value>(
         _ name: String, _ domain: StorageDomain = .userDefaults, _ type: Value.Type = Value.self, security: SecurityPolicy = .automatic
     ) -> StorageKey<Value> {
         StorageKey(name: name, domain: domain, security: security, owner: "Tests", description: "A value")
     }
-
-    // MARK: Releases of this library
-
-    #if SQLite
-        let database = StorageDomain.encryptedSQLite(database: "main")
-
-        /// The keys of a program of the first release. It has values of every kind: as plaintext in property lists,
-        /// sealed (encrypted) in a property list, and in a database.
-        var keys: Keys {
-            Keys(
-                .key(key("text", .userDefaults, String.self)), .key(key("number", .userDefaults, Int.self)),
-                .key(key("real", .userDefaults, Double.self)), .key(key("date", .userDefaults, Date.self)),
-                .key(key("note", .userDefaults, Note.self)), .key(listed),
-                .key(key("sealed", .userDefaults, String.self, security: .encrypted)),
-                .key(key("text", database, String.self)), .key(key("note", database, Note.self)),
-                .key(moved), .key(removed), .key(evolved), .collection(people))
-        }
-
-        var listed: StorageKey<[String]> {
-            StorageKey(name: "tags", domain: .userDefaults(suite: "other"), serializer: .plist, owner: "Tests", description: "Tags")
-        }
-        /// A key whose value the first release had already moved from a legacy location.
-        var moved: StorageKey<String> { key("moved", database).moved(from: key("old moved")) }
-        var evolved: StorageKey<Heading> {
-            key("evolved", database).evolving(Evolution.from(Note.self).to { Heading(heading: $0.title) })
-        }
-        /// A key with a legacy location whose value the first release removed. The older copy must not return.
-        var removed: StorageKey<String> { key("removed", database).moved(from: key("old removed")) }
-
-        struct Person: Codable, Identifiable {
-            var id: String
-            var age: Int
-        }
-        var people: StorageCollection<Person> { StorageCollection("people", domain: database, owner: "Tests", description: "People") }
-
-        private func fill(_ storage: StorageRouter) async throws {
-            for (age, name) in ["Sam", "Ada", "Żaneta"].enumerated() { try await storage.set(Person(id: name, age: age), in: people) }
-            try await storage.set("Grüße, 世界", for: key("text", .userDefaults))
-            try await storage.set(-42, for: key("number", .userDefaults))
-            try await storage.set(0.1, for: key("real", .userDefaults))
-            try await storage.set(Date(timeIntervalSinceReferenceDate: 700_000_000.5), for: key("date", .userDefaults))
-            try await storage.set(Note(title: "a", stars: 5), for: key("note", .userDefaults))
-            try await storage.set(["x", "y"], for: listed)
-            try await storage.set("secret", for: key("sealed", .userDefaults, security: .encrypted))
-            try await storage.set("in a row", for: key("text", database))
-            try await storage.set(Note(title: "b"), for: key("note", database))
-            try await storage.set("from an older place", for: key("old moved"))
-            _ = try await storage.get(moved)
-            try await storage.set("removed", for: removed)
-            try await storage.remove(removed)
-            // The value has version 1. The next read converts it to version 2.
-            try await storage.set(Note(title: "of version 1"), for: key("evolved", database))
-        }
-
-        @Test func `this release reads the stores that earlier releases of this library wrote`() async throws {
-            if FixtureMismatch.isRecording, !FileManager.default.fileExists(atPath: fixture("0.1/release.json")) {
-                try await GoldenStore.record("0.1", of: keys, in: "../Fixtures/Releases", fill)
-            }
-            try await GoldenStore.replay(keys, in: "../Fixtures/Releases") { _, storage in
-                let (gone, heading) = (try await storage.value(for: removed), try await storage.get(evolved))
-                #expect(gone == nil)
-                #expect(heading == Heading(heading: "of version 1"))
-                let version = try await storage.storedValue(for: evolved)?.schemaVersion
-                #expect(version == 2)
-            }
-        }
-
-        @Test func `a replay opens a recorded store with any file permissions and does not change its files`() async throws {
-            let folder = try TemporaryDirectory()
-            try await GoldenStore.record("1.0", of: keys, in: folder.path, fill)
-            let before = try contents(of: folder.path)
-            #expect(before.keys.contains { $0.hasSuffix("main.sqlite") || $0.contains("databases/main") }, "\(before.keys.sorted())")
-            // Version control does not keep private permissions.
-            for path in before.keys { try setPermissions(0o644, of: path) }
-            try await GoldenStore.replay(keys, in: folder.path)
-            #expect(try contents(of: folder.path) == before)
-        }
-
-        private func fixture(_ path: String) -> String {
-            URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(path: "Fixtures/Releases/\(path)")
-                .path
-        }
-    #endif
 
     // MARK: What a replay reports
 

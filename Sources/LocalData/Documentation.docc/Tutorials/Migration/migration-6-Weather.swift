@@ -1,0 +1,25 @@
+import LocalData
+
+@main struct Weather {
+    static func main() async throws {
+        let storage = StorageRouter(configuration: .xdg(applicationID: "org.example.weather", version: "2.0"))
+
+        // Each launch migrates what an older version left. After the first launch, nothing is left to do.
+        let report = try await storage.registerCatalog(WeatherKeys(), migrateImmediately: true)
+        for row in report.moved { print("\(row.key) moved to \(row.to)") }
+        for row in report.blocked { print("\(row.key) waits: \(row.message ?? "")") }
+        try report.requireComplete()
+
+        if CommandLine.arguments.contains("forget") {
+            try await storage.forgetEverything()
+            return print("Everything of this program is removed.")
+        }
+
+        print("The city is \(try await storage.get(.city)).")
+        print("The token has \(try await storage.get(.apiToken).count) characters.")
+        print("The journal says: \(try await storage.get(.journal))")
+        print("A forecast every \(try await storage.get(.refreshInterval)) minutes.")
+
+        try await storage.shutdown()
+    }
+}

@@ -1,0 +1,53 @@
+import Hummingbird
+import LocalData
+import LocalDataHummingbird
+import LocalDataService
+
+struct Session: Codable, Sendable {
+    var user: String
+}
+
+/// Returns the HTTP interface. It answers a change when the change is durable.
+func makeRouter(_ storage: StorageRouter, _ sessions: StoragePersistDriver) -> Router<BasicRequestContext> {
+    let router = Router()
+    router.add(middleware: StorageErrors())
+    router.get("health") { _, _ -> EditedResponse<String> in
+        let health = await storage.health(within: .seconds(2))
+        return EditedResponse(
+            status: health.isHealthy ? .ok : .serviceUnavailable, response: health.isHealthy ? "healthy" : "a store does not answer")
+    }
+
+    // A real server checks a password first, and creates a random id.
+    router.put("sessions/:id") { request, context -> HTTPResponse.Status in
+        let id = try context.parameters.require("id")
+        let user = String(buffer: try await request.body.collect(upTo: 1_000))
+        do {
+            try await sessions.create(key: id, value: Session(user: user), expires: .seconds(3_600))
+            return .created
+        } catch let error as PersistError where error == .duplicate {
+            return .conflict
+        }
+    }
+    router.get("sessions/:id") { _, context -> String in
+        let id = try context.parameters.require("id")
+        guard let session = try await sessions.get(key: id, as: Session.self) else { throw HTTPError(.notFound) }
+        return session.user
+    }
+    router.delete("sessions/:id") { _, context -> HTTPResponse.Status in
+        try await sessions.remove(key: try context.parameters.require("id"))
+        return .noContent
+    }
+
+    router.put("tokens/:user") { request, context -> HTTPResponse.Status in
+        let user = try context.parameters.require("user")
+        let text = String(buffer: try await request.body.collect(upTo: 1_000))
+        try await storage.set(Token(id: user, text: text), in: tokens)
+        return .noContent
+    }
+    router.get("tokens/:user") { _, context -> String in
+        let user = try context.parameters.require("user")
+        guard let token = try await storage.value(user, in: tokens) else { throw HTTPError(.notFound) }
+        return token.text
+    }
+    return router
+}
