@@ -57,8 +57,9 @@ enum SwiftText {
         guard text.unicodeScalars.allSatisfy(isVisible) else { return literal(text) }
         var longest = 0
         var run = 0
-        for character in text {
-            run = character == "#" ? run + 1 : 0
+        // Swift's parser sees the scalars: a combining mark behind a number sign does not hide it.
+        for scalar in text.unicodeScalars {
+            run = scalar == "#" ? run + 1 : 0
             longest = max(longest, run)
         }
         let marks = String(repeating: "#", count: longest + 1)

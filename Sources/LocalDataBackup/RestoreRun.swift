@@ -188,11 +188,15 @@ struct RestoreRun {
         locks.release()
         try await wiring.notePins(keys.map { (key: $0.key, source: $0.identifier) })
         let presence = try wiring.presenceRecordsPath
+        // Without this, a value that was imported after the backup would be absent: its import is recorded, and the
+        // restore has removed it from its destination.
+        let imports = survey.hasImports || journal.restored.isEmpty ? nil : try wiring.importsPath
         try await onLane { () throws(BackendError) in
             do throws(FileError) {
                 // Remove the presence records, the notes that values exist: values that are not in the backup are
                 // absent on purpose. The next read of a value that exists records its presence again.
                 try files.remove(presence)
+                if let imports { try files.remove(imports) }
                 try files.remove(RestoreMark.path(directories))
                 try files.synchronizeDirectory(directories.data)
             } catch { throw error.backendError(outcome: .unknown) }

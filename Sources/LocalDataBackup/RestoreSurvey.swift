@@ -32,6 +32,9 @@ struct RestoreSurvey {
 
     init(wiring: Wiring) { self.wiring = wiring }
 
+    /// Whether the program had a list of imported values when the backup was made.
+    var hasImports: Bool { stores.keys.contains { $0.kind == BackedStore.imports } || missing.contains(BackedStore.imports) }
+
     // MARK: The backup
 
     /// Adds a verified part of a store's content to the comparison.

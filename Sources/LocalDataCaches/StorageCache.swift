@@ -66,8 +66,8 @@ public final class StorageCache<Record: Codable & Sendable>: Sendable {
     /// Gets the value of an id. If there is none, computes it and stores it.
     ///
     /// Callers that ask for one id at the same time share one computation. If all of them are cancelled, the
-    /// computation is cancelled. If the value is set or removed during the computation, the result is returned, but not
-    /// stored. Other processes compute separately.
+    /// computation is cancelled. If this object sets or removes the value during the computation, the result is returned,
+    /// but not stored. Other processes and other cache objects compute separately, and do not notice such a change.
     ///
     /// A store that cannot be read or written does not stop the call: the value is computed, and
     /// ``CacheStatistics/failures`` counts the failure.
@@ -75,7 +75,8 @@ public final class StorageCache<Record: Codable & Sendable>: Sendable {
     ///   - id: The id.
     ///   - lifetime: The time from the store on during which the value is valid, by the wall clock; nil for the lifetime
     ///     of the collection.
-    ///   - compute: Computes the value. A value that is larger than the limit is returned, but not stored.
+    ///   - compute: Computes the value. A value that is larger than the limit is returned, but not stored. It must not ask
+    ///     this object for the same id, because it would wait for itself.
     /// - Throws: The error of `compute`. ``StorageError``: `invalidName`, `encodingFailed`, `cancelled`.
     @concurrent
     public func value(

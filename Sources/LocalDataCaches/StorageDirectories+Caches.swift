@@ -7,7 +7,8 @@ extension StorageDirectories {
     /// of ``StorageConfiguration/service(applicationID:version:)`` the first folder of `CACHE_DIRECTORY`, and
     /// `StorageDirectories(root:)` has the folder `caches` in the root. Folders that the program lists have none.
     /// - Parameter folder: The absolute path of a folder that belongs to the program alone, and is not the folder of the
-    ///   data. ``StorageRouter/forgetEverything()`` destroys all databases in it.
+    ///   data. ``StorageRouter/forgetEverything()`` destroys all databases in it. If it is the folder of other databases of
+    ///   the program, each use of a cache throws `unavailable`.
     public func caching(in folder: String) -> StorageDirectories {
         var directories = self
         directories.caches = folder

@@ -13,6 +13,11 @@ struct ImportProvider: BackendProvider {
         sources[scope]?.reader(parts.configuration).protection
     }
 
+    func withoutSessionKeyring() -> any BackendProvider {
+        ImportProvider(
+            sources: sources.mapValues { source in if case .keyringItems = source.form { .keyringItems([:]) } else { source } })
+    }
+
     func make(_ scope: String, _ parts: StoreParts) throws -> any StorageBackend {
         guard let source = sources[scope] else {
             return MissingBackend(

@@ -19,3 +19,11 @@ protocol ImportReader: Sendable {
     /// Returns whether the source can be read. Never opens a prompt.
     func status() async -> BackendStatus
 }
+
+extension [String: NativeValue] {
+    /// Returns the entry whose name has the same bytes. The subscript also finds a name in another Unicode normalization
+    /// form, which is a different name in all stores.
+    func entry(_ name: String) -> Element? {
+        index(forKey: name).map { self[$0] }.flatMap { $0.key.utf8.elementsEqual(name.utf8) ? $0 : nil }
+    }
+}

@@ -34,7 +34,8 @@ struct ImportedStore: StorageBackend {
     // MARK: Reading
 
     func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
-        let names = Array(Set(addresses.lazy.filter { $0.namespace == .values }.map(\.name)))
+        // A set of texts would merge names whose bytes differ.
+        let names = Set(addresses.lazy.filter { $0.namespace == .values }).map(\.name)
         if names.isEmpty { return addresses.map { _ in .absent } }
         var probes: [StorageAddress: StorageProbe] = [:]
         var open: [String] = []
@@ -63,8 +64,8 @@ struct ImportedStore: StorageBackend {
 
     func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
         guard namespace == .values else { return [] }
-        let imported = Set(try await marks.addresses(in: self.namespace).map(\.name))
-        return try await reader.names().filter { !imported.contains($0) }.map { StorageAddress($0) }
+        let imported = Set(try await marks.addresses(in: self.namespace).map { StorageAddress($0.name) })
+        return try await reader.names().map { StorageAddress($0) }.filter { !imported.contains($0) }
     }
 
     func status() async -> BackendStatus { await reader.status() }

@@ -23,7 +23,9 @@ final class GoldenKeyring: Sendable {
 
     /// Makes a configuration use this keyring instead of the session's. A vault or a plugged-in keychain backend is not replaced.
     /// Reason: "A golden store has a keyring in memory" in Docs/Decisions/Tests.md.
+    /// An import of keyring items finds none.
     func replaceKeyring(in configuration: inout StorageConfiguration) {
+        configuration.providers = configuration.providers.map { $0.withoutSessionKeyring() }
         guard configuration.keychain == .session, !configuration.plugsIn(.keychain) else { return }
         configuration.useBackend(for: .keychain) { [self] in backend(of: $0) }
     }

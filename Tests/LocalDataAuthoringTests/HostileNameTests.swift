@@ -52,6 +52,8 @@ import Testing
     @Test func `a raw literal has more number signs than its text`() {
         #expect(SwiftText.rawLiteral(#"{"a":1}"#) == ##"#"{"a":1}"#"##)
         #expect(SwiftText.rawLiteral(##"{"a":"\#(x)"##) == ###"##"{"a":"\#(x)"##"###)
+        // A combining mark makes one character of the number sign and itself, but Swift's parser sees the number sign alone.
+        #expect(SwiftText.rawLiteral("\"##\u{301}") == "###\"\"##\u{301}\"###")
         #expect(SwiftText.rawLiteral("a\nb") == #""a\u{A}b""#)
     }
 

@@ -45,11 +45,7 @@ struct StoreDestruction: Sendable {
                     try Self.destroyFiles(
                         below: folder, except: [ForgetMark.path(directories), Wiring.importPath(directories)], files)
                 }
-                if let caches = directories.caches {
-                    // The files of a database have its name as a part of theirs.
-                    let names = try files.list(caches) ?? []
-                    try Self.destroy(names.filter { $0.contains(".sqlite") }.map { "\(caches)/\($0)" }, files)
-                }
+                if let caches = directories.caches { try Self.destroyCaches(in: caches, files) }
             } else {
                 // A value that was forgotten must not count as lost. The next read of any other value records it again.
                 try Self.destroy([Wiring.witnessPath(directories)], files)
@@ -75,7 +71,8 @@ struct StoreDestruction: Sendable {
             var stores: [BackedStore] = []
             let program = BackedProgram(domains: known.union(mark.recorded ?? []), references: references, configuration: configuration)
             for provider in Wiring.backedProviders {
-                for kind in provider.backedKinds {
+                // The names of imported values stay, so that forgotten values are not imported again.
+                for kind in provider.backedKinds where kind != BackedStore.imports {
                     for scope in try await provider.scopes(ofBacked: kind, in: program) {
                         stores.append(try provider.backedStore(kind, scope, configuration))
                     }
@@ -131,6 +128,21 @@ struct StoreDestruction: Sendable {
             } else if status.isDirectory {
                 try destroyFiles(below: path, except: kept, files)
             } else {
+                try destroy([path], files)
+            }
+        }
+    }
+
+    /// Destroys the databases in the folder of the caches. Subfolders stay. Of a symbolic link, only the link is removed: its
+    /// target may belong to another program.
+    private static func destroyCaches(in folder: String, _ files: any FileSystem) throws(FileError) {
+        let resolved = files.resolve(folder)
+        // The files of a database have its name as a part of theirs.
+        for name in try files.list(folder) ?? [] where name.contains(".sqlite") {
+            let path = "\(folder)/\(name)"
+            if files.resolve(path) != "\(resolved)/\(name)" {
+                try files.remove(path)
+            } else if try files.status(path)?.isDirectory != true {
                 try destroy([path], files)
             }
         }

@@ -157,7 +157,8 @@ package struct CacheAccess<Record: Codable & Sendable>: Sendable {
     /// Runs work on the store. If the store is damaged as a whole, or the key of its source does not open it, its
     /// database is deleted and the work runs again: a cache loses nothing that its program needs.
     private func withStore<R>(_ body: (any StorageBackend) async throws(BackendError) -> R) async throws -> R {
-        let store = try store
+        // A cache ignores errors of its store when it computes a value, so the call of the program does not complete this.
+        let store = try await router.completingForgetting { try self.store }
         do {
             return try await translatingErrors(key: name) { () throws(BackendError) in try await body(store) }
         } catch let error as StorageError where Self.ruined.contains(error.code) && domain.kind == .cache && !configuration.isInMemory {

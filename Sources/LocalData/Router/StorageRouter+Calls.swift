@@ -36,7 +36,7 @@ extension StorageRouter {
     }
 
     /// Runs work. If it finds stores that a killed process was to forget, completes that and runs the work again.
-    private nonisolated func completingForgetting<R>(_ body: () async throws -> R) async throws -> R {
+    nonisolated func completingForgetting<R>(_ body: () async throws -> R) async throws -> R {
         do { return try await body() } catch let error as StorageError where error.isUnfinishedForgetting {
             try await Forgetter(slots: slots, coder: coder, history: history, program: program, configuration: configuration).resume()
             return try await body()

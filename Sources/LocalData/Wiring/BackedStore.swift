@@ -17,6 +17,9 @@ package struct BackedStore: Sendable {
     /// The name in a backup for the kind of store that is a passphrase file.
     package static let passphrase = OwnFiles.Kind.passphrase.rawValue
 
+    /// The name in a backup for the list of imported values.
+    package static let imports = OwnFiles.Kind.imports.rawValue
+
     /// The kind of store, as a backup names it.
     package let kind: String
     /// The scope: the name of the store within its kind, such as a database; empty for a kind with a single store.

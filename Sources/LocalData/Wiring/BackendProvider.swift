@@ -35,6 +35,10 @@ package protocol BackendProvider: Sendable {
     /// Returns a warning for the operator about the stores of this configuration on this machine; nil if there is none.
     func warning(_ configuration: StorageConfiguration) -> String?
 
+    /// Returns a provider that does not use the keyring of the session, apart from the domain `.keychain`. A golden store
+    /// replaces that domain.
+    func withoutSessionKeyring() -> any BackendProvider
+
     /// Returns the key source that a reference names; nil if the backend keeps no keys of this form.
     func keySource(_ reference: KeySourceReference, _ wiring: Wiring) throws -> (any KeySource)?
 }
@@ -56,6 +60,9 @@ extension BackendProvider {
 
     /// Returns no warning.
     package func warning(_ configuration: StorageConfiguration) -> String? { nil }
+
+    /// Returns the same provider, because by default a backend does not use the keyring.
+    package func withoutSessionKeyring() -> any BackendProvider { self }
 
     /// Returns nil, because by default a backend keeps no keys.
     package func keySource(_ reference: KeySourceReference, _ wiring: Wiring) throws -> (any KeySource)? { nil }

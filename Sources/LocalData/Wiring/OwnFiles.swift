@@ -2,7 +2,7 @@ import BackendContract
 import DefaultsBackend
 
 /// The library's internal files that a backup contains: the ledger (the history of migrations), the quarantine (values
-/// that a person must review), copies of damaged property lists, and passphrase files.
+/// that a person must review), copies of damaged property lists, passphrase files, and the names of imported values.
 struct OwnFiles: BackedProvider {
     /// A kind of file. A backup identifies a file by its kind and its scope. The scope is a name that distinguishes the
     /// files of one kind. It is empty for a kind with a single file.
@@ -16,6 +16,10 @@ struct OwnFiles: BackedProvider {
         /// A passphrase file: keys, encrypted with a key that is derived from a passphrase. The scope is the name of
         /// the passphrase.
         case passphrase
+        /// The names of the values that were imported from read-only sources, a single file. The record and the imported
+        /// values belong together: without the record, a removed value would be imported again. With a newer record, a
+        /// value that is not in the backup would count as imported.
+        case imports
     }
 
     let backedKinds = Kind.allCases.map(\.rawValue)
@@ -45,6 +49,7 @@ struct OwnFiles: BackedProvider {
             // A restore never replaces an existing passphrase file. It encrypts the data keys of the restored databases
             // with the existing key instead.
             return .file(kind, scope, at: "\(directories.data)/\(scope).passphrase", staysWhenOther: true, configuration)
+        case .imports: return try DefaultsProvider.backedList(kind, scope, at: Wiring.importPath(directories), configuration)
         case .quarantine:
             return try DefaultsProvider.backedList(kind, scope, at: "\(directories.data)/quarantine/\(Self.quarantine)", configuration)
         default: return try DefaultsProvider.backedList(kind, scope, at: "\(directories.state)/ledger.plist", configuration)

@@ -32,4 +32,8 @@ extension Wiring {
     /// The path of the list of witnesses, the notes that values exist. A restore removes this file. Otherwise a value
     /// that the backup lacks would count as lost.
     package var presenceRecordsPath: String { get throws { Self.witnessPath(try configuration.requiredDirectories()) } }
+
+    /// The path of the list of imported values. If the backup has no such list, a restore removes this file, so that values
+    /// which were imported after the backup are imported again.
+    package var importsPath: String { get throws { Self.importPath(try configuration.requiredDirectories()) } }
 }

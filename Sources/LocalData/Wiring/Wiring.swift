@@ -48,7 +48,7 @@ package final class Wiring: StoreProvider {
         }
         if !isRestoring {
             try RestoreMark.requireNone(configuration)
-            if provider is any BackedProvider { try ForgetMark.requireNone(configuration) }
+            if provider is any BackedProvider || kind == .cache { try ForgetMark.requireNone(configuration) }
         }
         guard let provider else {
             return MissingBackend(

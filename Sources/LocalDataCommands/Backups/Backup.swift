@@ -41,7 +41,7 @@ struct Backup<Options: StorageOptions>: AsyncParsableCommand {
 
     /// Deletes the backup and fails if it contains no store of the program.
     private func requireContent(_ report: BackupReport) throws {
-        let own: Swift.Set = ["ledger", "quarantine", "copy"]
+        let own: Swift.Set = ["ledger", "quarantine", "copy", "imports"]
         guard report.stores.allSatisfy({ own.contains($0.kind) }) else { return }
         try FileManager.default.removeItem(at: sealed.url)
         throw Refusal(

@@ -74,6 +74,62 @@ import Testing
             #expect(try await open(folder).cache.value("001") == nil)
         }
 
+        @Test func `forgetting everything removes a link in the folder of the caches, and its target stays`() async throws {
+            let folder = try TemporaryDirectory()
+            let (storage, cache) = try open(folder)
+            try await cache.set(CachedPage(id: "001"))
+            try Data("theirs".utf8).write(to: URL(fileURLWithPath: folder.file("theirs")))
+            let link = folder.file("caches/other.sqlite")
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folder.file("theirs"))
+            try await storage.forgetEverything()
+            #expect(FileManager.default.contents(atPath: folder.file("theirs")) == Data("theirs".utf8))
+            #expect(throws: (any Error).self) { try FileManager.default.destinationOfSymbolicLink(atPath: link) }
+            #expect(!FileManager.default.fileExists(atPath: folder.file("caches/web.sqlite")))
+        }
+
+        @Test func `a subfolder of the caches does not stop forgetting, and it stays`() async throws {
+            let folder = try TemporaryDirectory()
+            let (storage, cache) = try open(folder)
+            try await cache.set(CachedPage(id: "001"))
+            let theirs = folder.file("caches/old.sqlite.d")
+            try FileManager.default.createDirectory(atPath: theirs, withIntermediateDirectories: true)
+            try await storage.forgetEverything()
+            #expect(FileManager.default.fileExists(atPath: theirs))
+            #expect(!FileManager.default.fileExists(atPath: folder.file("caches/web.sqlite")))
+            #expect(try await open(folder).cache.value("001") == nil)
+        }
+
+        @Test func `a cache completes the forgetting of a killed process before its first read`() async throws {
+            let folder = try TemporaryDirectory()
+            let (storage, cache) = try open(folder)
+            try await cache.set(CachedPage(id: "001", text: "forgotten"))
+            try await storage.shutdown()
+            // The mark of a call of `forgetEverything()` that was killed before it destroyed a file.
+            let mark = folder.file("data/forget.json")
+            try FileManager.default.createDirectory(atPath: folder.file("data"), withIntermediateDirectories: true)
+            try Data("{}".utf8).write(to: URL(fileURLWithPath: mark))
+            let next = try open(folder).cache
+            #expect(try await next.value("001") { CachedPage(id: "001", text: "new") }.text == "new")
+            #expect(!FileManager.default.fileExists(atPath: mark))
+            #expect(try await next.value("001")?.text == "new")
+        }
+
+        @Test(arguments: ["databases", "vaults"])
+        func `a folder for caches that has other databases is refused, and they stay`(_ name: String) async throws {
+            let folder = try TemporaryDirectory()
+            let listed = StorageDirectories(
+                preferences: folder.file("p"), data: folder.file("d"), state: folder.file("s"), locks: folder.file("l"))
+            let path = folder.file("d/\(name)/web.sqlite")
+            try FileManager.default.createDirectory(atPath: folder.file("d/\(name)"), withIntermediateDirectories: true)
+            try Data("a damaged database that can be salvaged".utf8).write(to: URL(fileURLWithPath: path))
+            let directories = listed.caching(in: folder.file("d/../d/\(name)"))
+            let refused = try self.cache(StorageConfiguration(directories: directories, applicationID: "app"))
+            await #expect { try await refused.set(CachedPage(id: "001")) } throws: { StorageError.unavailable ~= $0 }
+            #expect(FileManager.default.contents(atPath: path)?.isEmpty == false)
+            #expect(try await refused.value("001") { CachedPage(id: "001", text: "new") }.text == "new")
+            #expect(FileManager.default.contents(atPath: path) == Data("a damaged database that can be salvaged".utf8))
+        }
+
         private func open(
             _ folder: TemporaryDirectory, _ limit: CacheLimit = .count(10)
         ) throws -> (storage: StorageRouter, cache: StorageCache<CachedPage>) {

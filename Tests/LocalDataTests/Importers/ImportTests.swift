@@ -1,9 +1,11 @@
 import BackendContract
 import Foundation
 import LocalData
-import LocalDataImporters
+import LocalDataBackup
 import TestSupport
 import Testing
+
+@testable import LocalDataImporters
 
 /// Values of files that are only read, as legacy locations of keys.
 @Suite(.inTurn) struct ImportTests {
@@ -156,6 +158,72 @@ import Testing
         #expect(try await router.value(for: Self.old("city")) == nil)
         #expect(try await router.get(textKey("city", .imported("second"))) == "Bern")
     }
+
+    @Test func `names whose bytes differ are different names`() async throws {
+        // Both texts are "é": one character, and a letter with a combining accent.
+        let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+        let file = try list([composed: "Bern"])
+        let router = launch(.propertyList(at: file))
+        #expect(try await router.value(for: Self.old(decomposed)) == nil)
+        #expect(try await router.get(Self.old(composed)) == "Bern")
+        try await router.remove(Self.old(decomposed))
+        #expect(try await router.names(of: Self.mac) == [composed])
+        let store = try router.store(of: Self.mac, as: ImportedStore.self, otherwise: "It is no import.")
+        let probes = try await store.read([StorageAddress(decomposed), StorageAddress(composed)], .fresh)
+        #expect(probes[0] == .absent)
+        #expect(probes[1].record?.payload == .native(.string("Bern")))
+        try await router.remove(Self.old(composed))
+        #expect(try await router.value(for: Self.old(composed)) == nil)
+        #expect(try await router.value(for: Self.old(decomposed)) == nil)
+    }
+
+    #if SQLite
+        // MARK: Backups
+
+        /// Returns a router in a folder of the stage of a backup.
+        private func launch(_ source: ImportSource, _ kit: BackupStage, _ root: String) -> StorageRouter {
+            var configuration = kit.configuration(root)
+            configuration.useImport(source, named: "mac")
+            return StorageRouter(configuration: configuration)
+        }
+
+        @Test func `a value that was removed after its import does not return after a restore in another folder`() async throws {
+            let (kit, file) = (try BackupStage(), try list(["city": "Bern"]))
+            let router = launch(.propertyList(at: file), kit, "root")
+            try await router.set("v", for: kit.plain)
+            #expect(try await router.get(Self.moved("city")) == "Bern")
+            try await router.remove(Self.moved("city"))
+            let made = try await router.backup(to: kit.kit, openedBy: [kit.secret])
+            #expect(made.stores.map(\.name).contains("imports"))
+            try await router.shutdown()
+            try await kit.restore(into: "other")
+            // The record of the removal names the old value, so only the record of the import stops another one.
+            _ = try list(["city": "Basel"])
+            let other = launch(.propertyList(at: file), kit, "other")
+            #expect(try await other.get(kit.plain) == "v")
+            #expect(try await other.value(for: Self.old("city")) == nil)
+            #expect(try await other.value(for: Self.moved("city")) == nil)
+            try await other.shutdown()
+        }
+
+        @Test func `a value that was imported after a backup is imported again after its restore`() async throws {
+            let (kit, file) = (try BackupStage(), try list(["city": "Bern"]))
+            let city = textKey("city", .userDefaults).moved(from: Self.old("city"))
+            let before = launch(.propertyList(at: file), kit, "root")
+            try await before.set("v", for: kit.plain)
+            let made = try await before.backup(to: kit.kit, openedBy: [kit.secret])
+            #expect(!made.stores.map(\.name).contains("imports"))
+            #expect(try await before.get(city) == "Bern")
+            try await before.shutdown()
+            let report = try await kit.restore(into: "root", replacing: ["userDefaults(standard)", "ledger"])
+            #expect(report.restored.contains("userDefaults(standard)"))
+            let after = launch(.propertyList(at: file), kit, "root")
+            #expect(try await after.get(city) == "Bern")
+            try await after.shutdown()
+        }
+    #endif
+
+    // MARK: The record
 
     @Test func `the record of an import contains the name, and nothing of the value`() async throws {
         /// Imports a value, and returns what LocalData records for its name.

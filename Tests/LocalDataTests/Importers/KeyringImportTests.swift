@@ -1,7 +1,9 @@
 #if Keyring && os(Linux)
+    import BackendRuntime
     import Foundation
     import LocalData
     import LocalDataImporters
+    import LocalDataTesting
     import TestSupport
     import Testing
 
@@ -58,6 +60,20 @@
             #expect(try await launch(["id": id, "user": "sam"]).get(Self.old) == "two")
             #expect(try await launch(["id": "another"]).value(for: key) == nil)
             await expectRefusal(StorageError.invalidName) { _ = try await launch([:]).value(for: key) }
+        }
+
+        @Test func `a golden store does not read the items`() async throws {
+            try await store("secret of kari", "id", id)
+            let releases = stage.directory.file("releases")
+            let catalog = TestCatalog(.key(key))
+            let configure: (inout StorageConfiguration) -> Void = { [stage, id] configuration in
+                configuration.runtime.host.environment = stage.configuration.runtime.host.environment
+                configuration.useImport(.keyringItems(["token": ["id": id]]), named: "keyring")
+            }
+            try await GoldenStore.record("1", of: catalog, in: releases, configure: configure) { (router) async throws in
+                #expect(try await router.value(for: key) == nil)
+            }
+            #expect(try await GoldenStore.read("1", of: catalog, in: releases, configure: configure).isEmpty)
         }
 
         @Test func `an item does not move to a property list, which protects less`() async throws {

@@ -73,6 +73,23 @@ import Testing
         #expect(await differences(Keys(.key(key("note", .userDefaults, Note.self)))).count == 1)
     }
 
+    @Test func `a recording that cannot read one release changes no expected values`() async throws {
+        struct Refusal: Error {}
+        let folder = try await recorded()
+        let note = key("note", .userDefaults, Note.self)
+        try await GoldenStore.record("1.1", of: Keys(.key(note)), in: folder.path) { router in
+            try await router.set(Note(title: "b"), for: note)
+        }
+        let expected = folder.file("1.0/expected.json")
+        try Data("{}".utf8).write(to: URL(filePath: expected))
+        await #expect(throws: Refusal.self) {
+            try await GoldenStore.replay(
+                Keys(.key(note)), in: folder.path, isRecording: true,
+                check: { release, _ in if release == "1.1" { throw Refusal() } })
+        }
+        #expect(FileManager.default.contents(atPath: expected) == Data("{}".utf8))
+    }
+
     // MARK: Secrets in golden stores
 
     /// Keys whose values are protected by the keyring, or sealed with a key in the keyring.

@@ -9,12 +9,22 @@
     enum SealedFolder: String {
         case databases, vaults, caches
 
-        private func path(_ directories: StorageDirectories) throws(BackendError) -> String {
+        /// Returns the path of this folder.
+        /// - Throws: `unavailable` if there is no folder for caches, or if it is the folder of other databases: a cache deletes
+        ///   a database that does not open.
+        private func path(_ directories: StorageDirectories, _ files: any FileSystem) throws(BackendError) -> String {
             guard self == .caches else { return "\(directories.data)/\(rawValue)" }
             guard let caches = directories.caches else {
                 throw BackendError(
                     .unavailable,
                     "The configuration names no folder for caches. Name one with StorageDirectories.caching(in:) of LocalDataCaches. Nothing was read or written."
+                )
+            }
+            let others = [SealedFolder.databases, .vaults].map { files.resolve("\(directories.data)/\($0.rawValue)") }
+            guard !others.contains(files.resolve(caches)) else {
+                throw BackendError(
+                    .unavailable,
+                    "The folder for caches has the databases of the program. Name another one with StorageDirectories.caching(in:). Nothing was read or written."
                 )
             }
             return caches
@@ -23,7 +33,7 @@
         /// Returns the path of a database in this folder, and the object that knows the locks of its writers.
         func locked(_ name: String, _ configuration: StorageConfiguration) throws -> (path: String, locks: any BackupStore) {
             let directories = try configuration.requiredDirectories()
-            let path = try SQLiteStore.path(ofDatabase: name, in: path(directories))
+            let path = try SQLiteStore.path(ofDatabase: name, in: path(directories, configuration.runtime.files))
             let lock = SQLiteStore.lockPath(forDatabaseAt: path, in: directories.locks, files: configuration.runtime.files)
             let locks = DatabaseBackup(path: path, lock: lock, deadline: configuration.deadlines.files, runtime: configuration.runtime)
             return (configuration.runtime.files.resolve(path), locks)
@@ -59,7 +69,7 @@
         ) throws -> any StorageBackend {
             let configuration = parts.configuration
             let directories = try configuration.requiredDirectories()
-            let path = try SQLiteStore.path(ofDatabase: name, in: path(directories))
+            let path = try SQLiteStore.path(ofDatabase: name, in: path(directories, configuration.runtime.files))
             let source = try parts.keySource(reference)
             return SQLiteStore(
                 path: path,
@@ -82,7 +92,7 @@
             }
             var found: [StorageDomain: Set<[UInt8]>] = [:]
             let ids = try await SQLiteStore.sealingKeyIDs(
-                inDatabasesIn: try path(directories), sealedFrom: source, locks: directories.locks,
+                inDatabasesIn: try path(directories, configuration.runtime.files), sealedFrom: source, locks: directories.locks,
                 deadline: configuration.deadlines.files, runtime: configuration.runtime)
             for (name, ids) in ids { found[domain(scope(of: name))] = ids }
             return found
@@ -92,8 +102,8 @@
         func applications(_ configuration: StorageConfiguration) async throws -> Set<String> {
             guard let directories = try configuration.directories else { return [] }
             return try await SQLiteStore.applications(
-                ofDatabasesIn: try path(directories), locks: directories.locks, deadline: configuration.deadlines.files,
-                runtime: configuration.runtime)
+                ofDatabasesIn: try path(directories, configuration.runtime.files), locks: directories.locks,
+                deadline: configuration.deadlines.files, runtime: configuration.runtime)
         }
 
         /// Returns the scope of the domain of a database.
