@@ -275,8 +275,8 @@ let package = Package(
             name: "LocalDataTests",
             dependencies: [
                 "LocalData", "LocalDataTesting", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "Sealing",
-                "TestSupport", "TestWorker", "LocalDataCLI", "DocumentationSamples", "GuideSamples", "GuideSamplesCustom",
-                "GuideSamplesVocabulary",
+                "TestSupport", "TestWorker", "LocalDataCLI", "DocumentationSamples", "DocumentationSamplesMore", "GuideSamples",
+                "GuideSamplesCustom", "GuideSamplesVocabulary",
                 "LocalDataBackup", "LocalDataCaches", "LocalDataCommands", "LocalDataImporters", "LocalDataModels", "LocalDataObservation",
                 "LocalDataPlans", "LocalDataQueries", "LocalDataVocabulary", arguments, logging,
             ], exclude: ["Fixtures"], swiftSettings: house),
@@ -321,8 +321,9 @@ let package = Package(
         .target(
             name: "DocumentationSamplesMore",
             dependencies: [
-                "LocalData", "BackendConformance", "BackendContract", "MemoryBackend", "LocalDataBackup", "LocalDataCommands",
-                "LocalDataConfiguration", "LocalDataModels", "LocalDataObservability", "LocalDataPlans", "LocalDataPostgreSQL",
+                "LocalData", "BackendConformance", "BackendContract", "MemoryBackend", "LocalDataAuthoring", "LocalDataBackup",
+                "LocalDataCaches", "LocalDataCommands", "LocalDataConfiguration", "LocalDataImporters", "LocalDataModels",
+                "LocalDataObservability", "LocalDataObservation", "LocalDataPlans", "LocalDataPostgreSQL", "LocalDataQueries",
                 "LocalDataService", "LocalDataTesting", "LocalDataVocabulary", arguments, logging,
                 product("Configuration", "swift-configuration", trait: "Configuration"),
                 product("ServiceLifecycle", "swift-service-lifecycle", trait: "ServiceLifecycle"),

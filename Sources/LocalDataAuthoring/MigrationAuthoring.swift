@@ -7,16 +7,22 @@ public import LocalData
 /// with its catalogs and on `LocalDataAuthoring`, and has one file, `main.swift`:
 ///
 /// ```swift
-/// import App
 /// import LocalDataAuthoring
+/// import Notes
 ///
-/// await MigrationAuthoring.main(AppKeys())
+/// await MigrationAuthoring.main(NotesKeys())
 /// ```
 ///
 /// The plugin builds and runs this program. The program reads and writes only the folder of the package and temporary
 /// files. It does not open the stores or the keyring of the user.
 public enum MigrationAuthoring {
     /// Runs the command that the plugin passes in the arguments of the process, prints its report, and ends the process.
+    ///
+    /// ```swift
+    /// await MigrationAuthoring.main(AppKeys()) { storage in
+    ///     try await storage.set("Graz", for: .city)  // if it throws, the release is not recorded, and the exit status is 1
+    /// }
+    /// ```
     ///
     /// The exit status is 0 if the command succeeded, 1 if the package must be corrected, and 64 for invalid arguments.
     /// - Parameters:

@@ -1,4 +1,10 @@
 /// The limit of a cache: a number of bytes, a number of values, or both.
+///
+/// Choose a number of bytes if the values differ in size.
+///
+/// ```swift
+/// let cache = try pages.cache(limit: .bytes(64 << 20, count: 10_000))  // 64 MiB, and at most 10,000 pages
+/// ```
 public struct CacheLimit: Hashable, Sendable {
     /// The largest sum of the sizes of all values, in bytes; nil for no limit of the bytes.
     ///
@@ -9,12 +15,20 @@ public struct CacheLimit: Hashable, Sendable {
     public let count: Int?
 
     /// A limit of the bytes, and possibly of the number of values.
+    ///
+    /// ```swift
+    /// let cache = try pages.cache(limit: .bytes(64 << 20, count: 10_000))  // 64 MiB, and at most 10,000 pages
+    /// ```
     /// - Parameters:
     ///   - bytes: The largest sum of the sizes: see ``bytes-property``.
     ///   - count: The largest number of values; nil for no limit.
     public static func bytes(_ bytes: Int, count: Int? = nil) -> CacheLimit { CacheLimit(bytes: bytes, count: count) }
 
     /// A limit of the number of values.
+    ///
+    /// ```swift
+    /// let cache = try pages.cache(limit: .count(500))  // throws `unsupported` for a number below 1
+    /// ```
     /// - Parameter count: The largest number of values.
     public static func count(_ count: Int) -> CacheLimit { CacheLimit(bytes: nil, count: count) }
 
@@ -28,6 +42,13 @@ public struct CacheLimit: Hashable, Sendable {
 }
 
 /// The rule by which a full cache chooses the value to evict.
+///
+/// The default, ``leastRecentlyUsed``, suits values that are read again. Choose ``oldestFirst`` for values that become useless
+/// with age.
+///
+/// ```swift
+/// let news = try pages.cache(limit: .count(100), policy: .oldestFirst)  // old news are not read again
+/// ```
 public enum CachePolicy: Hashable, Sendable {
     /// The value whose last use is the longest ago. A use is a hit, or a call that stored the value.
     case leastRecentlyUsed

@@ -1,4 +1,12 @@
-/// The counts of a cache.
+/// The counts of a cache, such as hits, misses and evictions.
+///
+/// Use them to choose the limit, and to notice that the store fails.
+///
+/// ```swift
+/// let statistics = try await cache.statistics
+/// print("\(statistics.count) pages, \(statistics.bytes) bytes, hit rate \(statistics.hitRate ?? 0)")
+/// if statistics.failures > 0 { print("The store failed. Pages were downloaded instead.") }
+/// ```
 public struct CacheStatistics: Hashable, Sendable {
     /// The number of reads that returned a cached value, since the cache object was created.
     public internal(set) var hits = 0

@@ -4,7 +4,17 @@ import LocalData
 import Logging
 import Synchronization
 
-/// A cache of the records of a collection. Create it with ``StorageCollection/cache(limit:policy:storage:)``.
+/// A cache of the records of a collection, which removes values to stay within its limit.
+///
+/// Use it for values that the program can get again, such as downloads and thumbnails. Create it with
+/// ``StorageCollection/cache(limit:policy:storage:)``.
+///
+/// ```swift
+/// let pages = StorageCollection<Page>("pages", domain: .encryptedSQLite(database: "web"), owner: "Browser") { $0.path }
+/// let cache = try pages.cache(limit: .bytes(64 << 20), storage: storage)  // throws `unsupported` for pages with `moved(from:)`
+/// let page = try await cache.value("/index", lifetime: .seconds(3_600)) { try await download("/index") }
+/// print(page.text)  // cached, or downloaded and then cached
+/// ```
 ///
 /// The sum of all values is within the limit after each commit, however many processes use the cache. Every process
 /// evicts by the order of use that it has observed: the stores of all processes, and its own reads.
@@ -56,6 +66,13 @@ public final class StorageCache<Record: Codable & Sendable>: Sendable {
     // MARK: Reading
 
     /// Gets the value of an id; nil if there is none, if it has expired, or if it is damaged.
+    ///
+    /// ```swift
+    /// do {
+    ///     let news = try await cache.value("/news")  // nil if it is absent, has expired, was evicted or is damaged
+    ///     print(news?.text ?? "not cached")
+    /// } catch StorageError.locked { print("The key of the database is locked. Download the page.") }
+    /// ```
     /// - Parameter id: The id, which follows the rules for key names.
     /// - Throws: ``StorageError``: `invalidName`, `locked`, `unavailable` and others.
     @concurrent
@@ -64,6 +81,13 @@ public final class StorageCache<Record: Codable & Sendable>: Sendable {
     }
 
     /// Gets the value of an id. If there is none, computes it and stores it.
+    ///
+    /// ```swift
+    /// do {
+    ///     let news = try await cache.value("/news", lifetime: .seconds(60)) { try await download("/news") }
+    ///     print(news.text)  // also if the store fails: then the page is downloaded, and not stored
+    /// } catch is URLError { print("The download failed. Nothing was stored.") }
+    /// ```
     ///
     /// Callers that ask for one id at the same time share one computation. If all of them are cancelled, the
     /// computation is cancelled. If this object sets or removes the value during the computation, the result is returned,
@@ -97,6 +121,10 @@ public final class StorageCache<Record: Codable & Sendable>: Sendable {
     }
 
     /// Returns whether the cache has a valid value of an id. It counts neither as a hit nor as a use.
+    ///
+    /// ```swift
+    /// if try await !cache.contains("/news") { print("The page must be downloaded.") }  // throws `locked` or `unavailable`
+    /// ```
     /// - Parameter id: The id.
     /// - Throws: ``StorageError``.
     @concurrent
@@ -127,6 +155,11 @@ public final class StorageCache<Record: Codable & Sendable>: Sendable {
     // MARK: Storing and removing
 
     /// Stores a record under its id, and evicts other values if the cache would exceed its limit.
+    ///
+    /// ```swift
+    /// let isStored = try await cache.set(Page(path: "/news", text: "None"), lifetime: .seconds(60))
+    /// if !isStored { print("The page is larger than the limit. An older copy of it was removed.") }
+    /// ```
     /// - Parameters:
     ///   - record: The record. The records inside its references are not stored.
     ///   - lifetime: The time from now on during which the value is valid, by the wall clock; nil for the lifetime of the
@@ -141,6 +174,12 @@ public final class StorageCache<Record: Codable & Sendable>: Sendable {
 
     /// Stores a record under an id, and evicts other values if the cache would exceed its limit. One commit makes both
     /// changes. The value is as durable as its store, although a cache does not need that.
+    ///
+    /// ```swift
+    /// do {
+    ///     if try await !cache.set(page, for: "/") { print("The page is larger than the limit.") }
+    /// } catch StorageError.locked { print("The page was not cached.") }
+    /// ```
     /// - Parameters:
     ///   - record: The record. The records inside its references are not stored.
     ///   - id: The id, which may differ from the record's own one.
@@ -164,6 +203,12 @@ public final class StorageCache<Record: Codable & Sendable>: Sendable {
     }
 
     /// Removes the value of an id. If there is none, the call does nothing.
+    ///
+    /// ```swift
+    /// do { try await cache.remove("/news") } catch let error as StorageError where error.outcome == .unknown {
+    ///     try await cache.remove("/news")  // the call can be repeated
+    /// }
+    /// ```
     /// - Parameter id: The id.
     /// - Throws: ``StorageError``. The call can be repeated safely.
     @concurrent
@@ -176,6 +221,10 @@ public final class StorageCache<Record: Codable & Sendable>: Sendable {
     }
 
     /// Removes all values.
+    ///
+    /// ```swift
+    /// do { try await cache.removeAll() } catch is StorageError { print("Some pages may remain. Repeat the call.") }
+    /// ```
     /// - Throws: ``StorageError``. Repeat the call to remove the remaining values.
     @concurrent
     public func removeAll() async throws {
@@ -186,6 +235,12 @@ public final class StorageCache<Record: Codable & Sendable>: Sendable {
     }
 
     /// Evicts the values that have expired. The cache also does this in the background, on the clock of the router.
+    ///
+    /// ```swift
+    /// do { print("\(try await cache.removeExpired()) pages had expired.") } catch is StorageError {
+    ///     print("Expired pages remain in the store. No read returns them.")
+    /// }
+    /// ```
     /// - Returns: The number of values that were evicted because they had expired.
     /// - Throws: ``StorageError``. Repeat the call to evict the remaining values.
     @concurrent
@@ -209,6 +264,12 @@ public final class StorageCache<Record: Codable & Sendable>: Sendable {
     // MARK: Observing
 
     /// The counts of the cache. The call loads the index if no other call has done so.
+    ///
+    /// ```swift
+    /// let statistics = try await cache.statistics
+    /// print("\(statistics.count) pages, \(statistics.bytes) bytes, hit rate \(statistics.hitRate ?? 0)")
+    /// if statistics.failures > 0 { print("The store failed. Pages were downloaded instead.") }
+    /// ```
     /// - Throws: ``StorageError``.
     public var statistics: CacheStatistics {
         get async throws {
@@ -224,6 +285,12 @@ public final class StorageCache<Record: Codable & Sendable>: Sendable {
 
     /// The evictions of this object from now on. The sequence buffers the newest 1,024 of them, and ends when the cache
     /// object is released. A value that the program removes or replaces is not evicted.
+    ///
+    /// ```swift
+    /// for await eviction in cache.evictions where eviction.reason == .damaged {
+    ///     print("\(eviction.id) was damaged, and was removed from the cache.")
+    /// }
+    /// ```
     public var evictions: AsyncStream<CacheEviction> {
         let (stream, continuation) = AsyncStream.makeStream(of: CacheEviction.self, bufferingPolicy: .bufferingNewest(1_024))
         let number = watchers.withLock { watchers in
@@ -252,6 +319,11 @@ public final class StorageCache<Record: Codable & Sendable>: Sendable {
 
     /// Stores the order in which values were used, for the next process. The cache also does this in the background,
     /// within a minute after a use. Call it before the program ends, otherwise the order of the last minute is lost.
+    ///
+    /// ```swift
+    /// do { try await cache.saveOrderOfUse() } catch is StorageError { print("The next process evicts in an older order.") }
+    /// try await storage.shutdown()
+    /// ```
     /// - Throws: ``StorageError``.
     @concurrent
     public func saveOrderOfUse() async throws {

@@ -4,8 +4,12 @@ extension StorageCollection {
     /// Returns a cache of this collection's records. It evicts values so that it never exceeds its limit.
     ///
     /// ```swift
-    /// let pictures = try collection.cache(limit: .bytes(64 << 20), policy: .leastRecentlyUsed)
-    /// let picture = try await pictures.value("cover") { try await download("cover") }
+    /// do {
+    ///     let cache = try pages.cache(limit: .bytes(64 << 20), policy: .leastRecentlyUsed, storage: storage)
+    ///     print(cache.limit, cache.policy)
+    /// } catch StorageError.unsupported {
+    ///     print("The collection has legacy locations, or is in a store without caches.")
+    /// }
     /// ```
     ///
     /// The values are in a store for caches, never in the collection's own store:

@@ -1,7 +1,13 @@
 public import LocalData
 
 extension StorageDirectories {
-    /// Returns these folders with a folder for the databases of caches.
+    /// Returns these folders with a folder for the databases of caches. Use it if the program lists its folders itself.
+    ///
+    /// ```swift
+    /// let directories = StorageDirectories(
+    ///     preferences: "/srv/shop/settings", data: "/srv/shop/data", state: "/srv/shop/state", locks: "/srv/shop/locks"
+    /// ).caching(in: "/srv/shop/caches")  // without it, the first read of a cache in a database throws
+    /// ```
     ///
     /// The folders of ``StorageConfiguration/xdg(applicationID:version:)`` have `<XDG_CACHE_HOME>/<id>/LocalData`, those
     /// of ``StorageConfiguration/service(applicationID:version:)`` the first folder of `CACHE_DIRECTORY`, and

@@ -4,6 +4,19 @@ package import LocalData
 
 /// Values that another program or system has stored. LocalData reads them, and never changes them.
 ///
+/// Use it if your program replaces another one, or if a user brings files from a Mac.
+///
+/// ```swift
+/// var configuration = StorageConfiguration.xdg(applicationID: "com.example.editor", version: "2.0")
+/// configuration.useImport(.propertyList(at: file), named: "mac")
+/// let storage = StorageRouter(configuration: configuration)
+/// let title = StorageKey<String>(name: "title", domain: .userDefaults)
+///     .moved(from: StorageKey(name: "windowTitle", domain: .imported("mac")))
+/// do { print(try await storage.get(title)) } catch StorageError.corrupted {
+///     print("The file is damaged. It is unchanged, and nothing was stored.")
+/// }
+/// ```
+///
 /// Give a source to a configuration with ``LocalData/StorageConfiguration/useImport(_:named:)``. Its values are then legacy
 /// locations for `moved(from:)`.
 public struct ImportSource: Sendable {
@@ -18,6 +31,12 @@ public struct ImportSource: Sendable {
     /// The entries of a property list, such as the file of `UserDefaults` that was copied from a Mac. The names of the entries
     /// are the names of the values.
     ///
+    /// ```swift
+    /// let file = URL(filePath: "/home/kari/com.example.editor.plist")  // copied from ~/Library/Preferences on the Mac
+    /// var configuration = StorageConfiguration.xdg(applicationID: "com.example.editor")
+    /// configuration.useImport(.propertyList(at: file), named: "mac")  // a damaged file is an error of each read, not of this call
+    /// ```
+    ///
     /// The file is XML or binary. A file that does not exist has no values. A file that is damaged, or larger than 64 MiB, is an
     /// error of each read.
     /// - Parameter file: The file.
@@ -25,12 +44,31 @@ public struct ImportSource: Sendable {
 
     /// The objects of a file that `NSKeyedArchiver` wrote: see ``KeyedArchive``. An archive of one object has the name `root`.
     ///
+    /// ```swift
+    /// let file = URL(filePath: "/home/kari/profile.archive")
+    /// var configuration = StorageConfiguration.xdg(applicationID: "com.example.editor")
+    /// configuration.useImport(.keyedArchive(at: file), named: "archive")
+    /// let profile = StorageKey<Profile>(name: "profile", domain: .userDefaults)
+    ///     .moved(from: StorageKey(name: "root", domain: .imported("archive")))
+    /// ```
+    ///
     /// A null is left out of an object, and refused in a list. ``KeyedArchive`` keeps both. For files that do not exist, are
     /// damaged or too large, see ``propertyList(at:)``.
     /// - Parameter file: The file.
     public static func keyedArchive(at file: URL) -> ImportSource { ImportSource(form: .keyedArchive(file.standardizedFileURL.path)) }
 
     /// Items of the session's keyring that any program has stored, such as `secret-tool` or Python's `keyring`.
+    ///
+    /// ```swift
+    /// var configuration = StorageConfiguration.xdg(applicationID: "com.example.mail")
+    /// configuration.useImport(.keyringItems(["password": ["service": "mail", "username": "kari"]]), named: "python")
+    /// let storage = StorageRouter(configuration: configuration)
+    /// let password = StorageKey<String>(name: "password", domain: .keychain)
+    ///     .moved(from: StorageKey(name: "password", domain: .imported("python")))
+    /// do { print(try await storage.get(password).count) } catch StorageError.ambiguous {
+    ///     print("Two items have these attributes. Name one more attribute.")
+    /// }
+    /// ```
     ///
     /// An item is found if it has the given attributes, whatever other attributes it has. If two items are found for one name,
     /// reading it throws `ambiguous`. A locked keyring is `locked`.

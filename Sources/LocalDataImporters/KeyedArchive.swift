@@ -4,9 +4,11 @@ public import LocalData
 
 /// The objects that `NSKeyedArchiver` wrote on a Mac, without their classes.
 ///
+/// Use it to move a value that an earlier program has archived:
+///
 /// ```swift
 /// let profile = StorageKey<Profile>(name: "profile", domain: .userDefaults, owner: "User", description: "The profile")
-///     .moved(from: archivedProfile) { try KeyedArchive($0).decode() }
+///     .moved(from: archivedProfile) { try KeyedArchive($0).decode() }  // if it throws, the archive stays unchanged
 /// ```
 ///
 /// Strings, numbers, dates, data, lists, sets and dictionaries become the corresponding value of a document. A `UUID` becomes
@@ -20,6 +22,15 @@ public struct KeyedArchive: Sendable {
     public let values: [String: DocumentValue]
 
     /// Reads an archive, in the binary or the XML format.
+    ///
+    /// ```swift
+    /// do {
+    ///     let archive = try KeyedArchive(data)
+    ///     print("The archive has the objects \(archive.values.keys.sorted()).")
+    /// } catch StorageError.undecodable { print("The data is no keyed archive, or is damaged.") } catch {
+    ///     print(error.localizedDescription)  // unsupported: it has content that this version cannot read
+    /// }
+    /// ```
     /// - Throws: ``StorageError`` with `undecodable` if the bytes are damaged or no keyed archive, and with `unsupported` if this
     ///   version cannot read all of its content. The error contains no part of the content.
     public init(_ data: Data) throws {
@@ -32,6 +43,13 @@ public struct KeyedArchive: Sendable {
     }
 
     /// Decodes an object as a type.
+    ///
+    /// ```swift
+    /// do {
+    ///     let profile = try archive.decode(Profile.self)
+    ///     print(profile.name)
+    /// } catch StorageError.undecodable { print("The class has encoded other properties than `Profile` has.") }
+    /// ```
     /// - Parameters:
     ///   - type: The type. The names of its properties are those that the class has encoded.
     ///   - name: The name of the object.

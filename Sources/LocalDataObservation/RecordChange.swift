@@ -1,4 +1,16 @@
 /// A change of one record of a collection: see ``LocalData/StorageRouter/changes(in:onDamage:)``.
+///
+/// Use it to keep a list, an index or another copy of a collection current.
+///
+/// ```swift
+/// var known: [String: Note] = [:]
+/// do {
+///     for try await change in storage.changes(in: notes) {
+///         change.apply(to: &known)
+///         print("\(change.id): \(change.record?.title ?? "removed"). There are \(known.count) notes.")
+///     }
+/// } catch StorageError.corrupted { print("A note is damaged. Pass `onDamage: .skip` to follow the others.") }
+/// ```
 public enum RecordChange<Record: Sendable>: Sendable {
     /// There is a record with a new id.
     case inserted(id: String, Record)
@@ -27,6 +39,16 @@ public enum RecordChange<Record: Sendable>: Sendable {
 
     /// Applies the change to records by their ids. A dictionary that begins empty, and to which all changes of a sequence are applied, has
     /// the records of the collection.
+    ///
+    /// ```swift
+    /// var known: [String: Note] = [:]
+    /// do {
+    ///     for try await change in storage.changes(in: notes) {
+    ///         change.apply(to: &known)
+    ///         print("\(change.id): \(change.record?.title ?? "removed"). There are \(known.count) notes.")
+    ///     }
+    /// } catch StorageError.corrupted { print("A note is damaged. Pass `onDamage: .skip` to follow the others.") }
+    /// ```
     public func apply(to records: inout [String: Record]) { records[id] = record }
 }
 

@@ -3,6 +3,18 @@ public import LocalData
 extension StorageRouter {
     /// Returns the records of a collection, and then every change of them.
     ///
+    /// ```swift
+    /// do {
+    ///     for try await change in storage.changes(in: notes) {
+    ///         switch change {
+    ///         case .inserted(let id, let note): print("\(id) is new: \(note.title)")
+    ///         case .changed(let id, let old, let new): print("\(id) was \(old?.title ?? "unknown"), and is \(new.title)")
+    ///         case .removed(let id, _): print("\(id) was removed")
+    ///         }
+    ///     }
+    /// } catch StorageError.corrupted { print("A note is damaged. Pass `onDamage: .skip` to follow the others.") }
+    /// ```
+    ///
     /// The sequence begins with all present records as ``RecordChange/inserted(id:_:)``, in no particular order. Records in legacy
     /// locations are first moved to the collection. Then the changes of each record follow in their order. Changes by this process arrive
     /// when they are durable. Changes by other processes arrive when the store reports them, also those of an earlier release in a release

@@ -4,11 +4,21 @@ public import Observation
 
 /// A stored value for a view. It follows the value of a key, and never blocks.
 ///
+/// Use it in the model of a window. A view that observes the object is drawn again when the value changes.
+///
 /// ```swift
 /// @MainActor final class WindowModel {
 ///     let width: Stored<Int>
 ///
 ///     init(_ storage: StorageRouter) { width = Stored(.width, in: storage) }
+///
+///     var title: String {
+///         switch width.state {
+///         case .value(let width): "\(width) points"
+///         case .failed(let error): error.localizedDescription
+///         default: "unknown"  // loading, absent, vanished or locked
+///         }
+///     }
 /// }
 /// ```
 ///
@@ -16,6 +26,18 @@ public import Observation
 /// the value until it is released or closed.
 @MainActor @Observable public final class Stored<Value: Codable & Sendable> {
     /// A value, or the reason why there is none.
+    ///
+    /// ```swift
+    /// let text =
+    ///     switch width.state {
+    ///     case .loading: "…"
+    ///     case .value(let width): "\(width) points"
+    ///     case .absent: "not set"
+    ///     case .vanished: "lost: another program removed it"
+    ///     case .locked: "locked"
+    ///     case .failed(let error): error.localizedDescription
+    ///     }
+    /// ```
     public enum State: Sendable {
         /// The first read has not ended.
         case loading
@@ -41,6 +63,10 @@ public import Observation
     @ObservationIgnored private var isClosed = false
 
     /// Begins to follow the value of a key. Returns at once, and reads nothing itself.
+    ///
+    /// ```swift
+    /// let width = Stored(.width, in: storage)  // returns at once; `state` is `loading`, then `value` or a reason such as `locked`
+    /// ```
     /// - Parameters:
     ///   - key: The key.
     ///   - storage: The router. The object keeps it until it is released.
@@ -54,6 +80,10 @@ public import Observation
     }
 
     /// The value; nil in every state except `value`. The key's default is not applied.
+    ///
+    /// ```swift
+    /// if let points = width.value { print("\(points) points") } else { print("There is no value. `state` has the reason.") }
+    /// ```
     public var value: Value? { if case .value(let value) = state { value } else { nil } }
 
     private func show(_ followed: FollowedState<Value>) {
@@ -71,6 +101,12 @@ public import Observation
     // MARK: Changing
 
     /// Stores a value. When the call returns, the value is as durable as its store allows, and ``state`` has this or a later value.
+    ///
+    /// ```swift
+    /// do {
+    ///     try await width.set(1_024)  // then `state` has this value or a later one
+    /// } catch { print(error.localizedDescription) }  // says so if the outcome is unknown; `state` has the stored value
+    /// ```
     /// - Throws: The errors of ``LocalData/StorageRouter/set(_:for:lifetime:replacingLaterVersions:)``. The state then stays, unless the
     ///   outcome is unknown and the value was stored.
     public func set(_ value: Value) async throws {
@@ -79,6 +115,12 @@ public import Observation
     }
 
     /// Reads, changes and writes the value as one step. The result is durable when the call returns, and ``state`` has it or a later one.
+    ///
+    /// ```swift
+    /// do {
+    ///     try await width.update { $0 = ($0 ?? 0) + 100 }  // also counts a change that another program just made
+    /// } catch { print(error.localizedDescription) }  // says so if the outcome is unknown
+    /// ```
     /// - Parameter body: Changes the value. An absent value begins as the key's default, or as nil. Setting it to nil removes it. It may
     ///   run more than once.
     /// - Returns: The result of the last call of `body`.
@@ -91,6 +133,12 @@ public import Observation
     }
 
     /// Removes the value and every older copy of it. The removal is durable when the call returns, and ``state`` is `absent` or later.
+    ///
+    /// ```swift
+    /// do { try await width.remove() } catch StorageError.residueRemains {
+    ///     print("The width was removed. An older copy remains, and the next sweep deletes it.")
+    /// } catch { print(error.localizedDescription) }
+    /// ```
     /// - Throws: The errors of ``LocalData/StorageRouter/remove(_:)``.
     public func remove() async throws {
         try await storage.remove(key)
@@ -98,6 +146,11 @@ public import Observation
     }
 
     /// Ends the following. The state does not change any more.
+    ///
+    /// ```swift
+    /// let width = Stored(.width, in: storage)
+    /// width.close()  // the window is closed, but a view still has the object
+    /// ```
     public func close() {
         isClosed = true
         following.end()

@@ -4,15 +4,28 @@ public import Observation
 
 /// The records of a collection or query for a view, in their order. It follows the collection, and never blocks.
 ///
+/// Use it for a list on the screen. A view that observes the object is drawn again when a record changes.
+///
 /// ```swift
-/// let notes = StoredRecords(editor.notes, in: storage)
-/// for note in notes.records { show(note) }
+/// let list = StoredRecords(notes, in: storage)
+/// for note in list.records { print(note.title) }  // in a view that redraws when the object changes
+/// if case .failed(let error) = list.state { print(error.localizedDescription) }
 /// ```
 ///
 /// The object keeps all of its records in memory. With a limit, it keeps up to twice the limit, and the id and revision of every record of
 /// the collection. It follows the collection until it is released or closed.
 @MainActor @Observable public final class StoredRecords<Record: Codable & Sendable> {
     /// Whether the records are there, or why not.
+    ///
+    /// ```swift
+    /// let text =
+    ///     switch list.state {
+    ///     case .loading: "…"
+    ///     case .loaded: "\(list.records.count) notes"
+    ///     case .locked: "Unlock the keyring to see the notes."
+    ///     case .failed(let error): error.localizedDescription
+    ///     }
+    /// ```
     public enum State: Sendable {
         /// The first read has not ended.
         case loading
@@ -35,6 +48,10 @@ public import Observation
     @ObservationIgnored private var isClosed = false
 
     /// Begins to follow all records of a collection, in the order of their ids. Returns at once, and reads nothing itself.
+    ///
+    /// ```swift
+    /// let list = StoredRecords(notes, in: storage, onDamage: .skip)  // with `.throw`, one damaged note hides all others
+    /// ```
     /// - Parameters:
     ///   - collection: The collection.
     ///   - storage: The router. The object keeps it until it is released.
@@ -82,6 +99,12 @@ public import Observation
 
     /// Stores a record under its id. When the call returns, the record is as durable as its store allows, and ``records`` has this or a
     /// later one, if it matches the query.
+    ///
+    /// ```swift
+    /// do {
+    ///     try await list.set(Note(id: "a", title: "Milk"))  // then `records` has this note or a later one
+    /// } catch { print(error.localizedDescription) }  // says so if the outcome is unknown
+    /// ```
     /// - Throws: The errors of
     ///   ``LocalData/StorageRouter/set(_:in:syncStatus:attributes:lifetime:replacingLaterVersions:)-(Record,_,_,_,_,_)``.
     public func set(_ record: Record) async throws {
@@ -91,6 +114,12 @@ public import Observation
 
     /// Removes the record of an id, and every older copy of it. The removal is durable when the call returns, and ``records`` does not have
     /// the record, unless it was stored again.
+    ///
+    /// ```swift
+    /// do { try await list.remove(id: "a") } catch StorageError.residueRemains {
+    ///     print("The note was removed. An older copy remains, and the next sweep deletes it.")
+    /// } catch { print(error.localizedDescription) }
+    /// ```
     /// - Throws: The errors of ``LocalData/StorageRouter/remove(_:)``.
     public func remove(id: String) async throws {
         try await storage.remove(collection.key(id))
@@ -98,6 +127,11 @@ public import Observation
     }
 
     /// Ends the following. The records do not change any more.
+    ///
+    /// ```swift
+    /// let list = StoredRecords(notes, in: storage)
+    /// list.close()  // the window is closed, but a view still has the object
+    /// ```
     public func close() {
         isClosed = true
         following.end()

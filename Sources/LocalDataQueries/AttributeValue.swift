@@ -1,13 +1,20 @@
 public import Foundation
 import LocalData
 
-/// A value that has a canonical text, so that queries can find records by a label of it.
+/// A type of property by which a query can find records without reading all of them.
 ///
-/// The standard types for strings, whole numbers, floating-point numbers, Booleans, UUIDs and dates conform, and optionals
-/// of them. An enumeration with raw values only needs the conformance:
+/// Conform a type to it to declare a property of the type with `attribute(_:_:)`. The standard types for strings, whole
+/// numbers, floating-point numbers, Booleans, UUIDs and dates conform, and optionals of them. An enumeration with raw values
+/// only needs the conformance. Another type returns a text:
 ///
 /// ```swift
 /// enum Status: String, Codable, AttributeValue { case open, done }
+///
+/// struct Place: Codable, AttributeValue {
+///     var row: Int
+///     var column: Int
+///     var attributeText: String? { "\(row),\(column)" }  // never change it: it is stored with the records
+/// }
 /// ```
 ///
 /// Equal values must have equal texts, and different values different texts. The text of a value must never change,

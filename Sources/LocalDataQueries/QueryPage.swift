@@ -1,4 +1,13 @@
-/// A page of the result of a query.
+/// The records of one page of a query, and the position of the next page.
+///
+/// The call `page(in:where:orderedBy:size:after:onDamage:)` of the router returns it. Use pages for a list that loads more
+/// records when the user scrolls.
+///
+/// ```swift
+/// let page = try await storage.page(in: notes, where: .all, orderedBy: .ascending(\.title), size: 50)
+/// for note in page.records { print(note.title) }
+/// print(page.cursor == nil ? "This is the last page." : "There may be more notes.")
+/// ```
 public struct QueryPage<Record: Sendable>: Sendable {
     /// The records of the page, in the order of the query. The last page may have none.
     public let records: [Record]
@@ -6,7 +15,16 @@ public struct QueryPage<Record: Sendable>: Sendable {
     public let cursor: QueryCursor?
 }
 
-/// The position after a page of a query.
+/// The position after a page of a query, with which the next page is read.
+///
+/// A service can send it to a client, which sends it back for the next page.
+///
+/// ```swift
+/// let cursor = QueryCursor(bytes: Array(Data(base64Encoded: text) ?? Data()))  // from a client that got Data(cursor.bytes)
+/// do {
+///     print(try await storage.page(in: notes, where: \.tag == "work", size: 50, after: cursor).records.count)
+/// } catch StorageError.unsupported { print("The cursor is not valid. Send the first page.") }
+/// ```
 ///
 /// Pass it with the same collection, condition and order. The cursor of a query without an order contains a position of the
 /// store: in a property list or in memory the id of a record, and in an encrypted database keyed hashes. It remains valid
@@ -17,5 +35,12 @@ public struct QueryCursor: Hashable, Sendable, Codable {
     public let bytes: [UInt8]
 
     /// Creates a cursor from the bytes of another one.
+    ///
+    /// ```swift
+    /// let cursor = QueryCursor(bytes: Array(Data(base64Encoded: text) ?? Data()))  // from a client that got Data(cursor.bytes)
+    /// do {
+    ///     print(try await storage.page(in: notes, where: \.tag == "work", size: 50, after: cursor).records.count)
+    /// } catch StorageError.unsupported { print("The cursor is not valid. Send the first page.") }
+    /// ```
     public init(bytes: [UInt8]) { self.bytes = bytes }
 }

@@ -2,8 +2,11 @@ import Foundation
 
 /// An order of records, by one property or by several.
 ///
+/// Use it for a sorted list, and to decide which records a limit leaves out.
+///
 /// ```swift
 /// let order = RecordOrder<Note>.descending(\.date).then(.ascending(\.title))
+/// let newest = try await storage.first(in: notes, where: \.tag == "work", orderedBy: order)
 /// ```
 ///
 /// If all properties of two records are equal, the record with the smaller id comes first, by its UTF-8 bytes. Nil comes
@@ -34,26 +37,47 @@ public struct RecordOrder<Record>: Sendable {
     let criteria: [Criterion]
 
     /// Returns an order that begins with the smallest value of a property.
+    ///
+    /// ```swift
+    /// let oldest = try await storage.records(in: notes, where: .all, orderedBy: .ascending(\.date), limit: 10)
+    /// ```
     public static func ascending<Value: Comparable & Codable & Sendable>(_ path: any KeyPath<Record, Value> & Sendable) -> Self {
         Self(criteria: [criterion(path, isDescending: false, Self.compare)])
     }
 
     /// Returns an order that begins with the greatest value of a property.
+    ///
+    /// ```swift
+    /// let newest = try await storage.records(in: notes, where: .all, orderedBy: .descending(\.date), limit: 10)
+    /// ```
     public static func descending<Value: Comparable & Codable & Sendable>(_ path: any KeyPath<Record, Value> & Sendable) -> Self {
         Self(criteria: [criterion(path, isDescending: true, Self.compare)])
     }
 
     /// Returns an order that begins with the records without a value, and then with the smallest value.
+    ///
+    /// ```swift
+    /// let byDueDate = try await storage.records(in: notes, where: .all, orderedBy: .ascending(\.due))  // first those without one
+    /// ```
     public static func ascending<Value: Comparable & Codable & Sendable>(_ path: any KeyPath<Record, Value?> & Sendable) -> Self {
         Self(criteria: [criterion(path, isDescending: false, Self.compareOptionals)])
     }
 
     /// Returns an order that begins with the greatest value of a property, and ends with the records without a value.
+    ///
+    /// ```swift
+    /// let byDueDate = try await storage.records(in: notes, where: .all, orderedBy: .descending(\.due))  // last those without one
+    /// ```
     public static func descending<Value: Comparable & Codable & Sendable>(_ path: any KeyPath<Record, Value?> & Sendable) -> Self {
         Self(criteria: [criterion(path, isDescending: true, Self.compareOptionals)])
     }
 
     /// Returns this order with a further order for the records that are equal in it.
+    ///
+    /// ```swift
+    /// let order = RecordOrder<Note>.ascending(\.tag).then(.descending(\.date))
+    /// for note in try await storage.records(in: notes, where: .all, orderedBy: order) { print(note.tag, note.title) }
+    /// ```
     public func then(_ next: Self) -> Self { Self(criteria: criteria + next.criteria) }
 
     /// Compares two records by all properties of the order.

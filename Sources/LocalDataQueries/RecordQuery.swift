@@ -1,6 +1,16 @@
 public import LocalData
 
 /// A query for records of a collection: a condition, an order, and a limit.
+///
+/// Use it to run the same query several times, or to show its records in a view: see `StoredRecords` of
+/// `LocalDataObservation`.
+///
+/// ```swift
+/// let query = RecordQuery(in: notes, where: \.tag == "work", orderedBy: .descending(\.date), limit: 20)
+/// do { print(try await storage.records(query).map(\.title)) } catch StorageError.locked {
+///     print("The key of the database is locked, so the notes are unknown. Call `unlock`.")
+/// }
+/// ```
 public struct RecordQuery<Record: Codable & Sendable>: Sendable {
     /// The collection.
     public var collection: StorageCollection<Record>
@@ -12,6 +22,13 @@ public struct RecordQuery<Record: Codable & Sendable>: Sendable {
     public var limit: Int?
 
     /// Creates a query.
+    ///
+    /// ```swift
+    /// let query = RecordQuery(in: notes, where: \.tag == "work", orderedBy: .descending(\.date), limit: 20)
+    /// do { print(try await storage.records(query).map(\.title)) } catch StorageError.locked {
+    ///     print("The key of the database is locked, so the notes are unknown. Call `unlock`.")
+    /// }
+    /// ```
     /// - Parameters:
     ///   - collection: The collection.
     ///   - predicate: The condition that the records meet.

@@ -1,7 +1,18 @@
 public import LocalData
 
 extension StorageCollection {
-    /// Returns this collection with an attribute that is derived from each record.
+    /// Returns this collection with an attribute by which an encrypted database finds records quickly.
+    ///
+    /// The attribute is derived from a property of each record. Declare one for each property that queries often compare
+    /// with `==`.
+    ///
+    /// ```swift
+    /// let notes: StorageCollection<Note> = editor.collection("notes", "The user's notes").attribute("tag", \.tag)
+    /// try await storage.set(note, in: notes)  // stores the attribute with the note
+    /// let work = try await storage.records(in: notes, where: \.tag == "work")  // after a sweep, reads only these notes
+    /// let drafts: StorageCollection<Note> = editor.collection("drafts").attribute("syncStatus", \.tag)
+    /// do { try await storage.set(note, in: drafts) } catch StorageError.unsupported { print("Give the attribute another name.") }
+    /// ```
     ///
     /// Every write of a record stores the attribute: `set`, `update`, batches, references, and migrations. A text that
     /// the program sets for the same name is replaced. Declare the attribute on every release of the program that
@@ -13,10 +24,6 @@ extension StorageCollection {
     ///
     /// The file of the database shows how many records share a value, but not which value: see the guide on records. In
     /// a store that does not hide the metadata of an encrypted record, the attribute is not stored.
-    ///
-    /// ```swift
-    /// let notes = editor.collection("notes", of: Note.self).attribute("tag", \.tag)
-    /// ```
     /// - Parameters:
     ///   - name: The name of the attribute. It must not be `syncStatus`, and must not begin with `LocalData.`; a write
     ///     then throws `unsupported`. To derive it in another way later, give it another name.

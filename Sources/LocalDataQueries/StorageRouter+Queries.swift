@@ -11,6 +11,13 @@ extension StorageRouter {
 
     /// Returns the records of a collection that meet a condition.
     ///
+    /// ```swift
+    /// do {
+    ///     let work = try await storage.records(in: notes, where: \.tag == "work", orderedBy: .descending(\.date), limit: 50)
+    ///     print(work.map(\.title))
+    /// } catch StorageError.corrupted { print("A note is damaged. Pass `onDamage: .skip` to leave it out.") }
+    /// ```
+    ///
     /// Records in legacy locations are first moved to the collection. An expired record is not in the result. A record that
     /// changes during the call is in the result in its state before or after the change, or not at all.
     /// - Parameters:
@@ -29,6 +36,13 @@ extension StorageRouter {
     }
 
     /// Returns the records of a query: see ``records(in:where:orderedBy:limit:onDamage:)``.
+    ///
+    /// ```swift
+    /// let query = RecordQuery(in: notes, where: \.tag == "work", orderedBy: .descending(\.date), limit: 20)
+    /// do { print(try await storage.records(query).map(\.title)) } catch StorageError.locked {
+    ///     print("The key of the database is locked, so the notes are unknown. Call `unlock`.")
+    /// }
+    /// ```
     @concurrent
     public nonisolated func records<Record>(_ query: RecordQuery<Record>, onDamage: DamagePolicy = .throw) async throws -> [Record] {
         if let limit = query.limit, limit < 1 { return [] }
@@ -41,10 +55,14 @@ extension StorageRouter {
     /// page reads only its records. With an order, each page reads all records that meet the condition.
     ///
     /// ```swift
-    /// var page = try await storage.page(in: notes, where: \.tag == "work", size: 50)
-    /// while let cursor = page.cursor {
-    ///     page = try await storage.page(in: notes, where: \.tag == "work", size: 50, after: cursor)
-    /// }
+    /// do {
+    ///     var cursor: QueryCursor?
+    ///     repeat {
+    ///         let page = try await storage.page(in: notes, where: \.tag == "work", size: 50, after: cursor)
+    ///         for note in page.records { print(note.title) }
+    ///         cursor = page.cursor
+    ///     } while cursor != nil
+    /// } catch StorageError.unsupported { print("The cursor is no longer valid. Begin with the first page.") }
     /// ```
     /// - Parameters:
     ///   - collection: The collection.
@@ -69,6 +87,13 @@ extension StorageRouter {
 
     /// Returns the number of records of a collection that meet a condition.
     ///
+    /// ```swift
+    /// do {
+    ///     print(try await storage.count(in: notes, where: \.tag == "work"))  // a stored count, if the attribute is declared
+    ///     print(try await storage.count(in: notes, where: \.isDone == true))  // reads every note
+    /// } catch StorageError.corrupted { print("A damaged note cannot be checked, so the number is unknown.") }
+    /// ```
+    ///
     /// If the condition is one `==` on a declared attribute, and no record of the collection may expire, an encrypted database
     /// answers from a stored count, which includes records whose bytes are damaged. Otherwise the records are read.
     /// - Throws: ``StorageError`` when not all records can be read, and as `onDamage` specifies.
@@ -80,6 +105,13 @@ extension StorageRouter {
     }
 
     /// Returns the first record of a collection that meets a condition; nil if there is none.
+    ///
+    /// ```swift
+    /// do {
+    ///     let next = try await storage.first(in: notes, where: \.isDone == false, orderedBy: .ascending(\.date))
+    ///     print(next?.title ?? "Nothing is left to do.")
+    /// } catch StorageError.corrupted { print("A damaged note may be the first one.") }
+    /// ```
     /// - Parameter order: The order that decides which record is the first; nil for any record.
     @concurrent
     public nonisolated func first<Record>(
@@ -90,6 +122,12 @@ extension StorageRouter {
     }
 
     /// Returns whether a record of a collection meets a condition.
+    ///
+    /// ```swift
+    /// do {
+    ///     if try await storage.exists(in: notes, where: \.tag == "work") { print("Some notes have the tag.") }
+    /// } catch StorageError.locked { print("It is unknown whether a note has the tag.") }
+    /// ```
     @concurrent
     public nonisolated func exists<Record>(
         in collection: StorageCollection<Record>, where predicate: RecordPredicate<Record>, onDamage: DamagePolicy = .throw
@@ -100,6 +138,13 @@ extension StorageRouter {
     // MARK: Removing
 
     /// Removes the records of a collection that meet a condition, and every older copy of them.
+    ///
+    /// ```swift
+    /// do {
+    ///     let count = try await storage.removeAll(in: notes, where: \.isDone == true && \.date < day)
+    ///     print("\(count) notes were removed.")
+    /// } catch StorageError.corrupted { print("A damaged note was not removed. Others may be removed already.") }
+    /// ```
     ///
     /// The records are removed in groups. Each group is one commit if the store supports that and no record of the group
     /// changes during the call. A record that has changed is removed only if it still meets the condition. The removals are
@@ -129,6 +174,10 @@ extension StorageRouter {
 
     /// Removes every record of a collection, and every older copy of it. This includes expired records, and records that
     /// cannot be decoded. Records whose stored bytes are damaged, and records of another type, remain.
+    ///
+    /// ```swift
+    /// do { try await storage.clear(notes) } catch StorageError.corrupted { print("Damaged notes remain. The others were removed.") }
+    /// ```
     ///
     /// The removals are durable when the call returns. After an interruption, repeat the call to remove the remaining
     /// records. A record that another task or process adds during the call may remain.
