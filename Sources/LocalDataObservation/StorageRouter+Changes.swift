@@ -53,18 +53,8 @@ private struct RecordChanges<Record: Codable & Sendable>: AsyncSequence, Sendabl
         typealias Element = RecordChange<Record>
 
         let follower: RecordFollower<Record>
-        /// The changes of the last step, in reverse order: the next one is last.
-        private var waiting: [RecordFollower<Record>.Update] = []
 
-        init(follower: RecordFollower<Record>) { self.follower = follower }
-
-        mutating func next() async throws -> RecordChange<Record>? {
-            while true {
-                if let update = waiting.popLast() { return RecordChange(update) }
-                guard let step = try await follower.next() else { return nil }
-                waiting = step.updates.reversed()
-            }
-        }
+        mutating func next() async throws -> RecordChange<Record>? { try await follower.nextUpdate().map { RecordChange($0) } }
     }
 }
 

@@ -66,6 +66,8 @@ public import Observation
         following = Following(end: { follower.end() }, caughtUp: { await follower.caughtUp() })
         storage.configuration.runtime.tasks.spawn { [weak self] in
             var list = RecordList(plan)
+            // A read that finds no change must not cause an update of a view.
+            var isNews = true
             while true {
                 let step: RecordFollower<Record>.Step
                 do {
@@ -73,18 +75,20 @@ public import Observation
                     step = next
                 } catch {
                     if StorageError.cancelled ~= error { return }
-                    list = RecordList(plan)
+                    (list, isNews) = (RecordList(plan), true)
                     if await self?.show([], .after(error, plan.collection.name)) == nil { return }
                     continue
                 }
                 list.apply(step.updates, isCurrent: step.isCurrent)
-                guard step.isCurrent else { continue }
+                isNews = isNews || !step.updates.isEmpty
+                guard step.isCurrent, isNews else { continue }
                 if list.needsRead {
                     // Of the records beyond the limit, the list has none left. What is shown stays until they are read.
                     list = RecordList(plan)
                     await follower.restart()
-                } else if await self?.show(list.records, .loaded) == nil {
-                    return
+                } else {
+                    if await self?.show(list.records, .loaded) == nil { return }
+                    isNews = false
                 }
             }
         }

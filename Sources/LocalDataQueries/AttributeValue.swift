@@ -35,7 +35,8 @@ extension Optional: AttributeValue where Wrapped: AttributeValue {
 }
 
 extension String: AttributeValue {
-    /// The string in the Unicode normalization form NFC, because Swift compares strings by canonical equivalence.
+    /// The string in the Unicode normalization form NFC, because Swift compares strings by canonical equivalence. Nil for a string with a
+    /// character that Unicode has added after version 15.
     public var attributeText: String? { AttributeText.text(of: self) }
 }
 

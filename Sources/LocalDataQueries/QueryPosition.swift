@@ -12,6 +12,8 @@ enum QueryPosition {
 
     /// The values of a record by which it is ordered.
     struct Place: Codable {
+        /// The identity of the order: see ``RecordOrder/identity``.
+        let order: [Int]
         let values: [Data]
         let id: String
     }
@@ -39,7 +41,8 @@ enum QueryPosition {
             self = .store(label: rest.first.map(Int.init), StorageCursor(Array(rest.dropFirst())))
         case Self.ofOrder where query.order != nil:
             guard let content = router.openedCursor(Array(rest), of: query.collection),
-                let place = try? JSONDecoder().decode(Place.self, from: Data(content)), place.values.count == query.order?.criteria.count
+                let place = try? JSONDecoder().decode(Place.self, from: Data(content)), place.order == query.order?.identity,
+                place.values.count == place.order.count
             else { throw Self.stranger(query.collection.name) }
             self = .order(place)
         default: throw Self.stranger(query.collection.name)

@@ -88,7 +88,10 @@ struct QueryRun<Record: Codable & Sendable>: Sendable {
         guard let order = query.order else { return ([], nil) }
         var isAfterStart: @Sendable (FoundRecord<Record>) -> Bool = { _ in true }
         if case .order(let place)? = start {
-            let comparisons = try zip(order.criteria, place.values).map { try $0.comparison($1) }
+            let comparisons = try zip(order.criteria, place.values).map { (criterion, bytes) in
+                // The errors of coders quote the content.
+                do { return try criterion.comparison(bytes) } catch { throw QueryPosition.stranger(query.collection.name) }
+            }
             isAfterStart = { record in
                 for comparison in comparisons {
                     let side = comparison(record.value)
@@ -112,13 +115,25 @@ struct QueryRun<Record: Codable & Sendable>: Sendable {
         let found = first.sorted
         let page = found.prefix(limit)
         guard found.count > page.count, let last = page.last else { return (page.map(\.value), nil) }
-        let place = QueryPosition.Place(values: try order.criteria.map { try $0.encode(last.value) }, id: last.id)
-        return (page.map(\.value), .order(place))
+        let values = try order.criteria.map { criterion in
+            do { return try criterion.encode(last.value) } catch { throw uncoded(error, last.id) }
+        }
+        return (page.map(\.value), .order(QueryPosition.Place(order: order.identity, values: values, id: last.id)))
+    }
+
+    /// The error for a record whose place in the order cannot be encoded.
+    private func uncoded(_ error: any Error, _ id: String) -> StorageError {
+        let failure = CodingFailure(error)
+        return StorageError(
+            StorageError.encodingFailed, key: id,
+            "The values by which the record is ordered cannot be encoded: \(failure). Order the pages by other properties. Nothing was changed.",
+            underlying: failure)
     }
 
     /// Returns the number of records that meet the condition.
     func count() async throws -> Int {
         if query.predicate.isEquality, let counts = try await counts(), counts.expiring == 0 {
+            try await reader.reportUnreadable(onDamage)
             return counts.matching[0]
         }
         var count = 0

@@ -27,6 +27,8 @@ public struct RecordOrder<Record>: Sendable {
 
     /// The order by one property.
     struct Criterion: Sendable {
+        /// A hash of the property and the direction. It is valid in this process.
+        let identity: Int
         let compare: @Sendable (Record, Record) -> Comparison
         /// Returns the value of the property as bytes.
         let encode: @Sendable (Record) throws -> Data
@@ -35,6 +37,9 @@ public struct RecordOrder<Record>: Sendable {
     }
 
     let criteria: [Criterion]
+
+    /// Numbers that are equal for the same properties and directions. They are valid in this process, like the cursors of ordered pages.
+    var identity: [Int] { criteria.map(\.identity) }
 
     /// Returns an order that begins with the smallest value of a property.
     ///
@@ -96,7 +101,11 @@ public struct RecordOrder<Record>: Sendable {
         @Sendable func directed(_ left: Value, _ right: Value) -> Comparison {
             isDescending ? compare(left, right).reversed : compare(left, right)
         }
+        var hasher = Hasher()
+        hasher.combine(path as AnyKeyPath)
+        hasher.combine(isDescending)
         return Criterion(
+            identity: hasher.finalize(),
             compare: { directed($0[keyPath: path], $1[keyPath: path]) },
             encode: { try encoder.encode([$0[keyPath: path]]) },
             comparison: { bytes in

@@ -71,7 +71,8 @@ extension StorageRouter {
     ///   - size: The highest number of records of the page, at least 1.
     ///   - cursor: The cursor of the page before, which has the same condition and order; nil for the first page.
     ///   - onDamage: The handling of records that cannot be read.
-    /// - Throws: ``StorageError``: `unsupported` for a cursor of another query, and for one that is no longer valid.
+    /// - Throws: ``StorageError``: `unsupported` for a cursor of another collection or order, and for one that is no longer valid. A cursor
+    ///   of another condition is not always detected. `encodingFailed` if the values that decide the order cannot be encoded as JSON.
     @concurrent
     public nonisolated func page<Record>(
         in collection: StorageCollection<Record>, where predicate: RecordPredicate<Record>, orderedBy order: RecordOrder<Record>? = nil,

@@ -8,7 +8,8 @@ package enum AttributeText {
     ///
     /// Strings, whole numbers, floating-point numbers, Booleans, UUIDs and dates have a text. A `RawRepresentable` value
     /// has the text of its raw value, and an optional that of the value in it.
-    /// - Returns: The text; nil for nil, for NaN, and for a value of another type.
+    /// - Returns: The text; nil for nil, for NaN, for a string with characters that Unicode has added after version 15, and for a value of
+    ///   another type.
     package static func text(of value: Any) -> String? {
         switch value {
         case let text as String: canonical(text)
@@ -25,10 +26,15 @@ package enum AttributeText {
     }
 
     /// Returns a string in the Unicode normalization form NFC. Swift compares strings by canonical equivalence, and a
-    /// label compares bytes.
-    private static func canonical(_ text: String) -> String {
-        text.utf8.allSatisfy { $0 < 0x80 } ? text : text.precomposedStringWithCanonicalMapping
+    /// label compares bytes. Nil for a string with a character that Foundation may not know: its normalization would not be that of Swift.
+    private static func canonical(_ text: String) -> String? {
+        if text.utf8.allSatisfy({ $0 < 0x80 }) { return text }
+        let isKnown = text.unicodeScalars.allSatisfy { scalar in scalar.properties.age.map { $0.major <= knownUnicode } ?? false }
+        return isKnown ? text.precomposedStringWithCanonicalMapping : nil
     }
+
+    /// The version of Unicode that Foundation and the standard library both know.
+    private static let knownUnicode = 15
 
     /// Returns the shortest text that a number can be read back from. Zero and negative zero are equal, so they have one
     /// text. NaN equals nothing, so it has none.

@@ -94,7 +94,7 @@ package struct MatchReader<Record: Codable & Sendable>: Sendable {
         _ condition: Condition, after cursor: StorageCursor?, limit: Int, size: Int, onDamage: DamagePolicy
     ) async throws -> FoundPage<Record> {
         try Task.checkCancellation()
-        if cursor == nil { try await report(unreadable, onDamage) }
+        if cursor == nil { try await reportUnreadable(onDamage) }
         var size = max(1, size)
         while true {
             let (page, next) = try await pages(condition).page(after: cursor, limit: size)
@@ -140,8 +140,10 @@ package struct MatchReader<Record: Codable & Sendable>: Sendable {
         return condition.isWanted(value) ? FoundRecord(id: slot.name, value: value, revision: record.revision) : nil
     }
 
-    private func report(_ failures: [RecordWork.Failure], _ onDamage: DamagePolicy) async throws {
-        for failure in failures {
+    /// Reports the records in legacy locations that cannot be read.
+    /// - Throws: As `onDamage` specifies.
+    package func reportUnreadable(_ onDamage: DamagePolicy) async throws {
+        for failure in unreadable {
             guard let damaged = failure.damaged else { continue }
             _ = try await onDamage.value(of: ListEntry<Record>.damaged(damaged, reason: failure.error), history.events)
         }

@@ -42,6 +42,10 @@ package actor RecordFollower<Record: Codable & Sendable> {
     private var stores: [BackendIdentity] = []
     private var known: [StorageAddress: StorageRevision] = [:]
     private var ready: [Update] = []
+    /// The changes of the last step that ``nextUpdate()`` has not returned, in reverse order.
+    private var undelivered: [Update] = []
+    /// How many locks had begun before the last step.
+    private var locksBefore = 0
     private var work = RecordSubscription.Pending()
     private var scan: Scan?
     /// Whether events were lost, so that the next event causes a scan.
@@ -97,10 +101,41 @@ package actor RecordFollower<Record: Codable & Sendable> {
         }
     }
 
+    /// Returns the next change alone; nil at the end, after a shutdown. A change that was read before a lock is not delivered after it.
+    /// - Throws: ``StorageError``.
+    package func nextUpdate() async throws -> Update? {
+        while true {
+            let gate = router.slots.routes.gate
+            if gate.locks != locksBefore, !gate.isShutDown { takeBack() }
+            if let update = undelivered.popLast() { return update }
+            guard let step = try await next() else { return nil }
+            undelivered = step.updates.reversed()
+        }
+    }
+
+    /// Drops the changes that were read and not delivered. A scan finds them again, once no store is locked.
+    private func takeBack() {
+        if undelivered.isEmpty { return }
+        // The first change of a record is the last in the list. It says whether the reader has the record.
+        for update in undelivered {
+            known[StorageAddress(update.id, in: collection.namespace)] = update.wasPresent ? Self.unknownRevision : nil
+        }
+        undelivered = []
+        restartScan()
+    }
+
+    private func restartScan() {
+        scan = nil
+        work = RecordSubscription.Pending(isScan: true, signals: work.signals)
+    }
+
+    /// No record has this revision.
+    private static var unknownRevision: StorageRevision { StorageRevision([]) }
+
     /// Begins again with all present records.
     package func restart() {
-        (known, ready, scan) = ([:], [], nil)
-        work = RecordSubscription.Pending(isScan: true, signals: work.signals)
+        (known, ready) = ([:], [])
+        restartScan()
     }
 
     /// Waits until the reader has applied all events so far.
@@ -133,6 +168,8 @@ package actor RecordFollower<Record: Codable & Sendable> {
             work = taken
         }
         let gate = router.slots.routes.gate
+        let locks = gate.locks
+        locksBefore = locks
         if stores.contains(where: gate.refuses) {
             // After a shutdown, only changes from before the shutdown are delivered.
             guard gate.isShutDown else {
@@ -143,7 +180,6 @@ package actor RecordFollower<Record: Codable & Sendable> {
             scan = nil
             (work.isScan, work.looks) = (false, [])
         }
-        let locks = gate.locks
         do { try await proceed() } catch let error as StorageError {
             guard !recovers, !gate.isShutDown, gate.locks != locks else { throw error }
             // The program has locked a store during the read. Unlocking causes another read, and may have done so already.
@@ -217,7 +253,8 @@ package actor RecordFollower<Record: Codable & Sendable> {
 
     private func beginScan() async throws {
         let gathered = try await router.call("changes", collection) { try await router.gathering(collection) }
-        // The scan reads the result of every event up to here. A commit whose event comes later still holds its lane: see `mayChange`.
+        // The scan reads the result of every event up to here, except those of legacy locations. A commit whose event comes later still
+        // holds its lane: see `mayChange`.
         subscription.clear()
         for failure in gathered.unreadable {
             if let damaged = failure.damaged { try await report(damaged, failure.error) }

@@ -60,9 +60,11 @@ extension StorageRouter {
         defer {
             for backend in slots.routes.opened {
                 (backend as? any KeyHoldingStore)?.endLock()
+                slots.committer.hub.noteRemovals(in: backend.identity)
                 slots.committer.hub.lookAgain(backend.identity)
             }
         }
+        for backend in slots.routes.opened { slots.committer.hub.noteRemovals(in: backend.identity) }
         try await Forgetter(slots: slots, coder: coder, history: history, program: program, configuration: configuration).forget(domains) {
             let limit = max(configuration.deadlines.files, configuration.deadlines.keychain)
             for backend in slots.routes.opened { await Self.letGo(of: backend, limit) }

@@ -46,12 +46,19 @@ final class ChangeHub: Sendable {
                     state.waiting = nil
                     return waiting
                 }
-                if state.events.count >= Self.bound { state.events.removeAll { !$0.isSignal } }
+                if state.events.count >= Self.bound { Self.merge(&state.events) }
                 if case (.look, .look?) = (event, state.events.last) { return nil }
                 state.events.append(event)
                 return nil
             }
             waiting?.resume(returning: event)
+        }
+
+        /// Keeps only the last event, in front of all signals. A signal is thus released after the delivery of the change before it, or of
+        /// a later one.
+        private static func merge(_ events: inout [Event]) {
+            let last = events.last { !$0.isSignal }
+            events = (last.map { [$0] } ?? []) + events.filter(\.isSignal)
         }
 
         /// Whether a change of this process waits to be told.
@@ -61,6 +68,9 @@ final class ChangeHub: Sendable {
 
         /// Whether the last change of this process was a removal, and no value was read since.
         var endsInRemoval: Bool { state.withLock(\.endsInRemoval) }
+
+        /// Notes that this process removes the value without a change that is published.
+        func noteRemoval() { state.withLock { $0.endsInRemoval = true } }
 
         /// Notes that a value was read.
         func noteValue() { state.withLock { $0.endsInRemoval = false } }
@@ -167,6 +177,11 @@ final class ChangeHub: Sendable {
     func lookAgain(_ store: BackendIdentity?) {
         for subscription in watchers(in: store) { subscription.push(.look) }
         for subscription in followers(in: store) { subscription.rescan() }
+    }
+
+    /// Notes that this process destroys the content of a store. Observers must not report this as a loss.
+    func noteRemovals(in store: BackendIdentity) {
+        for subscription in watchers(in: store) { subscription.noteRemoval() }
     }
 
     private func watchers(in store: BackendIdentity?) -> [Subscription] {

@@ -45,6 +45,14 @@ final class RecordSubscription: Sendable {
         let replaced: ReplacedRecord?
     }
 
+    /// Changes of legacy locations by other processes.
+    struct LegacyChanges: Sendable {
+        /// The ids that have changed, as addresses of records.
+        var looks: Set<StorageAddress> = []
+        /// Whether every record may have changed.
+        var isScan = false
+    }
+
     /// The events that wait.
     struct Pending: Sendable {
         var changes: [Change] = []
@@ -54,6 +62,8 @@ final class RecordSubscription: Sendable {
         var isScan = false
         /// The signals of callers that wait until the earlier events were delivered.
         var signals: [ReleaseSignal] = []
+        /// The events that concern legacy locations. The other properties include them.
+        var legacy = LegacyChanges()
 
         /// Whether no event waits, apart from signals.
         var isEmpty: Bool { changes.isEmpty && looks.isEmpty && !isScan }
@@ -113,6 +123,7 @@ final class RecordSubscription: Sendable {
             let regions = state.regions.filter { $0.store == store }
             guard let addresses else {
                 if !regions.isEmpty { Self.scan(&state.pending) }
+                if regions.contains(where: { !Self.isRecords($0.part) }) { state.pending.legacy.isScan = true }
                 return !regions.isEmpty
             }
             guard let records = state.regions.first(where: { Self.isRecords($0.part) }) else { return false }
@@ -120,10 +131,19 @@ final class RecordSubscription: Sendable {
             for address in addresses {
                 guard let region = regions.first(where: { $0.contains(address) }) else { continue }
                 isConcerned = true
-                if case .list = region.part {
+                let record = StorageAddress(address.name, in: records.namespace)
+                switch region.part {
+                case .records: Self.look(at: record, &state.pending)
+                case .older:
+                    Self.look(at: record, &state.pending)
+                    if state.pending.legacy.looks.count < Self.mostLooks {
+                        state.pending.legacy.looks.insert(record)
+                    } else {
+                        state.pending.legacy.isScan = true
+                    }
+                case .list:
                     Self.scan(&state.pending)
-                } else {
-                    Self.look(at: StorageAddress(address.name, in: records.namespace), &state.pending)
+                    state.pending.legacy.isScan = true
                 }
             }
             return isConcerned
@@ -164,10 +184,13 @@ final class RecordSubscription: Sendable {
         }
     }
 
-    /// Drops the events that a scan replaces, which is about to begin.
+    /// Drops the events that a scan replaces, which is about to begin. Changes of legacy locations stay: the records were moved from
+    /// there before, and the scan does not read them.
     func clear() {
         state.withLock { state in
-            state.pending = Pending(signals: state.pending.signals)
+            let legacy = state.pending.legacy
+            state.pending = Pending(
+                looks: legacy.isScan ? [] : legacy.looks, isScan: legacy.isScan, signals: state.pending.signals, legacy: legacy)
             state.hasLost = false
         }
     }

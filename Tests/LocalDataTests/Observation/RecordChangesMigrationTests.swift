@@ -26,6 +26,30 @@ import Testing
         #expect(try await changes.next() == .inserted(id: "b", Self.note("b", "1")))
     }
 
+    @Test(.timeLimit(.minutes(10))) @MainActor
+    func `a record that an older program adds while the first records are moved is delivered`() async throws {
+        let (older, router) = (machine.launch(), machine.launch())
+        let notes = bare.moved(from: old)
+        let signal = textKey("signal", .userDefaults(suite: "old"))
+        try await older.set(Self.note("a", "1"), in: old)
+        var signals = router.values(for: signal).makeAsyncIterator()
+        _ = try await signals.next(isolation: #isolation)
+        _ = try await router.value("a", in: bare)
+        let gate = FaultGate()
+        try #require(machine.backends(of: .userDefaults(suite: "main")).last).inject(.hold(gate), of: .apply)
+        let stored = StoredRecords(notes, in: router)
+        await gate.untilArrivals()
+        // The legacy location was listed. The store reports this record before the value of the signal.
+        try await older.set(Self.note("b", "1"), in: old)
+        try await older.set("passed", for: signal)
+        _ = try await signals.next(isolation: #isolation)
+        gate.open()
+        // The first call waits until the record is moved, and the second one until it is delivered.
+        try await stored.set(Self.note("c", "1"))
+        try await stored.set(Self.note("d", "1"))
+        #expect(stored.records.map(\.id) == ["a", "b", "c", "d"])
+    }
+
     @Test(.timeLimit(.minutes(10))) func `a sweep that moves records is followed`() async throws {
         let router = machine.launch()
         let notes = bare.moved(from: old)

@@ -123,6 +123,20 @@ import Testing
         #expect(replay.count == 5)
     }
 
+    @Test(.timeLimit(.minutes(10))) func `no record that was read before a lock is delivered after it`() async throws {
+        let (router, other) = (machine.launch(), machine.launch())
+        for id in ["a", "b", "c"] { try await router.set(Self.note(id, "1"), in: notes) }
+        var changes = router.changes(in: notes).makeAsyncIterator()
+        var replay = Replay<Note>()
+        replay.apply(try #require(try await changes.next()))
+        try await router.lock()
+        for id in ["a", "b", "c"] where replay.records[id] == nil { try await other.set(Self.note(id, "2"), in: notes) }
+        try await router.unlock()
+        for _ in 0..<2 { replay.apply(try #require(try await changes.next())) }
+        #expect(replay.records.values.map(\.text).sorted() == ["1", "2", "2"])
+        #expect(replay.breaks.isEmpty, "\(replay.breaks)")
+    }
+
     @Test(.timeLimit(.minutes(10))) func `a store that another program locks ends the sequence with the error of the read`() async throws {
         let router = machine.launch()
         try await router.set(Self.note("a", "1"), in: notes)

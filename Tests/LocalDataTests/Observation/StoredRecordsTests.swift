@@ -1,5 +1,7 @@
 import BackendRuntime
 import LocalDataTesting
+import Observation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -32,6 +34,27 @@ import Testing
         try await other.remove("a", in: notes)
         _ = await until { stored.records.first?.id == "n0" ? true : nil }
         #expect(stored.records.count == 1_000)
+    }
+
+    @Test(.timeLimit(.minutes(10))) func `a read that finds no change does not notify observers`() async throws {
+        let router = machine.launch()
+        try await router.set(Note.many(3), in: notes)
+        let stored = StoredRecords(notes, in: router)
+        try await stored.set(Self.note("a", "1"))
+        let isNotified = Shared(false)
+        withObservationTracking {
+            _ = stored.records
+        } onChange: {
+            isNotified.value.withLock { $0 = true }
+        }
+        router.slots.committer.hub.lookAgain(nil)
+        // The removal of a record that is not there waits until the records were read again.
+        try await stored.remove(id: "none")
+        let isNotifiedEarly = isNotified.value.withLock { $0 }
+        #expect(!isNotifiedEarly)
+        try await stored.set(Self.note("b", "1"))
+        let isNotifiedLater = isNotified.value.withLock { $0 }
+        #expect(isNotifiedLater)
     }
 
     @Test(.timeLimit(.minutes(10))) func `an empty collection is loaded`() async throws {

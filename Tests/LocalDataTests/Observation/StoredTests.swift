@@ -116,6 +116,15 @@ import Testing
         await until { stored.name == "absent" ? () : nil }
     }
 
+    @Test(.timeLimit(.minutes(10))) func `a value that this process has forgotten with its domain is absent`() async throws {
+        let router = machine.launch()
+        let stored = Stored(key, in: router)
+        try await stored.set("1")
+        try await router.forget(Places.modern)
+        let name = await until { ["absent", "vanished"].contains(stored.name) ? stored.name : nil }
+        #expect(name == "absent")
+    }
+
     @Test(.timeLimit(.minutes(10))) func `a store that another program has locked is read again when the router unlocks it`() async throws {
         try await machine.launch().set("1", for: key)
         machine.lock(Places.modern)

@@ -173,6 +173,39 @@ import Testing
             }
         }
 
+        @Test func `a count reports a record in a legacy location that cannot be read`() async throws {
+            struct Broken: Codable, Sendable { var broken = 1 }
+            try await QueryPlace.database.withLaunches { launch in
+                let domain = StorageDomain.userDefaults(suite: "old")
+                let old = StorageCollection<Item>("old", domain: domain, typeTag: "Item")
+                let broken = StorageCollection<Broken>("old", domain: domain, typeTag: "Item") { _ in "i1" }
+                try await launch().set(Item(id: "i0", tag: "one"), in: old)
+                try await launch().set(Broken(), in: broken)
+                let items = QueryPlace.database.indexed.moved(from: old)
+                let router = launch()
+                #expect(try await router.count(in: items, where: \.tag == "one", onDamage: .skip) == 1)
+                #expect(try await router.hasLabels(items))
+                await #expect(throws: StorageError.self) { try await router.records(in: items, where: \.tag == "one") }
+                await #expect(throws: StorageError.self) { try await router.count(in: items, where: \.tag == "one") }
+            }
+        }
+
+        @Test func `two spellings of a letter that a new version of Unicode has added are equal for a label, too`() async throws {
+            // Foundation may not know the letters of Unicode 16 that the standard library knows.
+            let (composed, decomposed) = ("\u{105C9}", "\u{105D2}\u{307}")
+            try await QueryPlace.database.withLaunches { launch in
+                let (router, items) = (launch(), QueryPlace.database.indexed)
+                try await router.set([Item(id: "a", tag: composed), Item(id: "b", tag: decomposed), Item(id: "c", tag: "x")], in: items)
+                #expect(try await router.hasLabels(items))
+                let all = try await router.records(in: items, where: .all)
+                for text in [composed, decomposed] {
+                    let expected = all.filter { $0.tag == text }.map(\.id).sorted()
+                    #expect(try await router.records(in: items, where: \.tag == text).map(\.id).sorted() == expected)
+                    #expect(try await router.count(in: items, where: \.tag == text) == expected.count)
+                }
+            }
+        }
+
         @Test func `a property has the value that a read returns, also if encoding changes it`() async throws {
             struct Loud: Codable, Identifiable, Sendable {
                 var id: String
@@ -228,6 +261,55 @@ import Testing
                 try await router.set(Item(id: "a", tag: "one"), in: items)
             }
         }
+    }
+
+    @Test func `after a sweep has added attributes in a release window, a change by the earlier release still counts`() async throws {
+        let machine = TestMachine()
+        let old = StorageCollection<Item>("old", domain: .userDefaults(suite: "old"), typeTag: "Item")
+        let domain = StorageDomain.userDefaults(suite: "new")
+        let plain = Item.plain(domain).moved(from: old, keeping: .untilReleased)
+        let indexed = Item.indexed(domain).moved(from: old, keeping: .untilReleased)
+        let older = machine.launch()
+        try await machine.launch().set(Item(id: "a", tag: "one"), in: plain)
+        #expect(try await older.value("a", in: old)?.tag == "one")
+        let router = machine.launch()
+        #expect(try await router.row(of: indexed)?.state != .failed)
+        #expect(try await router.attributes("a", indexed)?["tag"] == "one")
+        try await older.set(Item(id: "a", tag: "two"), in: old)
+        #expect(try await router.value("a", in: indexed)?.tag == "two")
+        #expect(try await router.attributes("a", indexed)?["tag"] == "two")
+    }
+
+    @Test func `after a sweep has converted a record in a release window, a change by the earlier release still counts`() async throws {
+        let machine = TestMachine()
+        let old = StorageCollection<Item>("old", domain: .userDefaults(suite: "old"), typeTag: "Item")
+        let first = Item.plain(.userDefaults(suite: "new"))
+        let second = first.evolving(Evolution.from(version: 1).to(version: 2) { _ in })
+        let older = machine.launch()
+        try await machine.launch().set(Item(id: "a", tag: "one"), in: first.moved(from: old, keeping: .untilReleased))
+        #expect(try await older.value("a", in: old)?.tag == "one")
+        let router = machine.launch()
+        let kept = second.moved(from: old, keeping: .untilReleased)
+        #expect(try await router.row(of: kept)?.state != .failed)
+        #expect(try await router.storedValue("a", in: kept)?.schemaVersion == 2)
+        try await older.set(Item(id: "a", tag: "two"), in: old)
+        #expect(try await router.value("a", in: kept)?.tag == "two")
+        #expect(try await router.audit().quarantine.isEmpty)
+    }
+
+    @Test func `a weaker mirror in a release window gets no derived attribute, unless the earlier release has set it`() async throws {
+        let machine = TestMachine()
+        let old = StorageCollection<Item>("old", domain: .userDefaults(suite: "old"), typeTag: "Item")
+        let items = Item.indexed(.keychain(service: "s"))
+            .moved(from: old, keeping: .untilReleased, options: MigrationOptions(keepsWeakerCopy: true))
+        let (older, router) = (machine.launch(), machine.launch())
+        try await router.set(Item(id: "a", tag: "secret"), in: items)
+        #expect(try await router.attributes("a", items)?["tag"] == "secret")
+        #expect(try await older.value("a", in: old)?.tag == "secret")
+        #expect(try await older.attributes("a", old)?.isEmpty == true)
+        try await older.set(Item(id: "b", tag: "one"), in: old, attributes: ["tag": "one"])
+        try await router.update("b", in: items) { $0?.tag = "two" }
+        #expect(try await older.attributes("b", old) == ["tag": "two"])
     }
 
     @Test func `a property list of encrypted records contains no derived attribute`() async throws {

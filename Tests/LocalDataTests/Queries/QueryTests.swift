@@ -57,6 +57,50 @@ import Testing
         }
     }
 
+    @Test func `an ordered cursor is refused for another order, and the error has no value of a record`() async throws {
+        let router = StorageRouter(configuration: .inMemory())
+        let items = Item.indexed(.memory("main"))
+        try await router.set([Item(id: "a", tag: "x", ratio: 1234.5), Item(id: "b", tag: "y", ratio: 2345.5)], in: items)
+        let cursor = try #require(try await router.page(in: items, where: .all, orderedBy: .ascending(\.ratio), size: 1).cursor)
+        for order in [RecordOrder<Item>.ascending(\.size), .descending(\.ratio), .ascending(\.tag)] {
+            await expectRefusal(StorageError.unsupported, of: "items", saying: "first page", hiding: ["1234"]) {
+                _ = try await router.page(in: items, where: .all, orderedBy: order, size: 1, after: cursor)
+            }
+        }
+        let last = try await router.page(in: items, where: .all, orderedBy: .ascending(\.ratio), size: 1, after: cursor)
+        #expect(last.records.map(\.id) == ["b"])
+    }
+
+    @Test func `an ordered cursor whose values cannot be encoded is refused without the values`() async throws {
+        struct Strict: Codable, Comparable, Sendable {
+            var text: String
+
+            init(text: String) { self.text = text }
+            init(from decoder: any Decoder) throws { text = try decoder.singleValueContainer().decode(String.self) }
+
+            func encode(to encoder: any Encoder) throws {
+                // The type is encoded as a part of a record, and refuses to be encoded in a list.
+                guard encoder.codingPath.contains(where: { $0.intValue == nil }) else {
+                    throw EncodingError.invalidValue(text, EncodingError.Context(codingPath: [], debugDescription: text))
+                }
+                var container = encoder.singleValueContainer()
+                try container.encode(text)
+            }
+
+            static func < (left: Self, right: Self) -> Bool { left.text < right.text }
+        }
+        struct Entry: Codable, Identifiable, Sendable {
+            var id: String
+            var name: Strict
+        }
+        let router = StorageRouter(configuration: .inMemory())
+        let entries = StorageCollection<Entry>("entries", domain: .memory("main"), typeTag: "Entry")
+        for id in ["a", "b"] { try await router.set(Entry(id: id, name: Strict(text: "secret \(id)")), in: entries) }
+        await expectRefusal(StorageError.encodingFailed, of: "a", saying: "order", hiding: ["secret"]) {
+            _ = try await router.page(in: entries, where: .all, orderedBy: .ascending(\.name), size: 1)
+        }
+    }
+
     @Test func `an ordered cursor contains no value of a record, and works after it was encoded`() async throws {
         let router = StorageRouter(configuration: .inMemory())
         let items = Item.indexed(.memory("main"))

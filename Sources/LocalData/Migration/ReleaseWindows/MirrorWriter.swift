@@ -39,7 +39,8 @@ struct MirrorWriter: Sendable {
     ) async {
         let record = MirroredRecord(StorageRecord(payload: coded.payload, metadata: coded.metadata, revision: revision), origin)
         guard kept.place.isOpen, let older = prepared.older.first, let contents = await seen(record, kept) else { return }
-        _ = await write(.value(older.mirroring(coded.metadata)), of: record, at: kept.place, over: contents)
+        let mirror = older.mirroring(coded.metadata, of: prepared.route, over: contents.record)
+        _ = await write(.value(mirror), of: record, at: kept.place, over: contents)
     }
 
     /// Writes the mirror of a removal.

@@ -146,7 +146,8 @@ struct ReleaseWindowSettler: Sendable {
     /// - Parameter record: The record of the key's place, whose expiry the mirror has too.
     static func content(_ prepared: EncodedValue, of record: StorageRecord, unless older: StorageRecord?) -> MirrorWriter.Content {
         if let older, !older.isForeign { return .unchanged(older) }
-        return prepared.older.first.map { .value($0.mirroring(record.metadata)) } ?? older.map(MirrorWriter.Content.unchanged)
+        return prepared.older.first.map { .value($0.mirroring(record.metadata, of: prepared.route, over: older)) } ?? older.map(
+            MirrorWriter.Content.unchanged)
             ?? .removal
     }
 
@@ -247,7 +248,9 @@ struct ReleaseWindowSettler: Sendable {
         guard let written else { return .lookAgain(nil) }
         history.ledger.worked(work.step.id)
         if let older = prepared.older.first {
-            await mirror(.value(older.mirroring(written.record.metadata)), MirroredRecord(written.record, origin), work)
+            await mirror(
+                .value(older.mirroring(written.record.metadata, of: work.slot.route, over: work.contents.record)),
+                MirroredRecord(written.record, origin), work)
         }
         return .lookAgain(Visit(state: .resolved, from: [work.place.route.reported], bytes: written.record.payload.byteCount))
     }
@@ -300,7 +303,7 @@ struct ReleaseWindowSettler: Sendable {
         var content = MirrorWriter.Content.removal
         if let value = work.value {
             guard let older = try valuePreparer.prepare(value, slot, .new).older.first else { return .settled(visit) }
-            content = .value(older.mirroring(record.metadata))
+            content = .value(older.mirroring(record.metadata, of: slot.route, over: work.contents.record))
         }
         switch await mirrorWriter.write(content, of: record, at: place, over: work.contents) {
         case .written: return .settled(visit.mirrored)
@@ -370,10 +373,19 @@ extension Visit {
 
 extension EncodedValue {
     /// The same, with what another record has beside its content: when it stops being valid, its attributes, its age.
-    func mirroring(_ metadata: StorageMetadata) -> EncodedValue {
+    /// - Parameters:
+    ///   - source: The place of the other record.
+    ///   - present: The record that this one replaces, if it is known.
+    func mirroring(_ metadata: StorageMetadata, of source: Route, over present: StorageRecord?) -> EncodedValue {
         var (prepared, metadata) = (self, metadata)
-        // An earlier release may set these attributes, and expects them in the mirror.
-        if !route.showsAttributes { metadata.attributes[StorageMetadata.derivedAttribute] = nil }
+        if let mark = metadata.attributes.removeValue(forKey: StorageMetadata.derivedAttribute) {
+            let isWeaker = route.protection < source.protection
+            for name in DerivedAttributes.names(in: mark) {
+                // An earlier release may set these attributes, and expects them in the mirror. A weaker place gets only those that it had
+                // already: the older shape may lack the property.
+                if route.showsAttributes || isWeaker && present?.metadata.attributes[name] == nil { metadata.attributes[name] = nil }
+            }
+        }
         prepared.facts = .kept(metadata)
         return prepared
     }

@@ -40,8 +40,12 @@ struct Converter: Sendable {
         var facts = WriteAttributes.kept(record.metadata)
         facts.keepsTime = true
         let decoded = try await coder.read(record, slot)
+        let past = try await coder.origin(of: record.metadata, slot.route)
+        var origin = past
+        // In a release window, the mirror names the former revision.
+        origin?.recordRewrite(of: record.revision, past)
         return Conversion(
-            prepared: try coder.prepare(decoded.value, slot, facts), origin: try await coder.origin(of: record.metadata, slot.route),
+            prepared: try coder.prepare(decoded.value, slot, facts), origin: origin,
             record: record, holder: ReferenceHolder(route: slot.route, copies: [SourceRecord(slot, record)]),
             version: slot.key.schemaVersion, backup: nil)
     }
