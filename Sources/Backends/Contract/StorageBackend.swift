@@ -81,11 +81,11 @@ public protocol StorageBackend: Sendable {
     /// let changes: [StorageMutation] = [
     ///     .put(.bytes([1, 2, 3]), at: StorageAddress("image"), if: .absent), .delete(StorageAddress("draft")),
     /// ]
-    /// do {
+    /// do throws(BackendError) {
     ///     let results = try await store.apply(changes)
     ///     if !results.allSatisfy(\.isApplied) { print("not applied: \(results)") }
-    /// } catch let error where error.outcome == .unknown {
-    ///     print("Read both slots before you repeat the changes.")
+    /// } catch {
+    ///     if error.outcome == .unknown { print("Read both slots before you repeat the changes.") }
     /// }
     /// ```
     /// - Returns: One result for each mutation, in the same order.
