@@ -107,7 +107,11 @@ public final class StorageCache<Record: Codable & Sendable>: Sendable {
         _ id: String, lifetime: Duration? = nil, _ compute: @escaping @Sendable () async throws -> Record
     ) async throws -> Record {
         try await access.call("get") {
-            let address = try access.address(id)
+            let address: StorageAddress
+            do { address = try access.address(id) } catch let error as StorageError where error.isOfStore {
+                noteFailure()
+                return try await compute()
+            }
             do { if let found = try await read(address) { return found } } catch is StorageError { noteFailure() }
             return try await flights.join(address) { [self] isCurrent in
                 // Another computation may have ended since the read.
@@ -354,4 +358,10 @@ public final class StorageCache<Record: Codable & Sendable>: Sendable {
                 metadata: ["event": "localdata.cache_maintenance_failed", "code": "\(code)"])
         }
     }
+}
+
+extension StorageError {
+    /// Whether the store of a cache cannot be used. The name of a value is an error of the caller, and the call itself completes
+    /// an unfinished forgetting.
+    fileprivate var isOfStore: Bool { code != StorageError.invalidName && !isUnfinishedForgetting }
 }

@@ -1,4 +1,5 @@
 import BackendContract
+import Crypto
 
 /// A source that is only read, as a store from which values are moved.
 ///
@@ -39,7 +40,7 @@ struct ImportedStore: StorageBackend {
         if names.isEmpty { return addresses.map { _ in .absent } }
         var probes: [StorageAddress: StorageProbe] = [:]
         var open: [String] = []
-        for (name, mark) in zip(names, try await marks.read(names.map { StorageAddress($0, in: namespace) }, freshness)) {
+        for (name, mark) in zip(names, try await marks.read(names.map(mark(of:)), freshness)) {
             switch mark {
             case .absent: open.append(name)
             case .value, .tombstone: probes[StorageAddress(name)] = .absent
@@ -64,8 +65,15 @@ struct ImportedStore: StorageBackend {
 
     func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
         guard namespace == .values else { return [] }
-        let imported = Set(try await marks.addresses(in: self.namespace).map { StorageAddress($0.name) })
-        return try await reader.names().map { StorageAddress($0) }.filter { !imported.contains($0) }
+        let imported = Set(try await marks.addresses(in: self.namespace))
+        return try await reader.names().filter { !imported.contains(mark(of: $0)) }.map { StorageAddress($0) }
+    }
+
+    /// Returns the address of the mark of a value. A property list has only names in Unicode normal form C, and a source may
+    /// have others. So a name that is not ASCII, or that begins with `%`, is replaced by its SHA-256.
+    private func mark(of name: String) -> StorageAddress {
+        let isPlain = name.utf8.allSatisfy { $0 < 0x80 } && name.utf8.first != UInt8(ascii: "%")
+        return StorageAddress(isPlain ? name : "%" + hexadecimalText(of: SHA256.hash(data: Array(name.utf8))), in: namespace)
     }
 
     func status() async -> BackendStatus { await reader.status() }
@@ -87,7 +95,7 @@ struct ImportedStore: StorageBackend {
         var durability = StorageDurability.durable
         if !deleted.isEmpty {
             let marked = try await marks.apply(
-                deleted.map { .put(.native(.boolean(true)), at: StorageAddress($0.name, in: namespace), if: .absent) })
+                deleted.map { .put(.native(.boolean(true)), at: mark(of: $0.name), if: .absent) })
             if let failed = zip(deleted, marked).first(where: { !$1.isApplied && $1 != .notAttempted }) {
                 return mutations.map { $0.address == failed.0 ? Self.result(ofMark: failed.1) : .notAttempted }
             }

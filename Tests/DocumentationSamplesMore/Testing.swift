@@ -5,8 +5,8 @@ import LocalDataTesting
 import MemoryBackend
 import Testing
 
-/// Samples of the product for tests. They are compiled as part of a library, so no test program runs them.
-struct TestingSamples {
+/// Samples of the product for tests. They are compiled, and not run: the package has no such fixtures.
+@Suite(.disabled("samples of the documentation")) struct TestingSamples {
     @Suite(.isolatedStorage) struct CityTests {
         @Test func `a stored city is read`() async throws {
             try await StorageRouter.shared.set("Graz", for: .city)  // in memory, and only visible to this test case

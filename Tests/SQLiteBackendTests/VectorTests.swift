@@ -260,7 +260,11 @@
             let root = URL(filePath: Reader.folder).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
             let design = try String(contentsOf: root.appending(path: "Docs/Formats.md"), encoding: .utf8)
             let statements = DatabaseFormat.schema + DatabaseFeature.labels.tables
-            #expect(design.split(separator: "\n").filter { $0.hasPrefix("CREATE TABLE ") }.map(String.init) == statements)
+            // The tables of a database server are in a schema.
+            let documented = design.split(separator: "\n").filter {
+                $0.hasPrefix("CREATE TABLE ") && !$0.hasPrefix("CREATE TABLE localdata.")
+            }
+            #expect(documented.map(String.init) == statements)
             let script =
                 "import sys; sys.path.insert(0, sys.argv[1]); import reader; print('\\n'.join([*reader.SCHEMA.values(), reader.LABELS, reader.COUNTS]))"
             let result = try await run("/usr/bin/python3", ["-B", "-c", script, Reader.folder])

@@ -12,7 +12,11 @@ extension StorageRouter {
     package nonisolated func cacheAccess<Record>(
         _ collection: StorageCollection<Record>, in domain: StorageDomain
     ) throws -> CacheAccess<Record> {
-        _ = try entry(collection.placeholder)
+        // The route of the collection opens the collection's own store, which the cache does not use. So the route is only
+        // made for a check of the registration. A call of the cache completes an unfinished forgetting.
+        if admits != nil {
+            do { _ = try entry(collection.placeholder) } catch let error as StorageError where error.isUnfinishedForgetting {}
+        }
         return CacheAccess(router: self, records: collection.placed(in: domain))
     }
 }

@@ -75,5 +75,5 @@ extension StorageError {
     }
 
     /// Whether the error says that stores must be forgotten first.
-    var isUnfinishedForgetting: Bool { underlying is UnfinishedForgetting }
+    package var isUnfinishedForgetting: Bool { underlying is UnfinishedForgetting }
 }

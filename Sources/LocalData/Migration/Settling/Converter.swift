@@ -57,8 +57,12 @@ struct Converter: Sendable {
         if let references = decoded.references { prepared.references = references }
         let version = record.metadata.schemaVersion ?? slot.key.evolution?.base ?? slot.key.schemaVersion
         let keepsBackup = slot.key.evolution?.keepsBackup == true
+        let past = try await coder.origin(of: record.metadata, slot.route)
+        var origin = past
+        // In a release window, the mirror names the former revision.
+        if slot.key.releaseWindow != nil { origin?.recordRewrite(of: record.revision, past) }
         return Conversion(
-            prepared: prepared, origin: try await coder.origin(of: record.metadata, slot.route), record: record,
+            prepared: prepared, origin: origin, record: record,
             holder: ReferenceHolder(route: slot.route, copies: [SourceRecord(slot, record)]), version: version,
             backup: keepsBackup ? Backups.change(of: record, at: slot.route, version: version) : nil)
     }
