@@ -40,6 +40,8 @@ func second(_ storage: StorageRouter) async throws {
         print("Log in first.")  // proven: there is no token, not here and not where version 1 kept it
     } catch StorageError.locked {
         print("Unlock your keyring to log in.")  // nothing was changed; the token of version 1 is still there
+    } catch let error as StorageError where error.code == .unavailable {
+        print(error.message)  // there is no session bus or no keyring; nothing was changed
     }
     // snippet.hide
 }

@@ -1,4 +1,7 @@
 // The first service: a counter in an encrypted database, which survives kill -9.
+// snippet.hide
+import Foundation
+// snippet.show
 import LocalData
 
 let shop = StorageKeyGroup(owner: "Shop", domain: .encryptedSQLite(database: "shop"))
@@ -11,6 +14,15 @@ struct ShopKeys: StorageKeyCatalog {
     var allKeys: [AnyStorageKey] { [.key(.requests)] }
 }
 // snippet.hide
+
+func configure() -> StorageRouter {
+    // snippet.show
+    var configuration = StorageConfiguration.service(applicationID: "com.example.shop", version: "1.0")
+    configuration.keySource = .credential("documents-key")  // provided by systemd or Kubernetes
+    let storage = StorageRouter(configuration: configuration)
+    // snippet.hide
+    return storage
+}
 
 func count() async throws {
     // snippet.show
@@ -27,15 +39,15 @@ func count() async throws {
 
 func start(_ storage: StorageRouter) async throws {
     // snippet.show
-    do {
-        try await storage.registerCatalog(ShopKeys(), migrateImmediately: true).requireComplete()
-    } catch let error as StorageError where error.code == .encryptionKeyMissing || error.code == .encryptionKeyMismatch {
-        print(error.message)  // the data is intact: bring the key back. Never delete the database
-        throw error
-    } catch let error as StorageError where error.code == .noSpace || error.code == .timedOut {
-        print(error.message)  // the values can still be read: answer requests, and sweep again later
+    let report = try await storage.registerCatalog(ShopKeys(), migrateImmediately: true)
+    for row in report.failed + report.blocked {
+        print("\(row.key): \(row.message ?? "")")
+        if row.errorCode == .encryptionKeyMissing || row.errorCode == .encryptionKeyMismatch {
+            exit(78)  // the data is intact: bring the key back. Never delete the database
+        }
     }
+    // After noSpace or timedOut, values can still be read: answer requests, and sweep again later.
     // snippet.hide
 }
 
-_ = (count, start)
+_ = (configure, count, start)

@@ -1,5 +1,7 @@
 // A service without swift-service-lifecycle: it sweeps while it runs, and closes its stores at the end.
 // snippet.hide
+import Dispatch
+import Foundation
 import LocalData
 import LocalDataService
 
@@ -7,7 +9,20 @@ struct ShopKeys: StorageKeyCatalog {
     var allKeys: [AnyStorageKey] { [] }
 }
 
-func serve() async throws {}
+func serve() async throws { await terminationSignal() }
+
+// snippet.show
+/// Returns when the process gets SIGTERM.
+func terminationSignal() async {
+    signal(SIGTERM, SIG_IGN)  // the default would end the process
+    let source = DispatchSource.makeSignalSource(signal: SIGTERM)
+    let (signals, continuation) = AsyncStream.makeStream(of: Void.self)
+    source.setEventHandler { continuation.finish() }
+    source.resume()
+    for await _ in signals {}
+    source.cancel()
+}
+// snippet.hide
 
 func run(_ storage: StorageRouter) async throws {
     // snippet.show

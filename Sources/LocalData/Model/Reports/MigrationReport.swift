@@ -146,9 +146,10 @@ public struct MigrationReport: Sendable, Codable {
     ///     print("All values were moved. Older copies remain, and the next sweep tries again.")
     /// }
     /// ```
-    /// - Throws: ``StorageError``. If keys failed, the code is `migrationFailed`, and the message names the first of
-    ///   them. Otherwise, if rows are blocked or pending, it is the code of the first one, such as `locked` or
-    ///   `unavailable`. If only older copies remain, it is `residueRemains`.
+    /// - Throws: ``StorageError``. If keys failed, for any reason, the code is `migrationFailed`, and the message names
+    ///   the first of them. The cause, such as `encryptionKeyMissing`, is in ``MigrationReport/Row/errorCode``.
+    ///   Otherwise, if rows are blocked or pending, it is the code of the first one, such as `locked` or `unavailable`.
+    ///   If only older copies remain, it is `residueRemains`.
     public func requireComplete() throws {
         func names(_ rows: [Row]) -> String {
             rows.prefix(5).map(\.key).joined(separator: ", ") + (rows.count > 5 ? " and \(rows.count - 5) more" : "")
