@@ -79,7 +79,8 @@ class Picture:
             f'<marker id="{name}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
             f'<path d="M0 0 8 4 0 8z" fill="{colours[name]}"/></marker>' for name in ("line", "alarm")]
         lines = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {self.height}" font-family="system-ui, sans-serif" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{self.height}" viewBox="0 0 {WIDTH} {self.height}" '
+            f'font-family="system-ui, sans-serif" '
             f'font-size="{NORMAL}" role="img" aria-label="{escape(self.label)}">',
             "<defs>" + "".join(heads) + "</defs>", f'<rect width="{WIDTH}" height="{self.height}" rx="8" fill="{colours["card"]}"/>']
         return "\n".join(lines + [part.format(**names) for part in self.parts] + ["</svg>", ""])

@@ -41,8 +41,8 @@ def draw(title, note, panels, x_name, label, columns=None):
     """
     height = 74 + len(panels) * (PLOT + GAP) + 26
     parts = [
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="system-ui, sans-serif" font-size="15" role="img"'
-        % (WIDTH, height),
+        '<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" font-family="system-ui, sans-serif" font-size="15" '
+        'role="img"' % (WIDTH, height, WIDTH, height),
         '     aria-label="%s">' % escape(label), "  <style>%s  </style>" % STYLE,
         '  <rect width="%d" height="%d" rx="8" fill="#ffffff"/>' % (WIDTH, height),
         '  <text x="20" y="34" font-size="17" font-weight="600">%s</text>' % escape(title),

@@ -26,8 +26,8 @@ def draw(report):
     label = "After %d kills: " % kills + "; ".join(
         "%s lost %d values and resurrected %d" % (name, lost, back) for name, lost, back, _ in rows) + "."
     lines = [
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 860 %d" font-family="system-ui, sans-serif" font-size="15" role="img"'
-        % height,
+        '<svg xmlns="http://www.w3.org/2000/svg" width="860" height="%d" viewBox="0 0 860 %d" font-family="system-ui, sans-serif" font-size="15" '
+        'role="img"' % (height, height),
         '     aria-label="%s">' % label, "  <style>%s  </style>" % STYLE,
         '  <rect width="860" height="%d" rx="8" fill="#ffffff"/>' % height,
         '  <text x="20" y="34" font-size="17" font-weight="600">Sessions and tokens after %s kills of a server</text>'
