@@ -53,7 +53,7 @@ public struct BackupReport: Codable, Hashable, Sendable {
     public internal(set) var id = ""
     /// The application's id.
     public internal(set) var application = ""
-    /// The context that all sealed data is bound to: ``StorageConfiguration/sealingContext``, or else the application's id.
+    /// The context that all sealed data is bound to: `StorageConfiguration.sealingContext`, or else the application's id.
     public internal(set) var context = ""
     /// When the stores were copied.
     public internal(set) var date = Date(timeIntervalSince1970: 0)

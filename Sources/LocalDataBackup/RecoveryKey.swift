@@ -37,7 +37,7 @@ public struct RecoveryKey: Sendable, CustomStringConvertible, CustomReflectable 
     /// } catch StorageError.encryptionKeyMismatch { print("The database was sealed for another recovery key.") }
     /// ```
     /// - Parameter text: The text of the key; see ``text``.
-    /// - Throws: ``StorageError`` with `invalidRecoveryKey`. The error describes the problem and never repeats the text.
+    /// - Throws: `StorageError` with `invalidRecoveryKey`. The error describes the problem and never repeats the text.
     public init(text: String) throws {
         do throws(BackendError) { pair = try RecoveryKeyPair(text: text) } catch { throw StorageError.from(error, key: "recovery key") }
     }

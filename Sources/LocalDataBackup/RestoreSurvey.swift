@@ -107,7 +107,7 @@ struct RestoreSurvey {
 
     /// Compares the existing stores with the backup.
     /// - Parameter replacing: The names of the stores that may be replaced.
-    /// - Throws: ``StorageError`` with `conflict`, which names the existing stores with different content.
+    /// - Throws: `StorageError` with `conflict`, which names the existing stores with different content.
     mutating func compare(_ replacing: Set<String>) async throws {
         var refused: [String] = []
         for (name, store) in stores {

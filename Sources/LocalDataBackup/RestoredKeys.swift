@@ -27,7 +27,7 @@ struct RestoredKeys {
     /// Resolves the keys of the configured sources, and of the sources whose keys sealed single values in the backup.
     /// Other sources are not needed, because the data keys of the databases are encrypted for the configured sources
     /// (rewrapped).
-    /// - Throws: ``StorageError`` with `encryptionKeyMismatch` if a source already has another key, and single values are sealed with the
+    /// - Throws: `StorageError` with `encryptionKeyMismatch` if a source already has another key, and single values are sealed with the
     ///   backup's key.
     func settle(_ survey: RestoreSurvey) async throws -> [ResolvedKey] {
         var resolved: [ResolvedKey] = []

@@ -24,9 +24,9 @@ extension StorageRouter {
     /// - Parameters:
     ///   - domain: An encrypted database, or a keychain that is stored in a vault, an encrypted database.
     ///   - original: The domain that the database was created for; nil if it was created for `domain`.
-    ///   - application: The application or tenant that created the database (``StorageConfiguration/sealingContext``);
+    ///   - application: The application or tenant that created the database (`StorageConfiguration.sealingContext`);
     ///     nil if the application of this router created it.
-    /// - Throws: ``StorageError``: `wrongContext` if the database belongs neither to `original` nor to `domain`,
+    /// - Throws: `StorageError`: `wrongContext` if the database belongs neither to `original` nor to `domain`,
     ///   `unavailable` if there is no database, `unsupported` for a domain without a database. In these cases nothing
     ///   was changed.
     @concurrent

@@ -37,7 +37,7 @@ extension StorageRouter {
     ///   - progress: Called as the backup proceeds.
     /// - Returns: The content of the backup. ``BackupReport/omitted`` lists the domains that a custom backend serves: they are not in the
     ///   backup.
-    /// - Throws: ``StorageError``: `locked` if a keyring, a passphrase, the router or a domain is locked; `encryptionKeyMissing` for a
+    /// - Throws: `StorageError`: `locked` if a keyring, a passphrase, the router or a domain is locked; `encryptionKeyMissing` for a
     ///   database that no configured source can open; `timedOut` if a lock is not free in time; `noSpace`. No file is left after an
     ///   error.
     @concurrent
@@ -72,7 +72,7 @@ extension StorageRouter {
     ///   - progress: Called as the verification proceeds.
     /// - Returns: The content of the backup. ``BackupReport/isSound`` is false if a store was damaged or unreadable when the backup was
     ///   made.
-    /// - Throws: ``StorageError``: `encryptionKeyMismatch` for the wrong passphrase or key, `corrupted` if any part of the file was
+    /// - Throws: `StorageError`: `encryptionKeyMismatch` for the wrong passphrase or key, `corrupted` if any part of the file was
     ///   changed.
     @concurrent
     @discardableResult
@@ -112,7 +112,7 @@ extension StorageRouter {
     ///   - progress: Called as the restore proceeds. The restore reads the file three times, and reports each reading from the start.
     /// - Returns: The restored stores, and the new names of the stores that they replaced. Each restored store is as
     ///   durable as its kind of store permits.
-    /// - Throws: ``StorageError``: `conflict`, which names the stores that exist with different content; `wrongContext` for the backup of
+    /// - Throws: `StorageError`: `conflict`, which names the stores that exist with different content; `wrongContext` for the backup of
     ///   another application; `encryptionKeyMismatch` if single values are sealed with a key that the source on this machine cannot
     ///   accept; the errors of ``verifyBackup(at:with:progress:)``. No store was replaced, unless the outcome is `unknown`.
     @concurrent

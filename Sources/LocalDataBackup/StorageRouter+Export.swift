@@ -21,7 +21,7 @@ extension StorageRouter {
     ///   - file: The file to create. An existing file is never replaced.
     ///   - recipients: The passphrases and recovery keys. Each one alone opens the export.
     /// - Returns: The exported values, and the records that are damaged.
-    /// - Throws: ``StorageError``: `encodingFailed` for a value that JSON cannot represent; the errors of reading a value. No file is
+    /// - Throws: `StorageError`: `encodingFailed` for a value that JSON cannot represent; the errors of reading a value. No file is
     ///   left after an error.
     @concurrent
     @discardableResult
@@ -82,7 +82,7 @@ extension StorageRouter {
     ///   - entries: The keys and collections that the import may change.
     ///   - replacing: Whether to overwrite existing values that differ.
     /// - Returns: The outcome for each value.
-    /// - Throws: ``StorageError``: `corrupted` and `encryptionKeyMismatch` for the file, before any value is stored; the errors of
+    /// - Throws: `StorageError`: `corrupted` and `encryptionKeyMismatch` for the file, before any value is stored; the errors of
     ///   storing a value. You can safely repeat the call.
     @concurrent
     @discardableResult

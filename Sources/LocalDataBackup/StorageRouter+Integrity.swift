@@ -19,12 +19,12 @@ extension StorageRouter {
     /// until the verification ends.
     ///
     /// A complete older copy of the file is consistent, so this cannot detect it. To detect it, configure a freshness
-    /// anchor (``StorageConfiguration/freshnessAnchors``), which records the latest commit outside the file.
+    /// anchor (`StorageConfiguration.freshnessAnchors`), which records the latest commit outside the file.
     /// - Parameters:
     ///   - domain: An encrypted database, or a keychain that is stored in a vault, an encrypted database.
     ///   - progress: Called repeatedly on the store's thread while rows are verified. It must not block.
     /// - Returns: The findings; see `IntegrityReport.isSound`. Nil if the database does not exist yet.
-    /// - Throws: ``StorageError``: `unsupported` for a domain without a sealed count and sum; `locked`, `corrupted`,
+    /// - Throws: `StorageError`: `unsupported` for a domain without a sealed count and sum; `locked`, `corrupted`,
     ///   `rolledBack` and others if the database cannot be opened.
     @concurrent
     public nonisolated func verifyIntegrity(
@@ -48,7 +48,7 @@ extension StorageRouter {
     /// try await storage.acceptContents(of: database)  // after a person has accepted the loss of rows
     /// ```
     /// - Parameter domain: An encrypted database, or a keychain that is stored in a vault, an encrypted database.
-    /// - Throws: ``StorageError``: the errors of ``verifyIntegrity(of:progress:)``. Nothing was changed after an error.
+    /// - Throws: `StorageError`: the errors of ``verifyIntegrity(of:progress:)``. Nothing was changed after an error.
     @concurrent
     public nonisolated func acceptContents(of domain: StorageDomain) async throws {
         try await call("acceptContents", domain) {
@@ -73,7 +73,7 @@ extension StorageRouter {
     /// }
     /// ```
     /// - Parameter domain: An encrypted database with an anchor.
-    /// - Throws: ``StorageError``: `unsupported` without an anchor, `unavailable` if there is no file or the anchor cannot be reached.
+    /// - Throws: `StorageError`: `unsupported` without an anchor, `unavailable` if there is no file or the anchor cannot be reached.
     @concurrent
     public nonisolated func acceptOlderFile(of domain: StorageDomain) async throws {
         try await call("acceptOlderFile", domain) {

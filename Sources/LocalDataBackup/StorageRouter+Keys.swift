@@ -13,7 +13,7 @@ extension StorageRouter {
     /// ```
     /// - Parameter domain: An encrypted database, or a keychain that is stored in a vault, an encrypted database.
     /// - Returns: The recipients; empty if the database does not exist yet.
-    /// - Throws: ``StorageError``: `unsupported` for a domain without a data key.
+    /// - Throws: `StorageError`: `unsupported` for a domain without a data key.
     @concurrent
     public nonisolated func keyRecipients(of domain: StorageDomain) async throws -> [KeyRecipient] {
         try await call("keyRecipients", domain) {
@@ -39,7 +39,7 @@ extension StorageRouter {
     ///   - key: A recovery key that was made for another domain; nil makes a new one.
     ///   - domain: An encrypted database, or a keychain that is stored in a vault, an encrypted database.
     /// - Returns: The recovery key.
-    /// - Throws: ``StorageError``: `unsupported` for a domain without a data key; the errors of fetching the source's key. Nothing was
+    /// - Throws: `StorageError`: `unsupported` for a domain without a data key; the errors of fetching the source's key. Nothing was
     ///   changed after an error.
     @concurrent
     public nonisolated func addRecoveryKey(_ key: RecoveryKey? = nil, to domain: StorageDomain) async throws -> RecoveryKey {
@@ -64,7 +64,7 @@ extension StorageRouter {
     /// - Parameters:
     ///   - recipient: A recovery key among ``keyRecipients(of:)``. If the database no longer has it, the call does nothing.
     ///   - domain: The domain.
-    /// - Throws: ``StorageError``: `unsupported` for the key of a source. Nothing was changed after an error.
+    /// - Throws: `StorageError`: `unsupported` for the key of a source. Nothing was changed after an error.
     @concurrent
     public nonisolated func removeRecoveryKey(_ recipient: KeyRecipient, from domain: StorageDomain) async throws {
         try await call("removeRecoveryKey", domain) {
@@ -107,7 +107,7 @@ extension StorageRouter {
     /// - Parameters:
     ///   - domain: An encrypted database, or a keychain that is stored in a vault, an encrypted database.
     ///   - key: The recovery key.
-    /// - Throws: ``StorageError``: `encryptionKeyMismatch` if the database was not sealed for this recovery key, `corrupted` if it names
+    /// - Throws: `StorageError`: `encryptionKeyMismatch` if the database was not sealed for this recovery key, `corrupted` if it names
     ///   the key without proof, `unavailable` if there is no database. Nothing was changed after an error.
     @concurrent
     public nonisolated func recover(_ domain: StorageDomain, with key: RecoveryKey) async throws {
@@ -132,7 +132,7 @@ extension StorageRouter {
     /// - Parameters:
     ///   - domain: An encrypted database, or a keychain that is stored in a vault, an encrypted database.
     ///   - old: The source that opens the database now.
-    /// - Throws: ``StorageError``: `encryptionKeyMismatch` and other errors of the old key and of the new key. Nothing was changed after
+    /// - Throws: `StorageError`: `encryptionKeyMismatch` and other errors of the old key and of the new key. Nothing was changed after
     ///   an error.
     @concurrent
     public nonisolated func changeKeySource(of domain: StorageDomain, from old: KeySourceReference) async throws {

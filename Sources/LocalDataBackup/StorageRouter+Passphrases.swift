@@ -19,10 +19,10 @@ extension StorageRouter {
     /// source (``changeKeySource(of:from:)``), and then rotate their data keys (``rotateDataKey(of:progress:)``).
     /// - Parameters:
     ///   - source: A passphrase source; the configuration's by default.
-    ///   - old: The present passphrase; nil asks ``StorageConfiguration/passphrase`` for it.
+    ///   - old: The present passphrase; nil asks `StorageConfiguration.passphrase` for it.
     ///   - new: The new passphrase. It is normalized to Unicode form C; blanks count.
-    ///   - cost: The new cost of deriving a key from the passphrase; nil for ``StorageConfiguration/scryptCost``.
-    /// - Throws: ``StorageError``: `encryptionKeyMismatch` if `old` is not the passphrase, `encryptionKeyMissing` if there is no file
+    ///   - cost: The new cost of deriving a key from the passphrase; nil for `StorageConfiguration.scryptCost`.
+    /// - Throws: `StorageError`: `encryptionKeyMismatch` if `old` is not the passphrase, `encryptionKeyMissing` if there is no file
     ///   yet, `weakerProtection` for an empty passphrase, `unsupported` for another kind of source or a cost outside the limits,
     ///   `conflict` if another process replaced the file. Nothing was changed, unless the outcome says otherwise.
     @concurrent

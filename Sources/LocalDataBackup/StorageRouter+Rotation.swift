@@ -25,7 +25,7 @@ extension StorageRouter {
     ///   - domain: An encrypted database, or a keychain that is stored in a vault, an encrypted database.
     ///   - progress: Called after each batch, on the task of this call.
     /// - Returns: The number of values and tombstones (records of removals) that were resealed.
-    /// - Throws: ``StorageError``: `unsupported` for a domain without a data key, `unavailable` if there is no
+    /// - Throws: `StorageError`: `unsupported` for a domain without a data key, `unavailable` if there is no
     ///   database, the errors of fetching the source's key. With the outcome `applied`, every readable row is sealed
     ///   with the new key. In that case, `corrupted` means that damaged rows need the old key, which is kept for them.
     ///   `residueRemains` means that another program still reads an older state of the database. Bytes of the old key
@@ -71,7 +71,7 @@ extension StorageRouter {
     ///   - source: The source; the configuration's by default.
     ///   - progress: Receives the number of databases and values that use the new key so far. Called repeatedly on the task of this call.
     /// - Returns: The completed work, and the stores and values that failed.
-    /// - Throws: ``StorageError``: `encryptionKeyMissing` if the source has no key, `unsupported` if a program cannot change the source,
+    /// - Throws: `StorageError`: `encryptionKeyMissing` if the source has no key, `unsupported` if a program cannot change the source,
     ///   `conflict` if another process rotates it at the same time, the errors of fetching the key.
     @concurrent
     @discardableResult
@@ -99,7 +99,7 @@ extension StorageRouter {
     /// - Parameters:
     ///   - source: The source; the configuration's by default.
     ///   - limit: How long to wait for unfinished changes of this program.
-    /// - Throws: ``StorageError``: `conflict`, with the data or program that needs an older key; `unsupported` without a catalog, or if a
+    /// - Throws: `StorageError`: `conflict`, with the data or program that needs an older key; `unsupported` without a catalog, or if a
     ///   program cannot change the source; `timedOut`. No key was destroyed, unless the outcome says otherwise.
     @concurrent
     public nonisolated func deleteOlderKeys(

@@ -17,7 +17,7 @@ extension StorageRouter {
     ///     })
     /// { print(note.title) }
     /// ```
-    /// - Throws: ``StorageError``: `notFound` when the record was changed or removed since it was listed.
+    /// - Throws: `StorageError`: `notFound` when the record was changed or removed since it was listed.
     @concurrent
     public nonisolated func damagedData(_ record: DamagedRecord) async throws -> Data {
         try await call("damagedData") { try await salvage.data(of: record) }
@@ -34,7 +34,7 @@ extension StorageRouter {
     ///     print("The record was changed since it was listed. List the damaged records again.")
     /// }
     /// ```
-    /// - Throws: ``StorageError``: `notFound` when the record was changed or removed since it was listed; nothing was changed then.
+    /// - Throws: `StorageError`: `notFound` when the record was changed or removed since it was listed; nothing was changed then.
     @concurrent
     public nonisolated func setAside(_ record: DamagedRecord) async throws {
         try await call("setAside") { try await salvage.setAside(record) }
@@ -66,7 +66,7 @@ extension StorageRouter {
     /// }
     /// ```
     /// - Returns: The location of the damaged store.
-    /// - Throws: ``StorageError``: `unsupported` if the domain's backend is not a `RecoverableBackend`. Of the stores
+    /// - Throws: `StorageError`: `unsupported` if the domain's backend is not a `RecoverableBackend`. Of the stores
     ///   of LocalData, only a property list can be damaged as a whole.
     @concurrent
     @discardableResult

@@ -27,7 +27,7 @@ extension Wiring {
     /// - Parameters:
     ///   - domains: The domains whose keys the program has used, in this run or in earlier runs.
     ///   - references: The program's key sources.
-    /// - Throws: ``StorageError``.
+    /// - Throws: `StorageError`.
     func backedStores(_ domains: Set<StorageDomain>, _ references: [KeySourceReference]) async throws -> BackedStores {
         var found = BackedStores(stores: [], omitted: [], expected: [])
         var served: Set<StorageDomain> = []
@@ -57,7 +57,7 @@ extension Wiring {
     }
 
     /// Returns the store of this configuration that has the kind and the scope of a store in a backup.
-    /// - Throws: ``StorageError``: `invalidName`; `unavailable` for a store that this build does not have;
+    /// - Throws: `StorageError`: `invalidName`; `unavailable` for a store that this build does not have;
     ///   `unsupported` for an unknown kind.
     func backedStore(_ kind: String, _ scope: String) throws -> BackedStore {
         guard let provider = Self.backedProvider(of: kind) else {

@@ -7,7 +7,7 @@ import Synchronization
 /// A cache of the records of a collection, which removes values to stay within its limit.
 ///
 /// Use it for values that the program can get again, such as downloads and thumbnails. Create it with
-/// ``StorageCollection/cache(limit:policy:storage:)``.
+/// `StorageCollection.cache(limit:policy:storage:)`.
 ///
 /// ```swift
 /// let pages = StorageCollection<Page>("pages", domain: .encryptedSQLite(database: "web"), owner: "Browser") { $0.path }
@@ -74,7 +74,7 @@ public final class StorageCache<Record: Codable & Sendable>: Sendable {
     /// } catch StorageError.locked { print("The key of the database is locked. Download the page.") }
     /// ```
     /// - Parameter id: The id, which follows the rules for key names.
-    /// - Throws: ``StorageError``: `invalidName`, `locked`, `unavailable` and others.
+    /// - Throws: `StorageError`: `invalidName`, `locked`, `unavailable` and others.
     @concurrent
     public func value(_ id: String) async throws -> Record? {
         try await access.call("get") { try await read(try access.address(id)) }
@@ -101,7 +101,7 @@ public final class StorageCache<Record: Codable & Sendable>: Sendable {
     ///     of the collection.
     ///   - compute: Computes the value. A value that is larger than the limit is returned, but not stored. It must not ask
     ///     this object for the same id, because it would wait for itself.
-    /// - Throws: The error of `compute`. ``StorageError``: `invalidName`, `encodingFailed`, `cancelled`.
+    /// - Throws: The error of `compute`. `StorageError`: `invalidName`, `encodingFailed`, `cancelled`.
     @concurrent
     public func value(
         _ id: String, lifetime: Duration? = nil, _ compute: @escaping @Sendable () async throws -> Record
@@ -130,7 +130,7 @@ public final class StorageCache<Record: Codable & Sendable>: Sendable {
     /// if try await !cache.contains("/news") { print("The page must be downloaded.") }  // throws `locked` or `unavailable`
     /// ```
     /// - Parameter id: The id.
-    /// - Throws: ``StorageError``.
+    /// - Throws: `StorageError`.
     @concurrent
     public func contains(_ id: String) async throws -> Bool {
         try await access.call("exists") {
@@ -169,7 +169,7 @@ public final class StorageCache<Record: Codable & Sendable>: Sendable {
     ///   - lifetime: The time from now on during which the value is valid, by the wall clock; nil for the lifetime of the
     ///     collection.
     /// - Returns: Whether the value was stored: see ``set(_:for:lifetime:)``.
-    /// - Throws: ``StorageError``; its `outcome` says whether the value may have been stored.
+    /// - Throws: `StorageError`; its `outcome` says whether the value may have been stored.
     @concurrent
     @discardableResult
     public func set(_ record: Record, lifetime: Duration? = nil) async throws -> Bool {
@@ -191,7 +191,7 @@ public final class StorageCache<Record: Codable & Sendable>: Sendable {
     ///     collection.
     /// - Returns: Whether the value was stored. A value that is larger than the limit, or larger than the store accepts,
     ///   is not stored. The value that it was to replace is removed then, because it is outdated.
-    /// - Throws: ``StorageError``; its `outcome` says whether the value may have been stored.
+    /// - Throws: `StorageError`; its `outcome` says whether the value may have been stored.
     @concurrent
     @discardableResult
     public func set(_ record: Record, for id: String, lifetime: Duration? = nil) async throws -> Bool {
@@ -214,7 +214,7 @@ public final class StorageCache<Record: Codable & Sendable>: Sendable {
     /// }
     /// ```
     /// - Parameter id: The id.
-    /// - Throws: ``StorageError``. The call can be repeated safely.
+    /// - Throws: `StorageError`. The call can be repeated safely.
     @concurrent
     public func remove(_ id: String) async throws {
         try await access.call("remove") {
@@ -229,7 +229,7 @@ public final class StorageCache<Record: Codable & Sendable>: Sendable {
     /// ```swift
     /// do { try await cache.removeAll() } catch is StorageError { print("Some pages may remain. Repeat the call.") }
     /// ```
-    /// - Throws: ``StorageError``. Repeat the call to remove the remaining values.
+    /// - Throws: `StorageError`. Repeat the call to remove the remaining values.
     @concurrent
     public func removeAll() async throws {
         try await access.call("removeAll", isStepwise: true) {
@@ -246,7 +246,7 @@ public final class StorageCache<Record: Codable & Sendable>: Sendable {
     /// }
     /// ```
     /// - Returns: The number of values that were evicted because they had expired.
-    /// - Throws: ``StorageError``. Repeat the call to evict the remaining values.
+    /// - Throws: `StorageError`. Repeat the call to evict the remaining values.
     @concurrent
     @discardableResult
     public func removeExpired() async throws -> Int {
@@ -274,7 +274,7 @@ public final class StorageCache<Record: Codable & Sendable>: Sendable {
     /// print("\(statistics.count) pages, \(statistics.bytes) bytes, hit rate \(statistics.hitRate ?? 0)")
     /// if statistics.failures > 0 { print("The store failed. Pages were downloaded instead.") }
     /// ```
-    /// - Throws: ``StorageError``.
+    /// - Throws: `StorageError`.
     public var statistics: CacheStatistics {
         get async throws {
             if !store.isLoaded { publish(try await access.call("statistics") { try await store.load() }) }
@@ -328,7 +328,7 @@ public final class StorageCache<Record: Codable & Sendable>: Sendable {
     /// do { try await cache.saveOrderOfUse() } catch is StorageError { print("The next process evicts in an older order.") }
     /// try await storage.shutdown()
     /// ```
-    /// - Throws: ``StorageError``.
+    /// - Throws: `StorageError`.
     @concurrent
     public func saveOrderOfUse() async throws {
         try await access.call("saveOrderOfUse") { if store.hasUnsavedUses { try await store.saveUses() } }

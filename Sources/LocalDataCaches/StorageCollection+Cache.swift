@@ -26,7 +26,7 @@ extension StorageCollection {
     ///     keeps its limit whenever it commits.
     ///   - policy: The rule by which a full cache chooses the value to evict.
     ///   - storage: The router.
-    /// - Throws: ``StorageError``: `unsupported` for a collection with legacy locations, for a limit that is not
+    /// - Throws: `StorageError`: `unsupported` for a collection with legacy locations, for a limit that is not
     ///   positive, and for other domains. A cache may evict the only copy of a value, so migrated values are never
     ///   cached. `unregisteredKey` if keys must be registered, and the collection is not.
     public func cache(

@@ -17,7 +17,7 @@ package import LocalData
 /// }
 /// ```
 ///
-/// Give a source to a configuration with ``LocalData/StorageConfiguration/useImport(_:named:)``. Its values are then legacy
+/// Give a source to a configuration with `StorageConfiguration.useImport(_:named:)`. Its values are then legacy
 /// locations for `moved(from:)`.
 public struct ImportSource: Sendable {
     enum Form: Sendable {
@@ -89,7 +89,7 @@ extension ImportSource {
     /// Reads values once, outside of a router.
     /// - Parameter names: The names of the values; nil for all values.
     /// - Returns: The values that exist, by their names.
-    /// - Throws: ``StorageError`` if the source or one of the values cannot be read.
+    /// - Throws: `StorageError` if the source or one of the values cannot be read.
     package func values(_ names: [String]?, _ configuration: StorageConfiguration) async throws -> [String: DocumentValue] {
         let reader = reader(configuration)
         var values: [String: DocumentValue] = [:]

@@ -31,7 +31,7 @@ public struct KeyedArchive: Sendable {
     ///     print(error.localizedDescription)  // unsupported: it has content that this version cannot read
     /// }
     /// ```
-    /// - Throws: ``StorageError`` with `undecodable` if the bytes are damaged or no keyed archive, and with `unsupported` if this
+    /// - Throws: `StorageError` with `undecodable` if the bytes are damaged or no keyed archive, and with `unsupported` if this
     ///   version cannot read all of its content. The error contains no part of the content.
     public init(_ data: Data) throws {
         do throws(PropertyListFault) { values = try KeyedArchiveReader.read([UInt8](data)) } catch {
@@ -53,7 +53,7 @@ public struct KeyedArchive: Sendable {
     /// - Parameters:
     ///   - type: The type. The names of its properties are those that the class has encoded.
     ///   - name: The name of the object.
-    /// - Throws: ``StorageError`` with `notFound` if there is no such object, and with `undecodable` if it is not of the type.
+    /// - Throws: `StorageError` with `notFound` if there is no such object, and with `undecodable` if it is not of the type.
     ///   The error contains no part of the content.
     public func decode<Value: Decodable>(_ type: Value.Type = Value.self, named name: String = "root") throws -> Value {
         guard let value = values[name] else {

@@ -19,7 +19,7 @@ extension StorageDomain {
     /// do { try await storage.set("Notes", for: old) } catch StorageError.unsupported { print("An import is only read.") }
     /// ```
     ///
-    /// The source of the values is set with ``LocalData/StorageConfiguration/useImport(_:named:)``. A key of this domain can be
+    /// The source of the values is set with `StorageConfiguration.useImport(_:named:)`. A key of this domain can be
     /// read and removed. A `set` throws `unsupported`.
     /// - Parameter name: The name of the import.
     public static func imported(_ name: String) -> StorageDomain { StorageDomain(kind: .imported, scope: name) }

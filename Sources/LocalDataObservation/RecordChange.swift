@@ -1,4 +1,4 @@
-/// A change of one record of a collection: see ``LocalData/StorageRouter/changes(in:onDamage:)``.
+/// A change of one record of a collection: see `changes(in:onDamage:)`.
 ///
 /// Use it to keep a list, an index or another copy of a collection current.
 ///

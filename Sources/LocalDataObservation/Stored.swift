@@ -124,7 +124,7 @@ public import Observation
     /// - Parameter body: Changes the value. An absent value begins as the key's default, or as nil. Setting it to nil removes it. It may
     ///   run more than once.
     /// - Returns: The result of the last call of `body`.
-    /// - Throws: The error of `body`, with nothing changed; the errors of ``LocalData/StorageRouter/update(_:_:)``.
+    /// - Throws: The error of `body`, with nothing changed; the errors of `update(_:_:)`.
     @discardableResult
     public func update<R: Sendable>(_ body: @Sendable (inout Value?) throws -> R) async throws -> R {
         let answer = try await storage.update(key, body)
@@ -139,7 +139,7 @@ public import Observation
     ///     print("The width was removed. An older copy remains, and the next sweep deletes it.")
     /// } catch { print(error.localizedDescription) }
     /// ```
-    /// - Throws: The errors of ``LocalData/StorageRouter/remove(_:)``.
+    /// - Throws: The errors of `remove(_:)`.
     public func remove() async throws {
         try await storage.remove(key)
         await following.caughtUp()

@@ -256,7 +256,7 @@ extension PlanSession {
     /// Reads the progress of an unfinished step from the stamps. A part is recorded after the previous parts are complete in all stores,
     /// so the furthest stamp is the progress of the step. If a store's stamp does not mention the step, the store is new, and the step
     /// starts from its first part.
-    /// - Throws: ``StorageError`` with `invalidEvolution` if the completed parts differ from the first parts of the step.
+    /// - Throws: `StorageError` with `invalidEvolution` if the completed parts differ from the first parts of the step.
     func begin(_ run: StepRun) async throws -> StepRun {
         var next = run
         for store in run.stores {

@@ -194,7 +194,7 @@ extension SchemaPlan {
 
 extension [SchemaPlan.AttributeChange] {
     /// Applies the changes to a record.
-    /// - Throws: ``StorageError`` with `migrationFailed`, which names the entity, record and attribute.
+    /// - Throws: `StorageError` with `migrationFailed`, which names the entity, record and attribute.
     func apply(to document: inout StoredDocument, _ context: EvolutionContext) throws {
         if isEmpty { return }
         guard document.root.object != nil else {

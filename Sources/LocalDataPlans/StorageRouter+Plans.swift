@@ -41,13 +41,13 @@ extension StorageRouter {
     /// Data without a stamp has the first version that the policy names. If there is neither a stamp nor data, the call
     /// runs no step and writes stamps with the current version.
     /// - Parameters:
-    ///   - catalog: The keys and collections, with their ``StorageKeyCatalog/schema``.
+    ///   - catalog: The keys and collections, with their `StorageKeyCatalog.schema`.
     ///   - policy: The plans, or another way, to migrate data of an earlier version.
     ///   - configuration: Restricts the migration and the sweep to a group of keys and collections. The schema declares
     ///     the groups in ``CatalogSchema/configurations``, and this is the name of one of them. Nil for all keys and
     ///     collections.
     /// - Returns: The results of the policy and of the sweep.
-    /// - Throws: ``StorageError``. Completed steps keep their effects and their stamps, and no data is lost.
+    /// - Throws: `StorageError`. Completed steps keep their effects and their stamps, and no data is lost.
     ///   - All errors of `registerCatalog(_:migrateImmediately:)`.
     ///   - `invalidEvolution` for an invalid plan. The message names the faulty part.
     ///   - `incompatibleSchema` if the policy has no plan that begins at the stored version, or if a later version of

@@ -32,7 +32,7 @@ enum QueryPosition {
     }
 
     /// Decodes a cursor.
-    /// - Throws: ``StorageError`` with `unsupported` for a cursor of another router, collection or kind of query.
+    /// - Throws: `StorageError` with `unsupported` for a cursor of another router, collection or kind of query.
     init<Record>(_ cursor: QueryCursor, _ query: RecordQuery<Record>, _ router: StorageRouter) throws {
         let rest = cursor.bytes.dropFirst()
         switch cursor.bytes.first {

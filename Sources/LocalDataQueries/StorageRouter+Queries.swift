@@ -26,7 +26,7 @@ extension StorageRouter {
     ///   - order: The order of the records; nil for the order of the store.
     ///   - limit: The highest number of records; nil for all of them.
     ///   - onDamage: The handling of records that cannot be read, and so cannot be checked.
-    /// - Throws: ``StorageError`` when the store or a legacy location cannot be read, and as `onDamage` specifies.
+    /// - Throws: `StorageError` when the store or a legacy location cannot be read, and as `onDamage` specifies.
     @concurrent
     public nonisolated func records<Record>(
         in collection: StorageCollection<Record>, where predicate: RecordPredicate<Record>, orderedBy order: RecordOrder<Record>? = nil,
@@ -71,7 +71,7 @@ extension StorageRouter {
     ///   - size: The highest number of records of the page, at least 1.
     ///   - cursor: The cursor of the page before, which has the same condition and order; nil for the first page.
     ///   - onDamage: The handling of records that cannot be read.
-    /// - Throws: ``StorageError``: `unsupported` for a cursor of another collection or order, and for one that is no longer valid. A cursor
+    /// - Throws: `StorageError`: `unsupported` for a cursor of another collection or order, and for one that is no longer valid. A cursor
     ///   of another condition is not always detected. `encodingFailed` if the values that decide the order cannot be encoded as JSON.
     @concurrent
     public nonisolated func page<Record>(
@@ -97,7 +97,7 @@ extension StorageRouter {
     ///
     /// If the condition is one `==` on a declared attribute, and no record of the collection may expire, an encrypted database
     /// answers from a stored count, which includes records whose bytes are damaged. Otherwise the records are read.
-    /// - Throws: ``StorageError`` when not all records can be read, and as `onDamage` specifies.
+    /// - Throws: `StorageError` when not all records can be read, and as `onDamage` specifies.
     @concurrent
     public nonisolated func count<Record>(
         in collection: StorageCollection<Record>, where predicate: RecordPredicate<Record>, onDamage: DamagePolicy = .throw
@@ -113,7 +113,11 @@ extension StorageRouter {
     ///     print(next?.title ?? "Nothing is left to do.")
     /// } catch StorageError.corrupted { print("A damaged note may be the first one.") }
     /// ```
-    /// - Parameter order: The order that decides which record is the first; nil for any record.
+    /// - Parameters:
+    ///   - collection: The collection.
+    ///   - predicate: The condition. `.all` selects every record.
+    ///   - order: The order that decides which record is the first; nil for any record.
+    ///   - onDamage: The handling of damaged records.
     @concurrent
     public nonisolated func first<Record>(
         in collection: StorageCollection<Record>, where predicate: RecordPredicate<Record>, orderedBy order: RecordOrder<Record>? = nil,
@@ -155,7 +159,7 @@ extension StorageRouter {
     ///   - predicate: The condition.
     ///   - onDamage: The handling of records that cannot be read. They are not removed.
     /// - Returns: The number of removed records.
-    /// - Throws: ``StorageError``. Records that were removed before the error remain removed. `residueRemains` means that an
+    /// - Throws: `StorageError`. Records that were removed before the error remain removed. `residueRemains` means that an
     ///   older copy of a removed record remains; a sweep deletes it.
     @concurrent
     @discardableResult

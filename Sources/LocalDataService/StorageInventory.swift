@@ -11,7 +11,7 @@ extension StorageRouter {
     /// - Parameter domain: The domain.
     /// - Returns: The size in bytes; 0 if the store was not created yet. Nil for a store without a file: memory, a keyring, a
     ///   server, or a custom backend.
-    /// - Throws: ``StorageError`` when the file cannot be found or read.
+    /// - Throws: `StorageError` when the file cannot be found or read.
     @concurrent
     public nonisolated func storedSize(of domain: StorageDomain) async throws -> Int? {
         try await sizeOfFiles(of: domain).map { Int($0) }

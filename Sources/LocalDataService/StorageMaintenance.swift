@@ -55,7 +55,7 @@ public struct StorageMaintenance: Sendable {
     /// try? await work.value
     /// try await storage.shutdown()
     /// ```
-    /// - Throws: ``StorageError``: the errors of ``StorageRouter/registerCatalog(_:migrateImmediately:)``, if a catalog
+    /// - Throws: `StorageError`: the errors of `registerCatalog(_:migrateImmediately:)`, if a catalog
     ///   is refused; `cancelled` if the task is cancelled.
     public func run() async throws {
         for catalog in catalogs { try await storage.registerCatalog(catalog) }

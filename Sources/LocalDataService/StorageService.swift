@@ -53,7 +53,7 @@
         ///     gracefulShutdownSignals: [.sigterm], logger: logger)
         /// try await group.run()  // throws if the catalog is refused; the stores are closed in any case
         /// ```
-        /// - Throws: ``StorageError``: the errors of ``StorageRouter/registerCatalog(_:migrateImmediately:)``;
+        /// - Throws: `StorageError`: the errors of `registerCatalog(_:migrateImmediately:)`;
         ///   `timedOut` if a store could not be closed.
         public func run() async throws {
             do {
