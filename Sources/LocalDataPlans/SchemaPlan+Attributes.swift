@@ -82,7 +82,7 @@ extension SchemaPlan {
         ///   - attributeType: The type of the attribute. The computed value is converted to it.
         ///   - optional: Whether the attribute may be missing or null.
         ///   - value: Computes the value. It may run again on the same record, so its result must be reproducible; see
-        ///     ``EvolutionContext/identity``.
+        ///     `EvolutionContext.identity`.
         public init(
             _ name: String, attributeType: AttributeType, optional: Bool = false,
             _ value: @escaping @Sendable (_ old: StoredDocument, _ context: EvolutionContext) throws -> DocumentValue?

@@ -44,7 +44,7 @@ extension StorageRouter {
     ///   - catalog: The keys and collections, with their `StorageKeyCatalog.schema`.
     ///   - policy: The plans, or another way, to migrate data of an earlier version.
     ///   - configuration: Restricts the migration and the sweep to a group of keys and collections. The schema declares
-    ///     the groups in ``CatalogSchema/configurations``, and this is the name of one of them. Nil for all keys and
+    ///     the groups in `CatalogSchema.configurations`, and this is the name of one of them. Nil for all keys and
     ///     collections.
     /// - Returns: The results of the policy and of the sweep.
     /// - Throws: `StorageError`. Completed steps keep their effects and their stamps, and no data is lost.
