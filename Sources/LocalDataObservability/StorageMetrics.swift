@@ -12,7 +12,7 @@
     ///
     /// * The timer `localdata.operation.duration` has the duration of a call. Its dimensions are `operation`, `domain`
     /// (the kind of store, or `several`) and `outcome` (`ok`, or the code of the error).
-    /// * A counter with the name of each ``LocalData/StorageEvent`` has the number of values that the event concerns.
+    /// * A counter with the name of each `StorageEvent` has the number of values that the event concerns.
     /// It has the dimension `code` if the event has an error.
     ///
     /// No metric contains a value, or the name of a key, a record or a store.

@@ -26,7 +26,7 @@ extension StorageRouter {
     /// - Parameters:
     ///   - collection: The collection.
     ///   - onDamage: The handling of damaged records. A damaged record counts as removed.
-    /// - Returns: A sequence. Each iteration reads the records again. It throws ``LocalData/StorageError`` when the store or a legacy
+    /// - Returns: A sequence. Each iteration reads the records again. It throws `StorageError` when the store or a legacy
     ///   location cannot be read, and as `onDamage` specifies.
     public nonisolated func changes<Record>(
         in collection: StorageCollection<Record>, onDamage: DamagePolicy = .throw

@@ -107,7 +107,7 @@ public import Observation
     ///     try await width.set(1_024)  // then `state` has this value or a later one
     /// } catch { print(error.localizedDescription) }  // says so if the outcome is unknown; `state` has the stored value
     /// ```
-    /// - Throws: The errors of ``LocalData/StorageRouter/set(_:for:lifetime:replacingLaterVersions:)``. The state then stays, unless the
+    /// - Throws: The errors of `set(_:for:lifetime:replacingLaterVersions:)`. The state then stays, unless the
     ///   outcome is unknown and the value was stored.
     public func set(_ value: Value) async throws {
         try await storage.set(value, for: key)

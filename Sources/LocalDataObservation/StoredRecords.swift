@@ -110,7 +110,7 @@ public import Observation
     /// } catch { print(error.localizedDescription) }  // says so if the outcome is unknown
     /// ```
     /// - Throws: The errors of
-    ///   ``LocalData/StorageRouter/set(_:in:syncStatus:attributes:lifetime:replacingLaterVersions:)-(Record,_,_,_,_,_)``.
+    ///   `set(_:in:syncStatus:attributes:lifetime:replacingLaterVersions:)`.
     public func set(_ record: Record) async throws {
         try await storage.set(record, in: collection)
         await following.caughtUp()
@@ -124,7 +124,7 @@ public import Observation
     ///     print("The note was removed. An older copy remains, and the next sweep deletes it.")
     /// } catch { print(error.localizedDescription) }
     /// ```
-    /// - Throws: The errors of ``LocalData/StorageRouter/remove(_:)``.
+    /// - Throws: The errors of `remove(_:)`.
     public func remove(id: String) async throws {
         try await storage.remove(collection.key(id))
         await following.caughtUp()

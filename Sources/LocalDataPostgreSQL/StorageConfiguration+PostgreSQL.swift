@@ -10,7 +10,7 @@ extension StorageDomain.Kind {
 extension StorageDomain {
     /// Rows in a PostgreSQL database, which several machines share.
     ///
-    /// The server is set with ``LocalData/StorageConfiguration/usePostgreSQL(_:)``. A configuration in memory needs
+    /// The server is set with `StorageConfiguration.usePostgreSQL(_:)`. A configuration in memory needs
     /// none.
     ///
     /// ```swift
