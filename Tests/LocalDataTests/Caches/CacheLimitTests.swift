@@ -79,7 +79,7 @@ import Testing
         let cache = try CacheBench().cache(.bytes(limit), policy.real)
         var model = ModelCache(policy, maximumBytes: limit)
         var numbers = ZipfNumbers(below: 200, seed: 7)
-        for _ in 0..<1_000 {
+        for _ in 0..<600 {
             let id = CacheBench.id(numbers.next())
             _ = try await cache.value(id) { CachedPage(id: id) }
             if !model.read(id) { _ = model.store(id, size: overhead) }

@@ -32,7 +32,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(10)), arguments: [false, true])
     func `the changes of a sequence give the records of the collection`(isInWindow: Bool) async {
-        await forAll(Operation.any.list(0...40), count: 40) { operations in try await follow(operations, isInWindow: isInWindow) }
+        await forAll(Operation.any.list(0...40), count: 20) { operations in try await follow(operations, isInWindow: isInWindow) }
     }
 
     private func follow(_ operations: [Operation], isInWindow: Bool) async throws {
