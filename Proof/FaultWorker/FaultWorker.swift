@@ -13,7 +13,7 @@ import LocalData
 /// The ending says what follows an `act`. With `abandon`, the program exits without closing its stores. With `close`,
 /// it closes them. With `again`, it lifts the fault, does the operation once more, and closes them.
 ///
-/// Each output line is a word and a text, for example `told acknowledged`.
+/// Each output line is a word for a step and the result of the step, for example `again acknowledged`.
 ///
 /// If the first argument is `live`, `serve` or `foundation`, the program is one of several processes that use the same
 /// stores.

@@ -1,25 +1,27 @@
-// A library that the dynamic linker loads before the C library. It counts the calls with which a program uses the files under one folder. At one
-// of these calls, it kills the program, transfers only a part of the bytes, or lets the call fail. Or it records all changes of the files.
+// A library that the dynamic linker loads before the C library. It counts the calls with which a program uses the files under one
+// folder. At one of these calls, it kills the program, transfers only a part of the bytes, or makes the call fail. Or it records
+// all changes of the files.
 //
 //   FAULT_ROOT    the folder, without a link in its path
 //   FAULT_PLAN    count             only counts
 //                 kill N            SIGKILL before the Nth change
 //                 tear N            SIGKILL at the Nth change; if the change is a write, half of its bytes are written before
-//                 fail N E SPAN KINDS  a call fails with the error number E: the Nth call, or the first later one if the Nth has none of these
-//                                   kinds (separated by commas). SPAN is `once` (only this call fails), `on` (every later call of these kinds
-//                                   fails, too) or `lifted` (as `on`, until the program calls `fault_lift`)
+//                 fail N E SPAN KINDS  a call fails with the error number E: the Nth call, or the first later one if the Nth has none
+//                                   of these kinds (separated by commas). SPAN is `once` (only this call fails), `on` (every later
+//                                   call of these kinds fails, too) or `lifted` (as `on`, until the program calls `fault_lift`)
 //                 short N           the Nth call, or the first later one that reads or writes, transfers only half of the bytes
 //                 record N          records every change with its bytes; SIGKILL before the Nth change, unless N is 0
-//                 drop N SPAN PAGES records as `record 0`. The Nth flush fails with EIO, and drops what it should have written: a later flush
-//                                   succeeds without it. SPAN: `once`; `on` and `lifted` as above; `killed` (SIGKILL before the next change).
-//                                   PAGES: `kept` or `reverted`. Later reads return the new content (ext4, XFS), or the content of the disk
-//                                   (Btrfs). If the flush was that of a folder, every later change fails with EROFS, because the journal of
-//                                   the file system has failed
-//   FAULT_LOG     the file that this library writes. `count` writes a line for each call, `record` every change, and the other plans one line
-//                 when the fault happens
+//                 drop N SPAN PAGES records as `record 0`. The Nth flush fails with EIO, and the bytes that it should have written
+//                                   are lost: a later flush succeeds without them. SPAN: `once`; `on` and `lifted` as above; `killed`
+//                                   (SIGKILL before the next change). PAGES: `kept` (later reads return the new content, as in ext4
+//                                   and XFS) or `reverted` (they return the content of the disk, as in Btrfs). If the flush was that
+//                                   of a folder, every later change fails with EROFS, because the journal of the file system has
+//                                   failed
+//   FAULT_LOG     the file that this library writes. `count` writes a line for each call, `record` and `drop` write every change, and the
+//                 other plans write one line when the fault happens
 //   FAULT_SOCKETS if it is set, messages to other processes are counted as well, as changes
-//   FAULT_IGNORE  a planted mistake, which the search must notice. For `record` and `drop`: `directories` or `logs`. Flushes of folders, or of
-//                 write-ahead logs, are then made but not recorded. For `drop`: `retries`. Flushes that fail then report success
+//   FAULT_IGNORE  a planted mistake, which the search must notice. For `record` and `drop`: `directories` or `logs`. Flushes of folders,
+//                 or of write-ahead logs, are then made but not recorded. For `drop`: `retries`. Flushes that fail then report success
 //
 // A change is a flush, or a call that can alter what is on the disk. Calls of another process, or outside of the folder, are not counted.
 #define _GNU_SOURCE
@@ -153,7 +155,7 @@ static const char *full_path(int folder, const char *path, char *buffer) {
 
 static int is_change(enum kind kind) { return kind == CREATE || kind == WRITE || kind == SYNC || kind == NAME || kind == RESIZE || kind == MODE || kind == SEND; }
 
-// Returns whether a call of a kind can fail in the planned way.
+// Returns whether the plan may make a call of this kind fail or transfer only half of its bytes.
 static int suits(enum kind kind) {
     if (plan == SHORT) return kind == WRITE || kind == READ;
     const char *name = kind_names[kind];
@@ -239,7 +241,7 @@ struct former {
 };
 static struct former *formers;
 
-// Keeps what a change of a file will overwrite or cut off, and the size of the file. The mutex is locked.
+// Saves the bytes that a change of a file will overwrite or cut off, and the size of the file. The mutex is locked.
 static void keep_former(int descriptor, off_t offset, size_t count) {
     struct stat found;
     if (plan != DROP || !reverts || syscall(SYS_fstat, descriptor, &found) != 0) return;
@@ -255,8 +257,8 @@ static void keep_former(int descriptor, off_t offset, size_t count) {
     formers = former;
 }
 
-// Drops what was kept of a file. If its flush has failed, first puts the former content back, the last change first.
-// The mutex is locked.
+// Frees the former content that was saved for a file. If the flush of the file has failed, first writes this content back, the
+// last change first. The mutex is locked.
 static void end_formers(int descriptor, int has_failed) {
     unsigned long long inode = inode_of(descriptor);
     char link[64];
@@ -278,7 +280,7 @@ static void end_formers(int descriptor, int has_failed) {
     if (file >= 0) syscall(SYS_close, file);
 }
 
-// Returns whether this flush fails, and what it should have flushed is lost. The mutex is locked.
+// Returns whether this flush fails and loses the bytes that it should have written. The mutex is locked.
 static int drops(int is_folder) {
     if (plan != DROP || ++flushes < target || (has_fired && span == ONCE)) return 0;
     if (span == LIFTED && __atomic_load_n(&is_lifted, __ATOMIC_SEQ_CST)) return 0;
@@ -287,7 +289,7 @@ static int drops(int is_folder) {
     return 1;
 }
 
-// MARK: Descriptors' content
+// MARK: Content of files
 
 static ssize_t transfer(enum kind kind, int descriptor, size_t count, size_t *part) {
     char buffer[PATH_MAX];
@@ -530,7 +532,7 @@ int mkdirat(int folder, const char *name, mode_t mode) {
 }
 int mkdir(const char *path, mode_t mode) { return mkdirat(AT_FDCWD, path, mode); }
 
-// MARK: What changes no content
+// MARK: Calls that change no content
 
 static int change_mode(const char *path, long number, int descriptor, unsigned long a, unsigned long b) {
     if (enter(MODE, path) == FAILS) { errno = fault; return -1; }

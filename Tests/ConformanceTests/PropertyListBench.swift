@@ -6,7 +6,7 @@ import Foundation
 import TestSupport
 
 extension LawBench {
-    /// Each property list is in a separate folder. Other programs write it in place, as Foundation does.
+    /// Each property list is in a separate folder. Other programs change the existing file instead of replacing it, as Foundation does.
     static let propertyList = LawBench(
         name: "property list", capabilities: propertyListStore(at: "/unused.plist").capabilities,
         makeStore: { propertyListStore(at: TemporaryDirectory.unendingFile("store.plist").path) },

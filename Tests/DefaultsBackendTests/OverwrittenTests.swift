@@ -18,7 +18,7 @@ import Testing
     /// Reads the current content of the file.
     private func bytes() throws -> [UInt8] { try #require(try PosixFileSystem().read(scratch.path())).bytes }
 
-    /// Overwrites the file in place, as Foundation does.
+    /// Overwrites the existing file, as Foundation does, instead of replacing it with a new one.
     private func overwrite(with bytes: [UInt8]) throws {
         let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: scratch.path()))
         try handle.truncate(atOffset: 0)

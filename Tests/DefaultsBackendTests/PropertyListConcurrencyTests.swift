@@ -81,13 +81,13 @@ import Testing
         #expect(try await store.read(StorageAddress("a")).text == "x")
     }
 
-    @Test func `a rewrite in place that leaves the modification time unchanged is found by a later read`() async throws {
+    @Test func `a later read finds a change that left the inode, the size and the modification time of the file unchanged`() async throws {
         let clock = ManualClock(.inRealTime)
         let store = scratch.store(.live(clock: clock))
         try scratch.writeForeign(["a": "1"])
         #expect(try await store.read(StorageAddress("a")).text == "1")
         // The hook freezes the modification time, to simulate a rewrite within one tick of the file system's clock.
-        // The file keeps its inode and its size, so the modification time is the only other sign of a change.
+        // The file keeps its inode and its size, so only the modification time could show the change.
         let files = HookedFiles(frozen: scratch.path())
         let blind = scratch.store(.live(files: files, clock: clock))
         #expect(try await blind.read(StorageAddress("a")).text == "1")

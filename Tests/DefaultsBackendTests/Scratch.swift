@@ -26,7 +26,7 @@ struct Scratch {
             path: path(suite), lockPath: lockPath(suite, in: locks), quarantineDirectory: quarantine, deadline: deadline, runtime: runtime)
     }
 
-    /// Writes a file as another program would: in place, without any lock.
+    /// Writes a file as another program would: overwrites the existing file, without a lock.
     func write(_ bytes: [UInt8], to path: String) throws {
         try FileManager.default.createDirectory(
             atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)

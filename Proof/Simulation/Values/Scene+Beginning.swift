@@ -13,8 +13,8 @@ extension Scene {
                     continue
                 }
                 let text = Self.beginning(of: index, place)
-                // If the migration is in place, the legacy location is the slot of the key. If this slot begins with
-                // another content, it cannot also hold a value in the older shape.
+                // If the migration converts the value within its slot, the slot of the key is also the legacy location. If the plan gives
+                // this slot another initial content, it cannot also contain a value in the older shape.
                 let isTaken = moving.rules.isInPlace && plan.beginnings[index] != .absent
                 let value = isTaken ? nil : plant(plan.older[index * 2 + place], text, at: olderPlace)
                 planted[spot] = .some(value)

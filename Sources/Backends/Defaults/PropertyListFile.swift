@@ -87,8 +87,8 @@ final class PropertyListFile: Sendable {
 
     /// Returns the state of the file. Reads the file, unless the snapshot shows that this is not necessary.
     ///
-    /// Foundation rewrites the file in place, so a read may find it empty, cut off or partly old. Damage is therefore
-    /// reported only if it lasts.
+    /// Foundation overwrites the bytes of the file instead of replacing the file, so a read may find it empty, truncated or
+    /// partly old. Damage is therefore reported only if it lasts.
     /// - Parameter rereading: Whether to read the bytes even if the file looks unchanged.
     /// - Throws: ``BackendError`` if the file cannot be read, or another program keeps rewriting it.
     func load(rereading: Bool, deadline: MonotonicInstant) throws(BackendError) -> PropertyListSnapshot {
@@ -102,7 +102,7 @@ final class PropertyListFile: Sendable {
         while true {
             let before = try onFiles { (files) throws(FileError) in try files.status(path) }
             guard let contents = try onFiles({ (files) throws(FileError) in try files.read(path) }) else {
-                // The file was created after the read: read again.
+                // The file was created after the read, so read again.
                 guard try isProvenMissing() else { continue }
                 let missing = PropertyListSnapshot.missing(at: clock.now)
                 adopt(missing, isOurs: false)

@@ -16,10 +16,10 @@ package struct OverwrittenChanges: Hashable, Sendable {
 /// The recent changes of this store. With them, the store detects that another program has overwritten the whole list
 /// with an older copy, as Foundation's `UserDefaults` does.
 ///
-/// Such a program rewrites the file in place. A value and its metadata (the entry in the reserved dictionary
-/// `LocalData.metadata`) then go back to an older state. A program that uses LocalData replaces the file with a new
-/// one, so its changes are never mistaken for such a rewrite. A program without LocalData that sets or removes a value
-/// on purpose does not change the value's metadata.
+/// Such a program writes the older copy into the existing file. A value and its metadata (the entry in the reserved
+/// dictionary `LocalData.metadata`) then go back to an older state. A program that uses LocalData replaces the file
+/// with a new one, so its changes are never mistaken for such a rewrite. A program without LocalData that sets or
+/// removes a value on purpose does not change the value's metadata.
 struct RecentChanges: Sendable {
     /// A file, and a hold that keeps other files from getting its inode number.
     struct File: Sendable {

@@ -1,7 +1,7 @@
 import BackendContract
 import Foundation
 
-/// The rows of an audit: one for each registered key and collection.
+/// Creates the rows of an audit: one for each registered key and collection.
 struct AuditRows: Sendable {
     let slots: SlotAccess
     let coder: RecordCoder
@@ -70,7 +70,7 @@ struct AuditRows: Sendable {
 }
 
 extension MigrationReport.State {
-    /// What is there, for what the next sweep would report.
+    /// Returns the present state of a key or collection, given the state that the next sweep would report.
     fileprivate func asFound(isRemoved: Bool) -> MigrationReport.State {
         switch self {
         case .moved, .copied, .converted: .pending
@@ -82,7 +82,7 @@ extension MigrationReport.State {
 }
 
 extension StorageAudit.Row {
-    /// What the registration says.
+    /// Creates a row with the properties of a registered key or collection.
     fileprivate init(_ entry: KeyRegistry.Entry) {
         self.init(
             key: entry.key.name, owner: entry.key.owner ?? "", description: entry.key.description ?? "", catalog: entry.catalog,

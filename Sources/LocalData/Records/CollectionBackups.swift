@@ -9,8 +9,9 @@ struct CollectionBackups<Record: Codable & Sendable>: Sendable {
 
     private var backups: Backups { Backups(slots, coder, history) }
 
-    /// Puts the latest backup of every record in its place: of those that were brought to the chain's end, or removed, since.
-    /// - Returns: How many were restored.
+    /// Restores the latest backup of each record that was converted to the last version of the chain, or removed, since the backup was
+    /// made.
+    /// - Returns: The number of restored records.
     func restore() async throws -> Int {
         guard let chain = collection.template.evolution else { return 0 }
         var restored = 0
@@ -30,12 +31,12 @@ struct CollectionBackups<Record: Codable & Sendable>: Sendable {
     }
 
     private func restore(_ slot: Slot<Record>, _ version: Int) async throws -> Bool {
-        // The backup of a later version, or an earlier call, came first.
+        // The record already has an earlier version: the backup of a later version was restored before, or an earlier call restored one.
         if case .value(let record) = try await slot.route.probe(), coder.isOutdated(record.metadata, slot.key) { return false }
         return try await backups.restore(slot, version) != nil
     }
 
-    /// Purges what is kept of earlier versions of a collection's records, a page at a time.
+    /// Purges the backups of a collection's records, a page at a time.
     func discard() async throws {
         guard let chain = collection.template.evolution else { return }
         let route = try slots.routes.slot(for: collection.placeholder).route
@@ -50,7 +51,8 @@ struct CollectionBackups<Record: Codable & Sendable>: Sendable {
         RecordQueries(slots, coder).pages(collection, StorageQuery(Backups.namespace(of: collection.namespace, version: version)))
     }
 
-    /// Those backups of a page that are of a collection's own type: of the record in their place, or of themselves where there is none.
+    /// Returns the entries of a page of backups that belong to the collection's type. The type tag of the record in the slot decides; if
+    /// the slot has no record, the type tag of the backup. An entry without a type tag belongs to the collection.
     private func own(_ page: [StoragePage.Entry]) async throws -> [StoragePage.Entry] {
         let places = try page.map { try slots.routes.slot(for: collection.key($0.address.name)).route }
         return zip(page, try await Route.probes(places)).filter { kept, standing in

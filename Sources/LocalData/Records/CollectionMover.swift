@@ -1,8 +1,10 @@
 import BackendContract
 
-/// Moves records from one collection to another, a page at a time: in one commit where their places are empty, and else one by one, as a single key's value would be.
+/// Moves records from one collection to another, a page at a time. The records of a page whose destinations are empty are moved in one
+/// commit, if the store can do that. The others are moved one by one, like the values of single keys.
 ///
-/// The order is that of every move: the new records are durable and read back before the old ones go. A run that was killed resumes where it was.
+/// The order is that of every move: the new records are durable and were read back before the old ones are deleted. If a run is killed, the
+/// next run moves the remaining records.
 struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: Sendable {
     let slots: SlotAccess
     let coder: RecordCoder
@@ -33,7 +35,7 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
         let placeholder = try slots.routes.slot(for: destination.key(destination.name)).untyped
         while true {
             try Task.checkCancellation()
-            // Read before the page: what it holds counts only in this epoch.
+            // The epoch is read before the page: the commit that moves the page fails if the epoch has changed since.
             // Reason: "A removal epoch refuses late moves" in Docs/Decisions/Collections.md.
             let epoch = try await RemovalEpochs(slots, coder).current(for: placeholder)
             guard let page = try await pages.next() else { break }
@@ -45,15 +47,15 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
         return work
     }
 
-    /// Makes every record as it would be in its new place.
-    /// - Throws: ``StorageError`` naming the first record that cannot be moved.
+    /// Converts every record as a move would, and writes nothing.
+    /// - Throws: ``StorageError``, which names the first record that cannot be moved.
     func validate() async throws {
         for try await page in recordQueries.pages(way.source, .all) {
             for entry in try page.requireWhole() { _ = try await candidate(entry) }
         }
     }
 
-    /// A record and where it goes; nil for an expired one.
+    /// Returns the converted record and its destination; nil if the record has expired.
     private func candidate(_ entry: StoragePage.Entry) async throws -> Candidate? {
         let source = try slots.routes.slot(for: way.source.key(entry.address.name))
         guard let record = entry.record else { throw source.route.damaged(entry) }
@@ -64,7 +66,7 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
         return Candidate(slot: slot, copy: SourceRecord(source, record), value: value)
     }
 
-    /// Purges an expired record where it is.
+    /// Purges an expired record in the source collection.
     private func purge(_ record: StorageRecord, _ id: String) async throws -> Purger.Purge {
         try await Purger(slots, coder, history).purge(record, try slots.routes.slot(for: way.source.key(id)).untyped)
     }
@@ -97,7 +99,8 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
         return work
     }
 
-    /// Those of the records whose place is empty. A read moves only these: what stands in two places is left to a sweep.
+    /// Returns the records whose destination is empty. A read moves only these. If the source and the destination both have a record, a
+    /// sweep compares them.
     private func absent<Element>(_ elements: [Element], _ slot: (Element) throws -> Slot<Record>) async throws -> [Element] {
         let probes = try await Route.probes(try elements.map { try slot($0).route })
         return zip(elements, probes).filter { if case .absent = $1 { true } else { false } }.map(\.0)
@@ -119,7 +122,8 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
         }
     }
 
-    /// What becomes of records that cannot be read: a read is told of those that it would have to move, and a sweep compares them as bytes with what is in their places.
+    /// Handles the records that cannot be read. In a read, those whose destination is empty are failures, because the read would have to
+    /// move them. A sweep settles every record, and compares its bytes with the content of the destination.
     private func settle(
         _ unreadable: [(entry: StoragePage.Entry, error: any Error)], _ page: RecordPage, _ run: MigrationRun, _ work: inout RecordWork
     ) async throws {
@@ -134,8 +138,8 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
         }
     }
 
-    /// Moves the records whose place is empty, in one commit.
-    /// - Returns: Those that have to be settled one by one.
+    /// Moves the records whose destination is empty, in one commit.
+    /// - Returns: The records that must be settled one by one.
     private func moveTogether(
         _ candidates: [Candidate], _ run: MigrationRun, _ epoch: Committer.Change?, _ work: inout RecordWork
     ) async throws -> [Candidate] {
@@ -195,6 +199,6 @@ extension CollectionSource: RecordMoving {
 }
 
 extension StorageMutation {
-    /// The size of what is stored, in bytes.
+    /// The number of bytes of the payload that a put stores; 0 for any other operation.
     var payloadSize: Int { if case .put(let payload, _) = operation { payload.byteCount } else { 0 } }
 }

@@ -1,38 +1,40 @@
 import BackendContract
 import Foundation
 
-/// Where an entity's records are, and how they are read and written as documents, without their type: a collection, or the one record of a key.
+/// The location of an entity's records, which are read and written as documents, without their Swift type. An entity is a
+/// collection, or a key with its single record.
 package struct DocumentPlace: Sendable {
     let entity: String
     package let isCollection: Bool
     package let domain: StorageDomain
     let security: SecurityPolicy
-    /// What the program declares of the entity; nil for one that it does not have any more.
+    /// The program's declaration of the entity; nil if the program no longer has the entity.
     let declared: DeclaredEntity?
 
-    /// The place of an entity that the program declares.
+    /// Creates the location of an entity that the program declares.
     package init(_ entity: String, _ declared: DeclaredEntity) {
         self.entity = entity
         (isCollection, domain, security) = (declared.isCollection, declared.domain, declared.security)
         self.declared = declared
     }
 
-    /// The place of an entity that the program does not have any more.
+    /// Creates the location of an entity that the program no longer has.
     package init(_ entity: String, isCollection: Bool, domain: StorageDomain, security: SecurityPolicy) {
         (self.entity, self.isCollection, self.domain, self.security) = (entity, isCollection, domain, security)
         declared = nil
     }
 
-    /// The part of the store that the records are in.
+    /// The namespace of the records in their store.
     var namespace: StorageNamespace { isCollection ? .collection(entity) : .values }
 
-    /// The key of a record as a document. Its serializer and its type's tag stay as they are stored.
+    /// Returns the key with which a record is read and written as a document. Unless a parameter says otherwise, it keeps the
+    /// serializer, type tag and version of the stored record.
     /// - Parameters:
-    ///   - id: The record's id; for a key, its name.
-    ///   - past: What is known of the record.
-    ///   - chain: The chain that it is to come; nil to read and write it as it is.
-    ///   - version: The version to write without a chain; the record's own when not given.
-    ///   - demandsOwnTag: Whether what is written gets the tag of the program's own type, since it comes from another entity.
+    ///   - id: The id of the record; for a key, its name.
+    ///   - past: The metadata of the stored record.
+    ///   - chain: The chain that converts the record; nil to read and write it without conversion.
+    ///   - version: The version to write without a chain; nil for the version of the stored record.
+    ///   - demandsOwnTag: Whether to write the type tag that the program declares, because the record comes from another entity.
     func key(
         _ id: String, _ past: StorageMetadata, _ chain: EvolutionChain? = nil, version: Int? = nil, demandsOwnTag: Bool = false
     ) -> StorageKey<StoredDocument> {
@@ -51,7 +53,7 @@ package struct DocumentPlace: Sendable {
         case "json": .json
         case "plist": .plist
         case "data": .dataDocument
-        // It cannot be read as a document, and says so when it is tried.
+        // Bytes of any other serializer cannot be read as a document. Each attempt throws an error.
         default:
             .custom(name: name) { _ in
                 throw CocoaError(.coderInvalidValue)
@@ -61,10 +63,12 @@ package struct DocumentPlace: Sendable {
         }
     }
 
-    /// The name of the slot that a record has here.
+    /// Returns the name of the slot for a record: the id in a collection, or the name of the key.
     func id(of record: String) -> String { isCollection ? record : entity }
 
-    /// A chain whose end has to be of the program's own type, where that is what the program declares.
+    /// Returns a chain whose last step also checks that its result can be decoded as the type that the program declares.
+    /// Returns the chain unchanged if the program declares another version than the last one of the chain, or no longer has the
+    /// entity.
     func checking(_ chain: EvolutionChain, _ coder: RecordCoder) -> EvolutionChain {
         guard let declared, declared.version == chain.version else { return chain }
         var checked = chain
@@ -79,30 +83,31 @@ package struct DocumentPlace: Sendable {
     }
 }
 
-/// What a program declares of an entity's records.
+/// The program's declaration of an entity: a key, or the records of a collection.
 package struct DeclaredEntity: Sendable {
     package let isCollection: Bool
     package let domain: StorageDomain
     package let security: SecurityPolicy
-    /// Whether the key or collection has a chain of versions of its own.
+    /// Whether the key or collection declares a chain of versions.
     package let hasChain: Bool
     package let version: Int
     package let typeTag: String
     package let serializer: String
     package let valueType: any (Codable & Sendable).Type
     let evolution: EvolutionChain?
-    /// Fails for a document that is none of the program's type.
+    /// Throws if a document cannot be decoded as the type that the program declares.
     let check: @Sendable (RecordCoder, StoredDocument) throws -> Void
 
-    /// Whether a value of a version can be read: it has the present version, or steps lead from its version to that.
+    /// Returns whether a value of a version can be read: it has the declared version, or steps of the chain lead from its
+    /// version to the declared one.
     package func canRead(version stored: Int) -> Bool {
         if stored == version { return true }
         guard let evolution, evolution.problem == nil, evolution.known.contains(stored) else { return false }
         return evolution.way(from: stored)?.last?.to == version
     }
 
-    /// Fails for a document that is none of the program's type.
-    /// - Throws: ``StorageError`` with `migrationFailed`, naming the record.
+    /// Checks that a document can be decoded as the type that the program declares.
+    /// - Throws: ``StorageError`` with `migrationFailed`, which names the record.
     func require(_ document: StoredDocument, _ coder: RecordCoder, _ entity: String, _ record: String) throws {
         do { try check(coder, document) } catch {
             throw StorageError(
@@ -114,7 +119,7 @@ package struct DeclaredEntity: Sendable {
 }
 
 extension AnyStorageKey {
-    /// What the program declares of the records of this key or collection.
+    /// The program's declaration of this key, or of the records of this collection.
     package var declaredEntity: DeclaredEntity {
         func declaration<Key: TypedKey>(of key: Key, isCollection: Bool) -> DeclaredEntity {
             let typed = key.typed

@@ -8,11 +8,13 @@ extension DocumentRecords {
         var puts: [Committer.Change] = []
         var copies: [SourceRecord] = []
         var routes: [Route] = []
-        /// Records whose lifetime has been over for a day: they go with the others, and come nowhere.
+        /// Records that a sweep first found expired at least a day ago. A move deletes them with the others, but does not write them to the
+        /// destination.
         var expired: [SourceRecord] = []
     }
 
-    /// Writes an entity's records to another, under their ids, and in a move removes them where they were once they are certain to stay.
+    /// Writes the records of an entity to another entity, under the same ids. A move also removes them from the source: in the same commit,
+    /// or once the new records are certain to last.
     package func transfer(
         _ source: DocumentPlace, to destination: DocumentPlace, _ version: Int, _ chain: EvolutionChain?, isMove: Bool
     ) async throws -> Int {
@@ -30,7 +32,7 @@ extension DocumentRecords {
         return count
     }
 
-    /// Fails for a destination that protects less than where the records are.
+    /// Throws an error if the destination protects less than the source.
     package func checkProtection(_ source: DocumentPlace, _ destination: DocumentPlace) throws {
         let (from, to) = (try route(source, source.entity), try route(destination, destination.entity))
         guard to.protection >= from.protection else {
@@ -40,7 +42,7 @@ extension DocumentRecords {
         }
     }
 
-    /// Repeats work on a page of records, with their present state, while another process or task changes one of them.
+    /// Performs work on a page of records. If another process or task changes one of them, re-reads the records and repeats the work.
     private func repeating(
         _ page: [StoragePage.Entry], _ place: DocumentPlace, _ body: ([StoragePage.Entry]) async throws -> Int?
     ) async throws -> Int {
@@ -62,7 +64,9 @@ extension DocumentRecords {
             "The records of \(place.entity) are being changed by others again and again. Run the plan again when they are done.")
     }
 
-    /// Nil if another process or task changed one of the records meanwhile: records written before that stay, and the next attempt finds them.
+    /// Makes one attempt to write, or move, a page of records.
+    /// - Returns: The number of written or moved records. Nil if another process or task has changed one of them since it was read. The
+    ///   records that the attempt has written remain, and the next attempt finds them.
     private func transfer(
         _ page: [StoragePage.Entry], _ source: DocumentPlace, _ destination: DocumentPlace, _ version: Int, _ chain: EvolutionChain?,
         isMove: Bool
@@ -86,7 +90,8 @@ extension DocumentRecords {
         }
         guard isMove else { return plan.puts.count }
         if plan.puts.count < plan.copies.count, let route = plan.routes.first {
-            // Some were there already: written by a run that may not have learnt whether they last.
+            // Some records were already in the destination. The run that wrote them may have ended before they were durable, so make them
+            // durable now.
             achieved = min(achieved, try await ResiduePurger(slots, coder, history).settledDurability(of: route, nil))
         }
         let residue = await ResiduePurger(slots, coder, history).purgeTogether(plan.copies, for: plan.routes, achieved: achieved).flatMap(
@@ -116,7 +121,7 @@ extension DocumentRecords {
             }
             let document: Decoded<StoredDocument>
             do { document = try await coder.read(record, slot) } catch let error as StorageError {
-                // Nobody reads an expired record: one that cannot be brought over stays where it is.
+                // No read returns an expired record, so one that cannot be converted is no error. It remains in the source.
                 guard coder.isExpired(record), error.meansUndecodable else { throw error }
                 continue
             }
@@ -158,7 +163,8 @@ extension DocumentRecords {
 
     // MARK: Removing
 
-    /// Removes an entity's records, once copies of them are certain to be there if they are to be kept.
+    /// Removes the records of an entity. With `keepsBackup`, backs up each record in the same commit, or before it if the store has no
+    /// atomic batches. Records that a sweep first found expired at least a day ago get no backup.
     package func remove(_ place: DocumentPlace, keepsBackup: Bool) async throws -> Int {
         var count = 0
         try await forEachPage(place) { page in

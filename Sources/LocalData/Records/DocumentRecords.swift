@@ -1,12 +1,14 @@
 import BackendContract
 
-/// Reads and changes an entity's records as documents, without their type, a page at a time. Each of its writes is a commit of the ``Committer``.
+/// Reads and changes the records of an entity as documents, without their Swift type, a page at a time. Each write is a commit
+/// of the ``Committer``.
 package struct DocumentRecords: Sendable {
     let slots: SlotAccess
     let coder: RecordCoder
     let history: History
     let program: ProgramCode
-    /// Called between reading records and changing them: it throws where another process has gone on meanwhile, and what was read may be what it wrote since.
+    /// Called after records were read and before they are changed. It throws if another process has continued the migration
+    /// plan since. The records may then contain changes of that process.
     var requireTurn: @Sendable () async throws -> Void = {}
 
     private var converter: Converter { Converter(slots, coder, history, program) }
@@ -14,14 +16,14 @@ package struct DocumentRecords: Sendable {
 
     // MARK: Reading
 
-    /// Whether an entity's place holds anything.
+    /// Returns whether an entity has any record, including damaged ones.
     package func hasRecords(_ place: DocumentPlace) async throws -> Bool {
         guard place.isCollection else { return try await route(place, place.entity).probe().isOccupied }
         for try await _ in pages(place, [], size: 1) { return true }
         return false
     }
 
-    /// The earliest version below another one that an entity has unexpired records of; nil where it has none.
+    /// Returns the earliest version below a limit in which an entity has unexpired records; nil if there are none.
     package func earliestVersion(of place: DocumentPlace, below end: Int) async throws -> Int? {
         for version in 1..<max(1, end) {
             var isFound = false
@@ -33,7 +35,7 @@ package struct DocumentRecords: Sendable {
         return nil
     }
 
-    /// The records of an entity, page by page; of one version, if it is given.
+    /// Calls a closure with each page of an entity's records. If a version is given, only with the records of that version.
     func forEachPage(_ place: DocumentPlace, version: Int? = nil, _ body: ([StoragePage.Entry]) async throws -> Void) async throws {
         if place.isCollection {
             for filter in version.map(RecordFilter.versions) ?? [.all] {
@@ -66,8 +68,8 @@ package struct DocumentRecords: Sendable {
 
     // MARK: Changing
 
-    /// Tries what a chain does to records of earlier versions, and writes nothing.
-    /// - Throws: ``StorageError`` with `migrationFailed`, naming the first record that it cannot change.
+    /// Runs the steps of a chain on the records of earlier versions, and writes nothing.
+    /// - Throws: ``StorageError`` with `migrationFailed`, which names the first record that the chain cannot convert.
     package func check(_ place: DocumentPlace, _ chain: EvolutionChain) async throws {
         let chain = place.checking(chain, coder)
         for version in chain.older {
@@ -76,13 +78,14 @@ package struct DocumentRecords: Sendable {
         }
     }
 
-    /// What brings a record to a chain's end; nil when it is there already, or has expired.
+    /// Returns the conversion of a record to the last version of a chain; nil if it has that version already, or has expired.
     func conversion(of entry: StoragePage.Entry, _ place: DocumentPlace, _ chain: EvolutionChain) async throws -> Converter.Conversion? {
         guard let record = entry.record else { throw try route(place, entry.address.name).damaged(entry) }
         return try await pageConverter.conversion(of: entry, to: place.key(entry.address.name, record.metadata, chain))
     }
 
-    /// Brings an entity's records to the end of a chain; each page is one commit, where the store can.
+    /// Converts the records of an entity to the last version of a chain. Each page is one commit, if the store has atomic batches.
+    /// - Returns: The number of converted records.
     package func update(_ place: DocumentPlace, _ chain: EvolutionChain) async throws -> Int {
         let chain = place.checking(chain, coder)
         var count = 0
@@ -104,7 +107,7 @@ package struct DocumentRecords: Sendable {
         return count
     }
 
-    /// Writes one record in its new shape. False when it has that already, or is gone.
+    /// Converts one record. Returns false if it has the last version already, has expired, or is gone.
     private func update(_ route: Route, _ place: DocumentPlace, _ chain: EvolutionChain) async throws -> Bool {
         try await slots.withLane(route) {
             for await _ in slots.attempts {
@@ -120,7 +123,7 @@ package struct DocumentRecords: Sendable {
 }
 
 extension StorageProbe {
-    /// Whether there is something else than nothing, or the mark of a removal.
+    /// Whether the slot has a value or damaged content. A tombstone does not count.
     fileprivate var isOccupied: Bool {
         switch self {
         case .value, .corrupt: true

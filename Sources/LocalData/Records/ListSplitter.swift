@@ -1,9 +1,10 @@
 import BackendContract
 
-/// Takes a list apart that held all records of a collection: one commit, together with a mark that names the list.
+/// Splits a list into records. The list is the value of one key, and contains all records of a collection. The records are written in one
+/// commit, together with a mark that names the list.
 ///
-/// The mark is a tombstone in the collection's own slot. A list that it names is a copy, which is only deleted and never taken apart again, so that a record which was removed since
-/// does not come back.
+/// The mark is a tombstone in the slot of the collection itself. A list that the mark names is a copy: it is only deleted, and never split
+/// again. Otherwise a record that was removed after the split would return.
 struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sendable {
     let slots: SlotAccess
     let coder: RecordCoder
@@ -36,7 +37,7 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
         }
     }
 
-    /// Nil means that one of the places changed meanwhile.
+    /// Makes one attempt to split the list. Returns nil if the list, the mark or the slot of a record has changed since it was read.
     private func takeApart(_ mark: Slot<Record>, _ run: MigrationRun) async throws -> RecordWork? {
         var work = RecordWork()
         let slot = try slots.routes.slot(for: list.key)
@@ -57,7 +58,8 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
         let collector = residuePurger
         let match = await origins.match(copy, origin)
         if match == .content {
-            // Another program's list, as it was taken apart before, and perhaps written anew.
+            // Another program wrote this list, with the content of a list that was split before. It may be a new write of this content, so
+            // it is quarantined before it is deleted.
             if run.reason == .read { return work }
             try await history.quarantine.keep(
                 record, of: slot.route, beside: [mark.route], reason: "may be a new write of \(list.key.name)")
@@ -69,9 +71,9 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
             work.reconciled = work.residue.isEmpty ? 1 : 0
             return work
         }
-        // The mark may name other lists only: they were taken apart before this one.
+        // Whether a list in this location was split before. If not, the mark may still name lists that were split in other locations.
         let wasTakenApart = origin?.copies[slot.route.place.text] != nil
-        // An old program wrote the list again: a matter for a sweep, as for a single key.
+        // An older program has written the list again. As for a single key, only a sweep decides this.
         if wasTakenApart, run.reason == .read { return work }
         try Mover(slots, coder, history, program).checkProtection(of: [.key(list.key)], list.options, mark.untyped)
         let records = try await program.wrappingUserErrors(collection.name) { try list.split(value) }
@@ -89,21 +91,21 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
         work.moved = written.count
         work.bytes = record.payload.byteCount
         if written.count > 0 { history.ledger.worked(list.id(for: collection), values: written.count) }
-        // The list stays until a sweep decides.
+        // The list remains until a sweep has decided the conflict.
         if written.hasConflict, run.reason == .read { return work }
         if written.hasConflict { work.reconciled += 1 }
         work.residue = await collector.purge([copy], for: mark.route, achieved: written.durability)
         return work
     }
 
-    /// A record of the list, and where it goes.
+    /// A record of the list, and its slot in the collection.
     private struct Part: Sendable {
         let slot: Slot<Record>
         let record: Record
         let prepared: EncodedValue
     }
 
-    /// The records of a list, encoded, in the order of their ids.
+    /// Returns the records of a list, encoded and sorted by their ids.
     private func parts(_ records: [Record], _ copy: SourceRecord) throws -> [Part] {
         let metadata = copy.record.metadata
         let facts = WriteAttributes.carried(
@@ -127,7 +129,7 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
         var durability = StorageDurability.durable
     }
 
-    /// Writes the records and the mark. Nil when one of the slots changed meanwhile.
+    /// Writes the records and the mark. Returns nil if one of the slots has changed since it was read.
     private func write(
         _ parts: [Part], _ copy: SourceRecord, _ mark: Slot<Record>, _ marking: Committer.Change, _ run: MigrationRun, wasTakenApart: Bool
     ) async throws -> Written? {
@@ -145,7 +147,7 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
             }
         }
         written.count = changes.count
-        // A read decides no conflict: what is not in its place yet is moved, and the list is not marked.
+        // A read decides no conflict. It moves the records whose slots are empty, and does not write the mark.
         if written.hasConflict, run.reason == .read { return try await commit(changes, nil, mark.route) == nil ? nil : written }
         if written.hasConflict {
             try await history.quarantine.keep(copy.record, of: copy.route, beside: [mark.route], reason: "conflict with \(collection.name)")
@@ -155,15 +157,17 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
         return written
     }
 
-    /// What becomes of one record of the list.
+    /// The result for one record of the list.
     private enum Outcome {
         case unchanged
-        /// An old program wrote the list after it was taken apart; nil where the collection's record stays.
+        /// The slot has a tombstone or a different record, or an older program has written the list again. The change is nil if the slot
+        /// remains unchanged.
         case conflict(Committer.Change?)
         case written(Committer.Change)
     }
 
-    /// Decides by what the record's slot holds. A record in its place, or a removal, wins over what an old program wrote later, unless the policy says otherwise.
+    /// Decides what happens to one record of the list, by the content of its slot. A record or tombstone in the slot wins over what an
+    /// older program wrote later, unless the conflict policy says otherwise.
     private func outcome(
         for part: Part, over probe: StorageProbe, _ copy: SourceRecord, _ holder: ReferenceHolder, _ run: MigrationRun, isLate: Bool
     ) async throws -> Outcome {
@@ -174,7 +178,7 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
         if let stored = probe.record {
             let value = try await coder.decode(stored, part.slot)
             if try coder.bytes(of: value, part.slot.key) == part.prepared.bytes {
-                // Equal but for the records within them, perhaps.
+                // The records are equal, but the records to which they refer may differ.
                 try await referenceWriter.store(part.prepared.references, for: holder)
                 return .unchanged
             }
@@ -209,8 +213,10 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
         return Committer.Change(try await coder.complete(prepared, origin: origin).operation, prepared.route, if: probe.unchanged)
     }
 
-    /// Commits the records with the mark; where the store cannot, the records first, each durable. Nil when a slot changed meanwhile.
-    /// - Parameter marking: The mark; nil where the list stays.
+    /// Commits the records together with the mark. If the store has no atomic batches, commits each record, makes the records durable, and
+    /// then commits the mark.
+    /// - Parameter marking: The change that writes the mark; nil if the list remains.
+    /// - Returns: The durability of the records and the mark; nil if a slot has changed since it was read.
     private func commit(_ changes: [Committer.Change], _ marking: Committer.Change?, _ mark: Route) async throws -> StorageDurability? {
         if mark.capabilities.atomicBatch {
             let receipt = try await slots.committer.commit(changes + (marking.map { [$0] } ?? []), readsBack: true)
@@ -223,7 +229,8 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
             durability = min(durability, receipt.durability)
         }
         guard let marking else { return durability }
-        // Another program may have written some of the records: a power cut must not take one of them and leave the mark.
+        // Another program may have written some of the records. Make them durable first: a power loss must not undo a record and keep the
+        // mark.
         durability = min(durability, try await residuePurger.settledDurability(of: mark, nil))
         let receipt = try await slots.committer.commit([marking], readsBack: true)
         return receipt.isCommitted ? min(durability, receipt.durability) : nil
@@ -235,7 +242,7 @@ extension ListSource: RecordMoving {
         try await move(to: collection, gatherer, run)
     }
 
-    // Taking it apart is one commit: it makes all records, or writes none.
+    // No check is needed in advance: a split makes all records before it writes any of them.
     func validate(for collection: StorageCollection<Record>, _ gatherer: RecordGatherer) async throws {}
 
     func id(for collection: StorageCollection<Record>) -> String { "\(collection.name):taken apart:\(key.domain)/\(key.name)" }

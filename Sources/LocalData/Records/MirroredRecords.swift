@@ -1,8 +1,9 @@
 import BackendContract
 import BackendRuntime
 
-/// The records of a collection whose older collection a release window keeps up to date, or kept until the program dropped the window: finds those that are to be settled one by one,
-/// as single keys are. "Release windows" in `Docs/Design.md` has the table.
+/// Settles the records of a collection with a release window, which keeps the older collection up to date. Also settles what remains of a
+/// window that the program has dropped. Finds the records that need work, and settles each of them like a single key. "Release windows" in
+/// `Docs/Design.md` has the table of states.
 struct MirroredRecords<Source: Codable & Sendable, Record: Codable & Sendable>: Sendable {
     let slots: SlotAccess
     let coder: RecordCoder
@@ -16,26 +17,26 @@ struct MirroredRecords<Source: Codable & Sendable, Record: Codable & Sendable>: 
         (self.way, self.destination) = (way, destination)
     }
 
-    /// How many records are settled at once: they share commits and flushes.
+    /// The maximum number of records that are settled at once. They share commits and flushes.
     /// Reason: "Each record of a collection has a window" in Docs/Decisions/ReleaseWindows.md.
     private static var mostAtOnce: Int { 64 }
 
-    /// A record in both of its places.
+    /// The content of the destination and of the legacy location of one record, when they were read.
     private struct Look: Sendable {
         let slot: Slot<Record>
         let probe: StorageProbe
-        /// What the collection's own place holds, if that is a value or a removal.
+        /// The record or tombstone of the destination; nil if it has neither.
         let record: MirroredRecord?
         let place: MirroredLocation
         let contents: MirrorContents
-        /// Nil where the window does not matter for this record, or there is none.
+        /// The relation of the legacy location to `record`; nil if there is no `record`, or the window does not matter for it.
         let standing: MirrorStanding?
 
         var isAbsent: Bool { if case .absent = probe { true } else { false } }
-        /// Whether another type's record has the older place. It is neither read nor changed.
+        /// Whether the legacy location has a record of another type. That record is neither read nor changed.
         var isTaken: Bool { contents.record.map { place.source.key.refuses($0.metadata) } ?? false }
 
-        /// The record whose content may be the reason of an error.
+        /// The record whose content may be the cause of an error; nil if it has no revision.
         var damaged: DamagedRecord? {
             let isOlder: Bool
             switch standing {
@@ -48,7 +49,8 @@ struct MirroredRecords<Source: Codable & Sendable, Record: Codable & Sendable>: 
         }
     }
 
-    /// Brings over what an earlier release wrote or removed, and in a sweep brings the older collection up to date, or ends the window.
+    /// Applies the writes and removals of an earlier release to the collection. A sweep also updates the older collection, or ends the
+    /// window.
     func settle(_ run: MigrationRun) async throws -> RecordWork {
         var work = RecordWork()
         let names = try await names(run, &work)
@@ -84,7 +86,7 @@ struct MirroredRecords<Source: Codable & Sendable, Record: Codable & Sendable>: 
         return work
     }
 
-    /// How many records are in the older collection only.
+    /// Returns the number of records that are only in the older collection. Damaged slots without a readable name count too.
     func pending() async throws -> Int {
         var (count, work) = (0, RecordWork())
         try await eachPage(of: try await names(nil, &work)) { looks in
@@ -95,7 +97,8 @@ struct MirroredRecords<Source: Codable & Sendable, Record: Codable & Sendable>: 
 
     // MARK: Which records
 
-    /// The ids of all records that may have to be settled, sorted. Without a window, a sweep looks for what a window has left that the program dropped.
+    /// Returns the sorted ids of all records that may need work. If the program declares no window, these are only the ids of the marks
+    /// that a dropped window has left, and none for a read.
     private func names(_ run: MigrationRun?, _ work: inout RecordWork) async throws -> [String] {
         let listing = Listing(slots)
         var names: Set<String> = []
@@ -114,7 +117,7 @@ struct MirroredRecords<Source: Codable & Sendable, Record: Codable & Sendable>: 
         return names.union(own.addresses.map(\.name)).sorted()
     }
 
-    /// When the first of the records was kept up to date, for a window that ends by the clock.
+    /// Returns the time at which the mirroring of the first record began; nil if no time ends the window, or if there are no marks.
     private func since(_ names: [String]) async throws -> Double? {
         guard way.window?.end(since: 0) != nil else { return nil }
         var first: Double?
@@ -122,17 +125,18 @@ struct MirroredRecords<Source: Codable & Sendable, Record: Codable & Sendable>: 
         return first
     }
 
-    /// Whether this sweep ends the window of all records.
+    /// Returns whether this sweep ends the window of all records.
     private func isOver(_ run: MigrationRun) async -> Bool {
         if run.endsWindow || way.window?.isOpen(for: history.applicationVersion) == false { return true }
         guard let end = end(run), end <= coder.now else { return false }
         return await history.expiries.mayPurge(expiredAt: end)
     }
 
-    /// When the window ends by the clock.
+    /// Returns the time at which the window ends; nil if no time ends it.
     private func end(_ run: MigrationRun) -> Double? { run.windowSince.flatMap { way.window?.end(since: $0) } }
 
-    /// Says in the collection's mark that the window is over, durably: programs that still keep it begin none for a new record.
+    /// Writes into the collection's mark, durably, that the window is over. A program that still keeps the window then begins none for a
+    /// new record.
     private func release(_ older: Route, _ own: Route) async throws {
         try await slots.retrying(destination.name) {
             guard let change = try await ReleasedCollections.noting(older, in: own, coder) else { return () }
@@ -150,7 +154,7 @@ struct MirroredRecords<Source: Codable & Sendable, Record: Codable & Sendable>: 
         }
     }
 
-    /// Looks at records: in the collection's own place first, and then in the older one.
+    /// Reads records: first in the destination, and then in the legacy location.
     private func looks(at names: ArraySlice<String>) async throws -> [Look] {
         let kept = MirroredLocations(slots, coder, history)
         let own = try names.map { try slots.routes.slot(for: destination.key($0)) }
@@ -178,12 +182,12 @@ struct MirroredRecords<Source: Codable & Sendable, Record: Codable & Sendable>: 
         )
     }
 
-    /// Whether there may be something to do for a record.
+    /// Returns whether a record may need work.
     private func isDue(_ look: Look, _ run: MigrationRun) -> Bool {
         let (isRead, contents) = (run.reason == .read, look.contents)
         let holdsOlder = contents.record != nil || contents.isDamaged
         let isLeft = holdsOlder || contents.mirror != nil || contents.mark != nil
-        // A read moves only what is not in its place yet.
+        // A read moves a record only if the destination is empty.
         guard let record = look.record else { return isRead ? look.isAbsent && holdsOlder : isLeft }
         guard let standing = look.standing else { return !isRead && isLeft }
         if isRead {

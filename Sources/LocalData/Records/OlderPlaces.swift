@@ -1,13 +1,13 @@
 import BackendContract
 
-/// Looks at every place that migrations read: anything that is not proven to be absent or removed counts.
+/// Counts the values in all locations that migrations read. Content counts as a value unless it is proven to be absent or removed.
 struct OlderPlaces: Sendable {
     let slots: SlotAccess
     let coder: RecordCoder
 
     init(_ slots: SlotAccess, _ coder: RecordCoder) { (self.slots, self.coder) = (slots, coder) }
 
-    /// What the sources of a slot's migrations hold, and the sources of these.
+    /// Returns the older copies in the sources of a slot's migrations, and in the sources of these sources.
     func look(at sources: [AnyStorageKey], of slot: PhysicalSlot) async -> OlderCopies {
         var copies = OlderCopies()
         let places: [(key: AnyStorageKey, route: Route)]
@@ -24,12 +24,12 @@ struct OlderPlaces: Sendable {
         return copies
     }
 
-    /// How many values a place holds.
-    /// - Throws: ``StorageError`` when that cannot be known.
+    /// Returns the number of values in a location.
+    /// - Throws: ``StorageError`` if the location cannot be read.
     func count(_ key: AnyStorageKey, _ route: Route) async throws -> Int {
         if let collection = key.collection { return try await count(collection) }
         switch try await route.probe() {
-        // A record of another type in an older collection is not the key's.
+        // A record of another type in an older collection does not belong to the key.
         case .value(let record): return key.base.refuses(record.metadata) ? 0 : 1
         case .corrupt: return 1
         case .absent, .tombstone: return 0
@@ -38,9 +38,9 @@ struct OlderPlaces: Sendable {
     }
 
     private func count<Collection: TypedCollection>(_ collection: Collection) async throws -> Int {
-        // Damaged rows are on the pages of every query.
+        // Every query returns damaged rows too, so they are counted.
         try await RecordQueries(slots, coder).countAll(collection.typed, .all)
     }
 
-    static func reason(_ error: any Error) -> String { (error as? StorageError)?.message ?? "The look was cancelled." }
+    static func reason(_ error: any Error) -> String { (error as? StorageError)?.message ?? "The read was cancelled." }
 }

@@ -1,25 +1,25 @@
 import BackendContract
 
-/// A legacy location that can move its records to a collection.
+/// A legacy location from which records can be moved to a collection.
 protocol RecordMoving<Record>: RecordSource {
-    /// Makes sure that each record can be found by its id.
+    /// Makes sure that each record can be found by its id: splits a list that contains all records.
     func prepare(for collection: StorageCollection<Record>, _ gatherer: RecordGatherer, _ run: MigrationRun) async throws -> RecordWork
 
-    /// Makes every record and writes none.
-    /// - Throws: ``StorageError`` naming the first record that cannot be moved.
+    /// Makes every record as a move would, and writes none.
+    /// - Throws: ``StorageError``, which names the first record that cannot be moved.
     func validate(for collection: StorageCollection<Record>, _ gatherer: RecordGatherer) async throws
 
-    /// Moves every record that is still there.
+    /// Moves every record that is still at the legacy location.
     func move(to collection: StorageCollection<Record>, _ gatherer: RecordGatherer, _ run: MigrationRun) async throws -> RecordWork
 
-    /// The name of the move in the ledger.
+    /// Returns the name of the move in the ledger.
     func id(for collection: StorageCollection<Record>) -> String
 
-    /// How many values are still there.
+    /// Returns the number of values that are still at the legacy location.
     func pending(for collection: StorageCollection<Record>, _ gatherer: RecordGatherer) async throws -> Int
 }
 
-/// Moves a collection's records from their legacy locations.
+/// Moves the records of a collection from their legacy locations to the collection.
 struct RecordGatherer: Sendable {
     let slots: SlotAccess
     let coder: RecordCoder
@@ -34,28 +34,28 @@ struct RecordGatherer: Sendable {
         collection.legacyLocations.compactMap { $0.source as? any RecordMoving<Record> }
     }
 
-    /// Makes sure that each record can be found by its id: lists that held all of them are taken apart.
+    /// Makes sure that each record can be found by its id: splits lists that contain all records.
     func prepare<Record>(_ collection: StorageCollection<Record>, _ run: MigrationRun) async throws -> RecordWork {
         var work = RecordWork()
         for source in sources(of: collection) { work += try await source.prepare(for: collection, self, run) }
         return work
     }
 
-    /// Moves every record to the collection's own place.
+    /// Moves every record from the legacy locations to the collection.
     func gather<Record>(_ collection: StorageCollection<Record>, _ run: MigrationRun) async throws -> RecordWork {
         var work = RecordWork()
         for source in sources(of: collection) { work += try await source.move(to: collection, self, run) }
         return work
     }
 
-    /// How many values legacy locations still hold for a collection.
+    /// Returns the number of values that are still at the legacy locations of a collection.
     func pending<Record>(_ collection: StorageCollection<Record>) async throws -> Int {
         var count = 0
         for source in sources(of: collection) { count += try await source.pending(for: collection, self) }
         return count
     }
 
-    /// How many records legacy locations still hold, or have an earlier shape.
+    /// Returns the number of values that are still at the legacy locations, and of records in the collection that have an earlier version.
     func pendingRecords<Record>(_ collection: StorageCollection<Record>) async throws -> Int {
         var records = try await pending(collection)
         for version in collection.template.evolution?.older ?? [] {
@@ -66,7 +66,7 @@ struct RecordGatherer: Sendable {
 
     // MARK: Before a read
 
-    /// Makes sure that each record can be found by its id, or fails with the first that cannot.
+    /// Makes sure that each record can be found by its id. Throws an error that names the first record for which this fails.
     func requirePrepared(_ collection: any TypedCollection) async throws {
         func open<Collection: TypedCollection>(_ collection: Collection) async throws {
             try await beforeReading(collection.typed, prepare).throwFirst()
@@ -74,9 +74,9 @@ struct RecordGatherer: Sendable {
         try await open(collection)
     }
 
-    /// Moves to the collection's own place what is absent there, before it is read. A conflict waits for a sweep.
-    /// - Returns: The older records that cannot be read.
-    /// - Throws: ``StorageError`` when it is not known what a legacy location holds.
+    /// Moves the records that are absent from the collection, before the collection is read. A conflict waits for a sweep.
+    /// - Returns: The records at legacy locations that cannot be read.
+    /// - Throws: ``StorageError`` if the content of a legacy location is not known.
     func gatherBeforeReading<Record>(_ collection: StorageCollection<Record>) async throws -> [RecordWork.Failure] {
         let work = try await beforeReading(collection, gather)
         try work.requireKnown()

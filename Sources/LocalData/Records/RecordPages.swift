@@ -1,39 +1,39 @@
 import BackendContract
 
-/// A part of the records that answer a query.
+/// A page of the records that match a query.
 struct RecordPage: Sendable {
     let domain: StorageDomain
     /// The name of the collection, for errors.
     let collection: String
     let entries: [StoragePage.Entry]
-    /// Damaged slots that may be among the records, and whose names are lost.
+    /// Damaged slots whose names are lost. Their records may match the query.
     let damaged: [DamagedSlot]
 
-    /// The entries, for callers that need all records or none.
-    /// - Throws: ``StorageError`` with `corrupted` when one of the records has lost its name.
+    /// Returns the entries, for callers that need all records or none.
+    /// - Throws: ``StorageError`` with `corrupted` if there is a damaged slot without a name.
     func requireWhole() throws -> [StoragePage.Entry] {
         if let first = damaged.first { throw reason(first) }
         return entries
     }
 
-    /// What callers are told of a damaged slot without a name.
+    /// Returns the ``DamagedRecord`` with which callers identify a damaged slot without a name.
     func record(_ slot: DamagedSlot) -> DamagedRecord { DamagedRecord(domain, .nameless(slot.handle)) }
 
-    /// The error of a damaged slot without a name.
+    /// Returns the error for a damaged slot without a name.
     func reason(_ slot: DamagedSlot) -> StorageError { .damaged(slot.corruption, of: collection, in: domain) }
 }
 
 extension StorageError {
-    /// The error of a damaged slot without a name.
+    /// Returns the error for a damaged slot without a name.
     static func damaged(_ corruption: StorageCorruption, of name: String, in domain: StorageDomain) -> StorageError {
         StorageError(
             StorageError.corrupted, key: name,
-            "A record in \(domain) is damaged, and its name with it (\(corruption.reason)). Its bytes are kept: export it, set it aside or remove it by its handle."
+            "A record in \(domain) is damaged, and its name cannot be read (\(corruption.reason)). Its bytes are kept: export it, set it aside or remove it by its handle."
         )
     }
 }
 
-/// A walk through the records that answer a query: one page is held at a time.
+/// The records that match a query, as a sequence of pages. Only one page is in memory at a time.
 struct RecordPages: AsyncSequence, Sendable {
     typealias Element = RecordPage
     typealias Failure = any Error
@@ -43,11 +43,11 @@ struct RecordPages: AsyncSequence, Sendable {
     let collection: String
     let query: StorageQuery
     let size: Int
-    /// Where the records are, by their names, if they are sealed one by one; nil where the store's own word counts.
+    /// Returns the route of a record, if each record has a separate seal. Nil if the answers of the store need no verification.
     let sealed: (@Sendable (StorageAddress) throws -> Route)?
 
-    /// Where records are, if each of them is sealed by itself, in a store that does not seal them as well; nil for others.
-    /// - Parameter route: The place of a record.
+    /// Returns the function `route` if each record has a separate seal, in a store that does not encrypt records itself; otherwise nil.
+    /// - Parameter route: Returns the route of a record.
     static func sealed(_ route: @escaping @Sendable (StorageAddress) throws -> Route) -> (@Sendable (StorageAddress) throws -> Route)? {
         guard let any = try? route(StorageAddress("any")), any.judge != nil, !any.capabilities.sealsNames else { return nil }
         return route
@@ -76,9 +76,9 @@ struct RecordPages: AsyncSequence, Sendable {
 
     /// Reads one page. It may be empty even if it is not the last one.
     /// - Parameters:
-    ///   - cursor: The end of the page before; nil for the first page.
-    ///   - limit: The highest number of records.
-    /// - Returns: The page and its end; a nil end for the last page.
+    ///   - cursor: The end of the previous page; nil for the first page.
+    ///   - limit: The maximum number of records.
+    /// - Returns: The page and its end. The end is nil for the last page.
     func page(after cursor: StorageCursor?, limit: Int) async throws -> (page: RecordPage, next: StorageCursor?) {
         let (domain, backend) = try routes.backend(for: self.domain, key: collection)
         let page = try await translatingErrors(key: collection) { () throws(BackendError) in
@@ -88,12 +88,14 @@ struct RecordPages: AsyncSequence, Sendable {
         return (RecordPage(domain: domain, collection: collection, entries: entries, damaged: page.damaged), page.next)
     }
 
-    /// What the store is asked. Where records are sealed one by one, the store cannot tell which of them fulfil the conditions: what stands
-    /// beside a seal counts once the seal was opened.
+    /// The query that is sent to the store. It has no conditions if each record has a separate seal: the metadata of such a record counts
+    /// only after its seal was opened, and the store cannot open it.
     /// Reason: "A store is queried without conditions on sealed records" in Docs/Decisions/Sealing.md.
     private var asked: StorageQuery { sealed == nil ? query : StorageQuery(query.namespace) }
 
-    /// The entries that belong on a page, once their seals were opened. One that is not proven is an entry whatever the conditions.
+    /// Verifies the entries by their seals, and returns those that match the query. An entry is returned whatever the conditions if it is
+    /// damaged, has no seal, or was sealed with another key.
+    /// - Throws: ``StorageError`` if the key for a seal is not available.
     private func proven(_ entries: [StoragePage.Entry]) async throws -> [StoragePage.Entry] {
         guard let sealed else { return entries }
         var proven: [StoragePage.Entry] = []
@@ -119,14 +121,15 @@ struct RecordPages: AsyncSequence, Sendable {
     }
 }
 
-/// Asks for the records that a collection's own place holds.
+/// Queries the records that are stored in a collection. Legacy locations are not read.
 struct RecordQueries: Sendable {
     let slots: SlotAccess
     let coder: RecordCoder
 
     init(_ slots: SlotAccess, _ coder: RecordCoder) { (self.slots, self.coder) = (slots, coder) }
 
-    /// The records of a collection's type that fulfil a filter, page by page, whether they have expired or not.
+    /// Returns the records of a collection that match a filter, page by page, including expired ones.
+    /// - Parameter typeTag: The type tag of the records; nil for that of the collection.
     func pages<Record>(_ collection: StorageCollection<Record>, _ filter: RecordFilter, typeTag: String? = nil) -> RecordPages {
         pages(collection, query(collection, filter, typeTag))
     }
@@ -145,7 +148,7 @@ struct RecordQueries: Sendable {
         StorageQuery(collection.namespace, filter.conditions + [.typeTag(typeTag ?? collection.typeTag)])
     }
 
-    /// How many records of its type a collection's own place holds, without those that have expired.
+    /// Returns the number of records of the collection's type that match a filter, without expired ones. Legacy locations do not count.
     func count<Record>(_ collection: StorageCollection<Record>, _ filter: RecordFilter) async throws -> Int {
         let mortal = RecordFilter.attribute(StorageMetadata.expiresAttribute, "yes").and(filter)
         var expired = 0
@@ -155,18 +158,19 @@ struct RecordQueries: Sendable {
                 expired += page.entries.count { $0.record?.metadata.isExpired(at: now) == true }
             }
         }
-        // A sweep may have purged some of them since.
+        // A sweep may have purged some of the expired records since they were counted.
         return max(0, try await countAll(collection, filter) - expired)
     }
 
-    /// How many records of a collection are stored in the shape of a version.
+    /// Returns the number of records of a collection that are stored in the shape of a version.
     func count<Record>(_ collection: StorageCollection<Record>, version: Int) async throws -> Int {
         var count = 0
         for filter in RecordFilter.versions(version) { count += try await self.count(collection, filter) }
         return count
     }
 
-    /// How many records are stored with a type's tag.
+    /// Returns the number of records that are stored with a type tag and match a filter, including expired ones.
+    /// - Parameter typeTag: The type tag of the records; nil for that of the collection.
     func countAll<Record>(_ collection: StorageCollection<Record>, _ filter: RecordFilter, typeTag: String? = nil) async throws -> Int {
         let (_, backend) = try slots.routes.backend(for: collection.domain, key: collection.name)
         let query = query(collection, filter, typeTag)
@@ -180,11 +184,12 @@ struct RecordQueries: Sendable {
 }
 
 extension RecordFilter {
-    /// The records that are stored in the shape of a version, without or with derived attributes.
+    /// Matches the records that are stored in the shape of a version.
+    /// - Parameter isMarked: Whether the records have derived attributes.
     static func version(_ version: Int, isMarked: Bool = false) -> RecordFilter {
         attribute(StorageMetadata.versionAttribute, StorageMetadata.versionText(version, isMarked: isMarked))
     }
 
-    /// The filters that together find all records that are stored in the shape of a version.
+    /// Returns the filters that together match all records in the shape of a version: without and with derived attributes.
     static func versions(_ version: Int) -> [RecordFilter] { [false, true].map { self.version(version, isMarked: $0) } }
 }

@@ -1,6 +1,7 @@
 import BackendContract
 
-/// Brings every record of a collection to its place and shape, and purges those that have expired.
+/// Settles all records of a collection: moves them from legacy locations, converts them to the version of the collection, and
+/// purges expired ones.
 struct RecordSettler: Sendable {
     let slots: SlotAccess
     let coder: RecordCoder
@@ -51,13 +52,14 @@ struct RecordSettler: Sendable {
         try await Settler(slots, coder, history, program).visit(try slots.routes.slot(for: key), run)
     }
 
-    /// Reads every record, and notes those that cannot be read: a collection that has one is never called unchanged.
+    /// Reads every record, and adds those that cannot be read to the failures: a collection with such a record is never reported
+    /// as unchanged.
     /// Reason: "A sweep reads and decodes every record" in Docs/Decisions/Collections.md.
     private func verify<Record>(
         _ collection: StorageCollection<Record>, _ run: MigrationRun, _ work: inout RecordWork
     ) async throws {
         let known = Set(work.failures.map(\.id))
-        // Those that were moved or converted are counted already.
+        // The moved and converted records were already reported to `recordsDone`.
         var counted = work.moved + work.converted
         for try await page in recordQueries.pages(collection, .all) {
             try Task.checkCancellation()
@@ -81,8 +83,8 @@ struct RecordSettler: Sendable {
         }
     }
 
-    /// Gives records the attributes that their collection derives: in one commit, or one by one where the store cannot do that or another
-    /// process has changed one of them.
+    /// Gives records the attributes that their collection derives: in one commit, or one by one if the store has no atomic
+    /// batches or another process has changed one of them.
     private func derive<Record>(_ page: [StoragePage.Entry], _ collection: StorageCollection<Record>) async throws -> RecordWork {
         var work = RecordWork()
         var derivations: [Converter.Conversion] = []
@@ -108,7 +110,8 @@ struct RecordSettler: Sendable {
         return work
     }
 
-    /// Writes a page of records in their new shape, in one commit; one by one where the store cannot, or another process is writing.
+    /// Converts a page of records: in one commit, or one by one if the store has no atomic batches or another process has
+    /// changed one of them.
     private func convert<Record>(
         _ page: [StoragePage.Entry], _ collection: StorageCollection<Record>, _ run: MigrationRun
     ) async throws -> RecordWork {
@@ -134,7 +137,7 @@ struct RecordSettler: Sendable {
     }
 }
 
-/// Gives the records of a page a new shape.
+/// Converts the records of a page to the form that their keys declare.
 struct PageConverter: Sendable {
     let slots: SlotAccess
     let coder: RecordCoder
@@ -147,8 +150,8 @@ struct PageConverter: Sendable {
 
     private var converter: Converter { Converter(slots, coder, history, program) }
 
-    /// What gives a record its key's shape; nil when it has that already, or has expired.
-    /// - Parameter includesExpired: Whether an expired record gets the shape, too.
+    /// Returns the conversion of a record to the form that its key declares; nil if it has that form already, or has expired.
+    /// - Parameter includesExpired: Whether an expired record is converted, too.
     func conversion<Record>(
         of entry: StoragePage.Entry, to key: StorageKey<Record>, includesExpired: Bool = false
     ) async throws -> Converter.Conversion? {
@@ -178,7 +181,8 @@ struct PageConverter: Sendable {
         }
     }
 
-    /// Writes records in their new shape, in one commit. False when the store cannot, or another process changed one of the records meanwhile: nothing was changed then.
+    /// Writes converted records in one commit. Returns false, and changes nothing, if the store has no atomic batches or another
+    /// process has changed one of the records since it was read.
     func convertTogether(_ conversions: [Converter.Conversion], _ name: String) async throws -> Bool {
         guard let first = conversions.first else { return true }
         guard first.prepared.route.capabilities.atomicBatch else { return false }
@@ -187,8 +191,8 @@ struct PageConverter: Sendable {
         }
     }
 
-    /// Writes one record in its key's shape, whatever it holds by now.
-    /// - Returns: The size of what was written; nil when it has that shape already, or is gone.
+    /// Reads one record again, and converts it to the form that its key declares.
+    /// - Returns: The size of the converted record; nil if it has that form already, has expired, or is gone.
     func convert<Record>(_ key: StorageKey<Record>, includesExpired: Bool = false) async throws -> Int? {
         let slot = try slots.routes.slot(for: key)
         return try await slots.withLane(slot.route) {

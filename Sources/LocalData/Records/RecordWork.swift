@@ -1,31 +1,31 @@
 import BackendContract
 
-/// What was done with a collection's records.
+/// The result of moving, converting and purging the records of a collection.
 struct RecordWork: Sendable {
-    /// Moved from a legacy location.
+    /// Records that were moved from a legacy location.
     var moved = 0
-    /// Given a new shape in their place.
+    /// Records that were converted to a new shape in their slot.
     var converted = 0
-    /// Purged, since their lifetime was over.
+    /// Records that were purged because they had expired.
     var expired = 0
-    /// Kept although their lifetime is over: they were not found expired a day ago.
+    /// Expired records that were kept, because no sweep found them expired a day ago or earlier.
     var waiting = 0
-    /// Older copies that were deleted, or conflicts that were resolved.
+    /// Records of which an older copy was deleted or a conflict was resolved.
     var reconciled = 0
-    /// Records whose older place was brought up to date.
+    /// Records whose legacy location is up to date for an earlier release.
     var mirrored = 0
-    /// Visits that could not bring an older place up to date.
+    /// Visits that could not update a legacy location.
     var pending: [Visit] = []
     var bytes = 0
     var residue: [String] = []
-    /// What failed.
+    /// The records that failed.
     var failures: [Failure] = []
 
     /// A record that failed.
     struct Failure: Sendable {
         let id: String
         let error: StorageError
-        /// The record, if it is its own content that cannot be read: the others are not affected.
+        /// Identifies the record, if the reason is its content, so that other records are not affected. Otherwise nil.
         let damaged: DamagedRecord?
     }
 
@@ -42,7 +42,7 @@ struct RecordWork: Sendable {
         left.failures += right.failures
     }
 
-    /// Adds what a visit of a single record did.
+    /// Adds the result of a visit of a single record.
     mutating func add(_ visit: Visit) {
         switch visit.state {
         case .moved, .copied: moved += 1
@@ -59,21 +59,21 @@ struct RecordWork: Sendable {
     }
 
     /// Notes that a record failed.
-    /// - Parameter damaged: The record as it was seen, where its own content may be the reason.
-    /// - Throws: An error that is none of the library's, such as a cancellation.
+    /// - Parameter damaged: Identifies the record, if its content may be the reason.
+    /// - Throws: The error, if it is not a ``StorageError``: for example, a cancellation.
     mutating func fail(_ id: String, _ error: any Error, _ damaged: DamagedRecord? = nil) throws {
         guard let error = error as? StorageError else { throw error }
         failures.append(Failure(id: id, error: error, damaged: error.concernsOneRecord ? damaged : nil))
     }
 
-    /// Notes the damaged slots of a page.
+    /// Notes the damaged slots of a page as failures.
     mutating func failDamaged(_ page: RecordPage) {
         for slot in page.damaged {
             failures.append(Failure(id: page.collection, error: page.reason(slot), damaged: page.record(slot)))
         }
     }
 
-    /// Fails with the first record that did.
+    /// Throws an error that names the first record that failed, if there is one.
     func throwFirst() throws {
         guard let first = failures.first else { return }
         throw StorageError(
@@ -82,17 +82,17 @@ struct RecordWork: Sendable {
             outcome: first.error.outcome, underlying: first.error.underlying)
     }
 
-    /// Fails with the first record that failed for another reason than its own content: what stands there is not known.
+    /// Throws the error of the first record that failed for a reason other than its content: the content of its slot is unknown.
     func requireKnown() throws { if let first = failures.first(where: { $0.damaged == nil }) { throw first.error } }
 }
 
 extension StorageError {
-    /// Whether the error is about the content of one record: it does not keep others from being read.
+    /// Whether the error is about the content of one record, so that other records can still be read.
     var concernsOneRecord: Bool { meansUndecodable || code == StorageError.incompatibleSchema || code == StorageError.migrationFailed }
 }
 
 extension DamagedRecord {
-    /// A record as it was found on a page; nil where the slot cannot be told apart from the rest of its store.
+    /// Creates a value for an entry of a page; nil if the slot has no revision, because the whole store is damaged.
     init?(_ domain: StorageDomain, _ entry: StoragePage.Entry) {
         guard let revision = entry.record?.revision ?? entry.corruption?.revision else { return nil }
         self.init(domain, .named(entry.address, revision))

@@ -1,6 +1,6 @@
 import BackendContract
 
-/// Brings records that were stored under another type's tag to a collection's own type, in their place.
+/// Converts records that were stored with another type tag to the type of their collection. The records stay in their slots.
 struct Retagger<Record: Codable & Sendable>: Sendable {
     let slots: SlotAccess
     let coder: RecordCoder
@@ -13,10 +13,10 @@ struct Retagger<Record: Codable & Sendable>: Sendable {
 
     private var pages: RecordPages { RecordQueries(slots, coder).pages(collection, .all, typeTag: typeTag) }
 
-    /// Tries every record, then writes them page by page.
+    /// Converts every record without writing, and then writes the records page by page.
     /// Reason: "`migrateAll` tries all records before it writes one" in Docs/Decisions/Evolution.md.
-    /// - Returns: How many records were written, and their size.
-    /// - Throws: ``StorageError`` naming the first record that is not one of the new type.
+    /// - Returns: The number of records that were written, and their size in bytes.
+    /// - Throws: ``StorageError``, which names the first record that cannot be converted to the new type.
     func run() async throws -> (records: Int, bytes: Int) {
         for try await page in pages {
             for entry in try page.requireWhole() {
@@ -48,13 +48,14 @@ struct Retagger<Record: Codable & Sendable>: Sendable {
         var conversions: [Converter.Conversion] = []
         for entry in page {
             if let record = entry.record, coder.isExpired(record) {
-                // A sweep of the newer type does not find it under the older one: an expired record gets the tag, too, until it may be purged.
+                // A sweep of the newer type does not find records with the older tag. Therefore an expired record that may not be purged
+                // yet gets the new tag too.
                 // Reason: "The delay applies to sweeps and plans, not to removals" in Docs/Decisions/Expiry.md.
                 let slot = try slots.routes.slot(for: key(entry)).untyped
                 guard case .kept = try await slots.withLane(slot.route, { try await Purger(slots, coder, history).purge(record, slot) })
                 else { continue }
                 do { _ = try await pageConverter.convert(key(entry), includesExpired: true) } catch let error as StorageError {
-                    // Nobody reads it.
+                    // An expired record counts as absent, so it may be undecodable.
                     guard error.meansUndecodable else { throw error }
                 }
                 continue
@@ -80,16 +81,17 @@ struct Retagger<Record: Codable & Sendable>: Sendable {
 }
 
 extension StorageError {
-    /// The same error of a call that has migrated other records already.
+    /// Returns the error of a call that has already converted other records: the outcome is `unknown` instead of `notApplied`.
     fileprivate var afterOthers: StorageError {
         outcome == .notApplied ? StorageError(code, key: keyName, message, outcome: .unknown, underlying: underlying) : self
     }
 
-    /// The error of one record that keeps all of them where they are.
+    /// Returns the error of a call that ends because one record cannot be migrated.
+    /// - Parameter outcome: `notApplied` if the call has migrated no record.
     func refusingAll(_ id: String, _ collection: String, outcome: MutationOutcome = .notApplied) -> StorageError {
         StorageError(
             code, key: id,
-            "The record \(id) of \(collection) cannot be migrated\(outcome == .notApplied ? ", and none was" : "; run it again when it is repaired"). \(message)",
+            "The record \(id) of \(collection) cannot be migrated\(outcome == .notApplied ? ", so no record was migrated" : ". Repeat the migration when it is repaired"). \(message)",
             outcome: outcome, underlying: underlying)
     }
 }

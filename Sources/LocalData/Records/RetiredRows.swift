@@ -1,6 +1,6 @@
 import BackendContract
 
-/// What the places of retired keys still hold: a row for each that is not proven to be empty.
+/// Makes report rows for retired keys: one for each slot or collection that is not proven to be empty.
 struct RetiredRows: Sendable {
     let slots: SlotAccess
     let coder: RecordCoder
@@ -8,14 +8,15 @@ struct RetiredRows: Sendable {
 
     init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History) { (self.slots, self.coder, self.history) = (slots, coder, history) }
 
-    /// The rows of catalogs, in the order of their ids; of all that were registered when none is given.
+    /// Returns the rows of the retired keys of catalogs, in the order of these catalogs.
+    /// - Parameter catalogs: The ids of the catalogs.
     func rows(of catalogs: [String]) async -> [MigrationReport.Row] {
         var rows: [MigrationReport.Row] = []
         for entry in catalogs.flatMap({ history.registry.retired(of: $0) }) { if let row = await row(entry) { rows.append(row) } }
         return rows
     }
 
-    /// What is left of one retired key; nil when its place is proven to be empty.
+    /// Returns the row of a retired key; nil if its slot or collection is proven to be empty.
     func row(_ entry: KeyRegistry.Entry) async -> MigrationReport.Row? {
         var row = MigrationReport.Row(
             key: entry.key.name, owner: entry.key.owner ?? "", to: entry.route.domain, protection: entry.route.protection, bytes: 0,
@@ -27,7 +28,7 @@ struct RetiredRows: Sendable {
             row.message = "The key is retired, and \(entry.route.displayName) still holds a value. Remove it when nothing needs it."
         } catch {
             row.state = .cannotTell
-            row.message = "The key is retired, and whether its place holds a value cannot be told. \(OlderPlaces.reason(error))"
+            row.message = "The key is retired, and it is not certain whether it still has a value. \(OlderPlaces.reason(error))"
             row.errorCode = (error as? StorageError)?.code
         }
         return row

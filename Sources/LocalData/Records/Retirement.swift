@@ -2,12 +2,12 @@ import BackendContract
 import BackendRuntime
 import Foundation
 
-/// Which migrations of registered keys and collections are still needed.
+/// Finds which migrations of registered keys and collections are still needed.
 struct Retirement: Sendable {
     let slots: SlotAccess
     let coder: RecordCoder
     let history: History
-    /// What the ledger says; nil where it cannot be read.
+    /// The history of migrations from the ledger; nil if the ledger cannot be read.
     let past: MigrationHistory?
 
     init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History) async {
@@ -20,7 +20,7 @@ struct Retirement: Sendable {
         return MigrationStatus(id: id, key: key, lastWorked: known?.lastWorked, history: known, evidence: evidence)
     }
 
-    /// The migrations of an entry; each earlier version of a chain counts as one.
+    /// Returns the status of each migration of an entry. A chain of versions counts as one migration for each earlier version.
     func migrations(of entry: KeyRegistry.Entry) async -> [MigrationStatus] {
         if let collection = entry.key.collection { return await migrations(of: collection, entry.route) }
         return await migrations(of: entry.key.base, entry.route)
@@ -69,11 +69,11 @@ struct Retirement: Sendable {
         if migration.keepsSources { return await evidence(ofCopy: migration, slot) }
         var evidence = await OlderPlaces(slots, coder).look(at: migration.sources, of: slot.id)
         if case .custom = migration.form, migration.sources.isEmpty {
-            evidence.unreadable[migration.id] = "It is the program's own code and declares no sources, so what it reads is not known."
+            evidence.unreadable[migration.id] = "It is a custom migration that declares no sources, so it is unknown which values it reads."
         }
         let isInPlace = migration.sources.contains { (try? slots.routes.route(for: $0).slot) == slot.id }
         guard isInPlace else { return evidence }
-        // A change of shape in place waits for what does not decode as the key's type.
+        // The migration converts a value within its slot. It is still needed while the stored value does not decode as the key's type.
         let own = await Inspector(slots, coder, history).inspect(slot)
         switch own.state {
         case .failed, .pending: evidence.holding[slot.route.displayName] = 1
@@ -83,7 +83,8 @@ struct Retirement: Sendable {
         return evidence
     }
 
-    /// A copy is made once: it waits as long as the key's own place is empty.
+    /// Returns the evidence for a migration that copies its sources. The copy is made once, so the migration is needed only while the
+    /// destination is proven to be empty, without a tombstone.
     private func evidence<Value>(ofCopy migration: AnyStorageMigration, _ slot: Slot<Value>) async -> OlderCopies {
         do {
             guard case .absent = try await slot.route.probe() else { return OlderCopies() }

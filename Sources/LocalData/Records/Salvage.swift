@@ -9,15 +9,15 @@ package struct Salvage: Sendable {
 
     init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History) { (self.slots, self.coder, self.history) = (slots, coder, history) }
 
-    /// What a damaged record is now.
+    /// The slot of a damaged record, and its present content.
     private enum Found {
-        /// In a slot that has a name.
+        /// A slot that has a name.
         case named(Route, StorageProbe)
-        /// In a slot whose name is lost.
+        /// A slot whose name is lost.
         case nameless(Route, any SalvageableBackend, DamageHandle, StorageCorruption)
     }
 
-    /// The bytes of a damaged record, as they are stored.
+    /// Returns the stored bytes of a damaged record.
     package func data(of record: DamagedRecord) async throws -> Data {
         switch try await find(record) {
         case .named(_, .value(let stored)): Data(stored.payload.exported)
@@ -26,7 +26,7 @@ package struct Salvage: Sendable {
         }
     }
 
-    /// Puts a damaged record into the quarantine, durably, and then removes it.
+    /// Stores a damaged record durably in the quarantine, and then removes it.
     package func setAside(_ record: DamagedRecord) async throws {
         try await slots.unbroken { [self] in
             let reason = "set aside: it could not be read"
@@ -43,7 +43,7 @@ package struct Salvage: Sendable {
         }
     }
 
-    /// Removes a damaged record; nothing is kept of it.
+    /// Removes a damaged record without keeping a copy.
     package func remove(_ record: DamagedRecord) async throws {
         try await slots.unbroken { [self] in try await remove(try await find(record), record) }
     }
@@ -89,12 +89,12 @@ package struct Salvage: Sendable {
     private static func changed(_ record: DamagedRecord) -> StorageError {
         StorageError(
             StorageError.notFound, key: record.name ?? "\(record.domain)",
-            "The damaged record is gone, or was changed since it was listed. Nothing was changed; list what is damaged again.")
+            "The damaged record is gone, or was changed since it was listed. Nothing was changed. List the damaged records again.")
     }
 }
 
 extension StoragePayload {
-    /// The payload as its serializer made it; a text as its UTF-8 bytes.
+    /// The bytes of the payload, as its serializer made them. A text is exported as UTF-8, and any other native value as JSON if possible.
     fileprivate var exported: [UInt8] {
         switch self {
         case .bytes(let bytes), .native(.data(let bytes)): bytes

@@ -1,7 +1,7 @@
 import BackendContract
 import BackendRuntime
 
-/// What a sweep does with each entry: a row each. In a rehearsal, what it would do.
+/// Settles the entries of a catalog in a sweep, and makes a report row for each. In a rehearsal, a row reports what the sweep would do.
 struct SweepRows: Sendable {
     let slots: SlotAccess
     let coder: RecordCoder
@@ -14,8 +14,8 @@ struct SweepRows: Sendable {
 
     private var mirroredLocations: MirroredLocations { MirroredLocations(slots, coder, history) }
 
-    /// Brings an entry's values to their place and shape.
-    /// - Parameter recordsDone: Called when records of a collection are done, with their number.
+    /// Settles an entry (a key or a collection) and returns its row.
+    /// - Parameter recordsDone: Called with the number of records of a collection that were settled since the last call.
     func sweep(
         _ entry: KeyRegistry.Entry, recordsDone: @escaping @Sendable (Int) -> Void = { _ in }
     ) async -> MigrationReport.Row {
@@ -74,13 +74,13 @@ struct SweepRows: Sendable {
         }
         if work.waiting > 0 {
             row.message =
-                "The lifetime of \(work.waiting) records is over. A sweep removes them a day after one first found them so; until then they come back if the clock is set back."
+                "\(work.waiting) of its records have expired. A sweep removes each a day after a sweep first found it expired. Until then, it returns if the clock is set back."
         }
         if work.moved > 0 { row.from = entry.key.legacyLocations.map { StoragePlace($0.domain, $0.name) } }
         try work.throwFirst()
     }
 
-    /// How many records a sweep of a collection has to look at; nil for a single key, and where that cannot be told now.
+    /// Returns the number of records that a sweep of a collection settles; nil for a single key, and if they cannot be counted now.
     func recordCount(_ entry: KeyRegistry.Entry) async -> Int? {
         func count<Collection: TypedCollection>(_ collection: Collection) async throws -> Int {
             try await RecordQueries(slots, coder).countAll(collection.typed, .all)
@@ -110,7 +110,7 @@ struct SweepRows: Sendable {
 }
 
 extension MigrationReport.Row {
-    /// The row of an entry for which nothing was done yet.
+    /// Creates the row of an entry that has not been settled yet.
     init(_ entry: KeyRegistry.Entry) {
         self.init(
             key: entry.key.name, owner: entry.key.owner ?? "", to: entry.route.domain, protection: entry.route.protection, bytes: 0,

@@ -1,23 +1,33 @@
 import BackendContract
 
-/// Drops the tombstones of a collection that takes its records from older ones, where the older places of the removed records are proven to be empty.
+/// Drops tombstones of a collection that takes its records from older collections. A tombstone is dropped if all legacy locations of the
+/// removed record are proven to be empty.
 ///
-/// The order: list the tombstones → find all their older places empty → make that durable → begin another removal epoch in each collection on the way → drop the tombstones,
-/// in one commit with another epoch of the collection itself. A mover that read an older place before it was found empty has read an earlier epoch, so that its put
-/// is refused. ``RemovalEpochs`` has the reason.
+/// The order of the steps:
 ///
-/// Where no put can depend on an epoch, and where an older program rewrites a list as a whole, tombstones stay until the older place is retired: the collection takes its
-/// records from nowhere any more, and every retired key of its catalog is proven to be empty.
+/// 1. List the tombstones.
+/// 2. Read all legacy locations of the removed records. Continue with the records for which all of them are empty.
+/// 3. Make the empty state durable.
+/// 4. Begin a new removal epoch in each older collection that takes records from others.
+/// 5. Drop the tombstones, in one commit with a new epoch of the collection itself.
 ///
-/// A tombstone that was written in a release window stays until that is over. A mirror may still come then, from a program that has waited since: it depends on the epoch of the
-/// older collection, so that this one begins another, too.
+/// A move that read a legacy location before it was found empty has read an earlier epoch, so its put is refused. ``RemovalEpochs`` has the
+/// reason.
+///
+/// In two cases, tombstones remain until the legacy location is retired: if the epoch cannot be a precondition of a put, and if an older
+/// program rewrites a list as a whole. The legacy location is retired if the collection is declared without one, and every retired key of
+/// its catalog is proven to be empty.
+///
+/// A tombstone that was written in a release window remains until the window is over. Even then, a program that has paused since the window
+/// may write a mirror. This write has the epoch of the older collection as precondition, so the older collection begins a new epoch too.
 struct TombstonePurger<Record: Codable & Sendable>: Sendable {
     let slots: SlotAccess
     let coder: RecordCoder
     let history: History
     let collection: StorageCollection<Record>
 
-    /// Drops what may be dropped. A store that is locked, or out of reach, keeps its tombstones for a later sweep.
+    /// Drops the tombstones that are not needed any more. If a store is locked or unreachable, the remaining tombstones wait for a later
+    /// sweep.
     func run() async throws {
         guard let between = try await collectionsBetween() else { return }
         let route = try slots.routes.slot(for: collection.placeholder).route
@@ -38,11 +48,11 @@ struct TombstonePurger<Record: Codable & Sendable>: Sendable {
         }
     }
 
-    /// The marks of the collections on the way to the oldest places.
+    /// The marks of the older collections from which the records come, directly or through others.
     private struct Between: Sendable {
-        /// Of those that take records from others in their turn.
+        /// The marks of the older collections that take records from other collections.
         let marks: [Route]
-        /// Of those that do not.
+        /// The marks of the older collections that take records from no other collection.
         let oldest: [Route]
     }
 
@@ -51,7 +61,7 @@ struct TombstonePurger<Record: Codable & Sendable>: Sendable {
         let tombstone: StorageTombstone
     }
 
-    /// The removed records whose tombstones no release window needs, and whether one has needed them.
+    /// Returns the removed records whose tombstones no release window needs, and whether a release window has needed one of them before.
     private func withoutWindow(_ removed: [Removed]) async throws -> (records: [Removed], hadWindow: Bool) {
         let isOpen = collection.template.releaseWindow?.isOpen(for: history.applicationVersion) == true
         var (records, hadWindow): ([Removed], Bool) = ([], false)
@@ -64,8 +74,10 @@ struct TombstonePurger<Record: Codable & Sendable>: Sendable {
         return (records, hadWindow)
     }
 
-    /// The marks of the older collections that take records from others in their turn; nil where tombstones have to stay: an older program rewrites a list as a whole, and
-    /// without atomic batches no put can depend on an epoch.
+    /// Returns the marks of the older collections. A collection without legacy locations has none.
+    /// - Returns: Nil if the tombstones must remain. This is so if a legacy location is a list, because an older program rewrites it as a
+    ///   whole. It is also so if one of the collections that take records has no atomic batches, because no put can then depend on an
+    ///   epoch. In a collection without legacy locations, the tombstones remain until its sources are retired.
     private func collectionsBetween() async throws -> Between? {
         if collection.legacyLocations.isEmpty { return try await areSourcesRetired() ? Between(marks: [], oldest: []) : nil }
         var (marks, oldest): ([Route], [Route]) = ([], [])
@@ -91,7 +103,7 @@ struct TombstonePurger<Record: Codable & Sendable>: Sendable {
         return Between(marks: Array(marks.dropFirst()), oldest: oldest)
     }
 
-    /// Whether the program has retired keys in the collection's catalog, and nothing is left of any, durably.
+    /// Returns whether the collection's catalog has retired keys, and the slots of all of them are durably empty.
     /// Reason: "Some tombstones stay until the source is retired" in Docs/Decisions/Collections.md.
     private func areSourcesRetired() async throws -> Bool {
         let own = try slots.routes.slot(for: collection.placeholder)
@@ -105,7 +117,7 @@ struct TombstonePurger<Record: Codable & Sendable>: Sendable {
         return !retired.isEmpty
     }
 
-    /// Whether what was seen in a store lasts.
+    /// Flushes the store of a route. Returns whether the content that was read there is now durable.
     private func isDurable(_ route: Route) async throws -> Bool {
         let achieved = try await translatingErrors(key: route.keyName) { () throws(BackendError) in try await route.backend.synchronize() }
         return achieved >= route.capabilities.durability
@@ -113,7 +125,7 @@ struct TombstonePurger<Record: Codable & Sendable>: Sendable {
 
     private func drop(_ removed: [Removed], _ between: Between, _ own: Route) async throws {
         let (candidates, hadWindow) = try await withoutWindow(removed)
-        // Without atomic batches, no mirror depends on an epoch.
+        // Without atomic batches, the write of a mirror cannot depend on an epoch.
         if hadWindow, !between.oldest.allSatisfy(\.capabilities.atomicBatch) { return }
         let gone = try await withoutOlder(candidates)
         if gone.isEmpty { return }
@@ -127,13 +139,13 @@ struct TombstonePurger<Record: Codable & Sendable>: Sendable {
                 for drop in drops { _ = try await slots.committer.commit([drop]) }
                 return
             }
-            // Where another process changed one of them meanwhile, they are left to the next sweep.
+            // If another process has changed one of the slots since it was read, all tombstones remain for the next sweep.
             // Reason: "Tombstones of a collection are dropped" in Docs/Decisions/Collections.md.
             _ = try await slots.committer.commit(drops + [epochs.next(of: mark)])
         }
     }
 
-    /// Those of the removed records that have nothing left in any older place, and durably so.
+    /// Returns the removed records whose legacy locations are all empty, and durably so.
     private func withoutOlder(_ removed: [Removed]) async throws -> [Removed] {
         var places: [BackendIdentity: [(number: Int, key: AnyStorageKey, route: Route)]] = [:]
         for (number, record) in removed.enumerated() {
@@ -145,11 +157,11 @@ struct TombstonePurger<Record: Codable & Sendable>: Sendable {
         for older in places.values {
             for (place, probe) in zip(older, try await Route.probes(older.map(\.route))) {
                 switch probe {
-                // The mirror of a removal goes first.
+                // The mirror of a removal must be deleted before the tombstone is dropped.
                 case .tombstone(let tombstone)
                 where try await coder.origin(of: tombstone.metadata, place.route)?.mirrors != nil: occupied.insert(place.number)
                 case .absent, .tombstone: continue
-                // A record of another type in an older collection is no copy of the value.
+                // A record of another type in an older collection is no copy of the removed record.
                 case .value(let record) where place.key.base.refuses(record.metadata): continue
                 default: occupied.insert(place.number)
                 }

@@ -9,7 +9,7 @@ final class ChangeHub: Sendable {
     enum Event: Sendable {
         /// The slot holds this record now; nil after a removal.
         case changed(StorageRecord?)
-        /// The slot may have changed: read it again.
+        /// The slot may have changed, and must be re-read.
         case look
         /// Every earlier event was delivered when this signal is released.
         case passed(ReleaseSignal)
@@ -18,7 +18,7 @@ final class ChangeHub: Sendable {
         var isSignal: Bool { if case .passed = self { true } else { false } }
     }
 
-    /// One watcher's line of events: bounded, and cut down to the latest when it is full.
+    /// The queue of one watcher. It holds a limited number of events. A full queue keeps only the latest event and all signals.
     final class Subscription: Sendable {
         private struct State {
             var events: [Event] = []
@@ -39,7 +39,7 @@ final class ChangeHub: Sendable {
 
         func push(_ event: Event) {
             let waiting = state.withLock { state -> CheckedContinuation<Event?, Never>? in
-                // After the end, nothing reads a signal. It is released here.
+                // After the end, no task reads the queue, so the signal is released here.
                 if state.isOver, event.isSignal { return nil }
                 if case .changed(let record) = event { state.endsInRemoval = record == nil }
                 if let waiting = state.waiting {
@@ -54,14 +54,14 @@ final class ChangeHub: Sendable {
             waiting?.resume(returning: event)
         }
 
-        /// Keeps only the last event, in front of all signals. A signal is thus released after the delivery of the change before it, or of
-        /// a later one.
+        /// Keeps only the last event, in front of all signals. So a signal is released after the delivery of the change before it, or of a
+        /// later one.
         private static func merge(_ events: inout [Event]) {
             let last = events.last { !$0.isSignal }
             events = (last.map { [$0] } ?? []) + events.filter(\.isSignal)
         }
 
-        /// Whether a change of this process waits to be told.
+        /// Whether the queue contains a change of this process.
         var hasChanges: Bool {
             state.withLock { state in state.events.contains { if case .changed = $0 { true } else { false } } }
         }
@@ -69,13 +69,13 @@ final class ChangeHub: Sendable {
         /// Whether the last change of this process was a removal, and no value was read since.
         var endsInRemoval: Bool { state.withLock(\.endsInRemoval) }
 
-        /// Notes that this process removes the value without a change that is published.
+        /// Notes that this process removes the value without publishing a change.
         func noteRemoval() { state.withLock { $0.endsInRemoval = true } }
 
         /// Notes that a value was read.
         func noteValue() { state.withLock { $0.endsInRemoval = false } }
 
-        /// Drops the events that wait.
+        /// Drops the queued events. If the subscription reports locks, it then receives ``Event/look``.
         func forget() {
             state.withLock { $0.events = [] }
             if reportsLocks { push(.look) }
@@ -89,7 +89,7 @@ final class ChangeHub: Sendable {
             }?.resume(returning: nil)
         }
 
-        /// The next event; nil at the end or when the task is cancelled.
+        /// Returns the next event; nil at the end or if the task is cancelled.
         func next() async -> Event? {
             await withTaskCancellationHandler {
                 await withCheckedContinuation { continuation in
@@ -118,7 +118,8 @@ final class ChangeHub: Sendable {
     private let tasks: any TaskSpawner
     private let clock: any RuntimeClock
 
-    /// How long the hub waits before it watches a store again that can no longer be watched: twice as long each time, up to the longest.
+    /// The pauses before the hub tries again to watch a store that could not be watched. Each pause is twice as long as the previous one,
+    /// up to the longest.
     private static let (shortestPause, longestPause) = (Duration.seconds(1), Duration.seconds(60))
 
     init(tasks: any TaskSpawner, clock: any RuntimeClock) { (self.tasks, self.clock) = (tasks, clock) }
@@ -158,22 +159,22 @@ final class ChangeHub: Sendable {
         for subscription in followers { subscription.push(record, replacing: replaced, at: slot) }
     }
 
-    /// Passes to the observers of a slot that a change of this process may have happened.
+    /// Notifies the observers of a slot that a change of this process may have been applied.
     func publishUnknownOutcome(at slot: PhysicalSlot) {
         let (watchers, followers) = observers(of: slot)
         for subscription in watchers { subscription.push(.look) }
         for subscription in followers { subscription.pushUnknownOutcome(at: slot) }
     }
 
-    /// Drops what waits to be told, with the values in it: those who watch look again once the store is unlocked.
-    /// - Parameter store: The store; nil for all.
+    /// Drops the events that were not delivered, and the values in them. The observers re-read their slots once the store is unlocked.
+    /// - Parameter store: The store; nil for all stores.
     func forgetEvents(of store: BackendIdentity?) {
         for subscription in watchers(in: store) { subscription.forget() }
         for subscription in followers(in: store) { subscription.forget() }
     }
 
-    /// Lets those who watch look again.
-    /// - Parameter store: The store; nil for all.
+    /// Causes the observers of a store to re-read their slots.
+    /// - Parameter store: The store; nil for all stores.
     func lookAgain(_ store: BackendIdentity?) {
         for subscription in watchers(in: store) { subscription.push(.look) }
         for subscription in followers(in: store) { subscription.rescan() }
@@ -215,9 +216,11 @@ final class ChangeHub: Sendable {
         }
     }
 
+    /// Watches a store for changes by other processes, and passes them to the observers.
     /// - Parameters:
-    ///   - isAgain: Whether changes may have been missed. Nobody looks for them while the store cannot be reached: that would be an error.
-    ///   - pause: How long to wait before the next attempt, if the store cannot be watched.
+    ///   - isAgain: Whether changes may have been missed. If the store is ready, the observers then re-read their slots. If it is not, they
+    ///     do not, because the reads would fail.
+    ///   - pause: The time to wait before the next attempt, if the store cannot be watched.
     private func forward(_ backend: any ObservableBackend, isAgain: Bool = false, pause: Duration = shortestPause) {
         let changes = backend.foreignChanges()
         let store = backend.identity
@@ -234,7 +237,7 @@ final class ChangeHub: Sendable {
                 for subscription in touched { subscription.push(.look) }
                 for subscription in self.followers(in: store) { subscription.pushForeign(addresses, in: store) }
             }
-            // The store could not be watched, or no longer can be.
+            // The store could not be watched, or can no longer be watched.
             if !Task.isCancelled { self?.forwardAgain(backend, after: pause) }
         }
         let surplus = state.withLock { state -> ScheduledAction? in
@@ -245,12 +248,13 @@ final class ChangeHub: Sendable {
         surplus?.cancel()
     }
 
-    /// Watches a store again after a pause, and lets those who watch look for what they missed.
+    /// Watches a store again after a pause. The observers then re-read their slots, because they may have missed changes.
     private func forwardAgain(_ backend: any ObservableBackend, after pause: Duration) {
         let store = backend.identity
         let attempt = clock.schedule(at: clock.now.advanced(by: pause)) { [weak self] in
             guard let self, let replaced = self.state.withLock({ $0.forwarders.removeValue(forKey: store) }) else { return }
-            // This attempt, or what somebody began who watches since it was called off too late.
+            // `replaced` is this attempt. If this attempt was cancelled too late, `replaced` may instead be a forwarder that a later
+            // observer has started.
             replaced.cancel()
             self.forward(backend, isAgain: true, pause: min(pause * 2, Self.longestPause))
         }
@@ -289,17 +293,18 @@ extension ChangeHub {
         for forwarder in idle { forwarder.cancel() }
     }
 
-    /// The record that a change replaces, if a follower may report it; otherwise nil.
+    /// Returns the record that a change replaces, if a follower may report it; otherwise nil.
     func replaced(_ probe: StorageProbe, at slot: PhysicalSlot) -> ReplacedRecord? {
         guard let record = probe.record, observers(of: slot).followers.contains(where: { $0.concerns(slot) }) else { return nil }
         return ReplacedRecord(record)
     }
 
-    /// - Parameter store: The store; nil for all.
+    /// Returns the followers of collections in a store.
+    /// - Parameter store: The store; nil for all stores.
     private func followers(in store: BackendIdentity?) -> [RecordSubscription] {
         state.withLock { state in
             if let store { return Array((state.followers[store] ?? [:]).values) }
-            // A follower may listen in several stores.
+            // A follower may listen in several stores, but is returned once.
             return Array(state.followers.values.reduce(into: [:]) { $0.merge($1) { first, _ in first } }.values)
         }
     }

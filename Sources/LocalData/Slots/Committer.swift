@@ -1,6 +1,7 @@
 import BackendContract
 
-/// The only code that changes slots: it applies mutations, reads back what must be certain, and tells observers, also when the outcome is unknown.
+/// The only code that changes slots of keys. It applies mutations, reads records back on request, and notifies observers, also
+/// if the outcome of a mutation is unknown.
 struct Committer: Sendable {
     let hub: ChangeHub
     /// Called after each commit, with its domain and whether it stored a value that expires.
@@ -8,10 +9,10 @@ struct Committer: Sendable {
 
     /// One change of a commit.
     struct Change: Sendable {
-        /// The place whose observers are told, and whose name errors carry.
+        /// The route of the slot. The observers of the slot are notified, and errors have the key name of the route.
         let route: Route
         let mutation: StorageMutation
-        /// Whether it accompanies another change, as a backup or a check does: no observer watches its slot, and it is not read back.
+        /// Whether the change accompanies another one, as a backup or a check does. No observer watches its slot, and it is not read back.
         var isCompanion = false
         /// The record that the change replaces, if a follower of its collection may report it.
         var replaced: ReplacedRecord?
@@ -20,12 +21,12 @@ struct Committer: Sendable {
             self.init(route, StorageMutation(route.address, operation, if: precondition))
         }
 
-        /// A change of nothing, on whose precondition the others of its commit depend.
+        /// Creates a check, which changes nothing. The other changes of its commit are applied only if its precondition holds.
         static func check(_ route: Route, if precondition: StorageMutation.Precondition) -> Change {
             Change(route, .check(route.address, if: precondition), isCompanion: true)
         }
 
-        /// Whether its slot is a key's own, which observers watch.
+        /// Whether observers may watch the slot. They watch the slots of keys, and not those of companions.
         fileprivate var isWatched: Bool { !isCompanion }
 
         init(_ route: Route, _ mutation: StorageMutation, isCompanion: Bool = false) {
@@ -33,27 +34,27 @@ struct Committer: Sendable {
         }
     }
 
-    /// What became of a commit.
+    /// The results of a commit.
     struct Receipt: Sendable {
-        /// One for each change, in their order.
+        /// One result for each change, in the order of the changes.
         var results: [MutationResult]
 
         var isCommitted: Bool { results.allSatisfy(\.isApplied) }
 
-        /// What stood in the first slot whose precondition did not hold; nil when all did.
+        /// The content of the first slot whose precondition did not hold; nil if all preconditions held.
         var conflict: StorageProbe? {
             for case .conflict(let probe) in results { return probe }
             return nil
         }
 
-        /// How long what was applied is certain to last.
+        /// The weakest durability of the changes that were applied.
         var durability: StorageDurability {
             results.reduce(.durable) { least, result in
                 if case .applied(_, let durability) = result { min(least, durability) } else { least }
             }
         }
 
-        /// The record that a change left; nil for a removal, and for a change that was not made.
+        /// Returns the record that a change stored; nil for a removal, and for a change that was not applied.
         func record(of change: Change, at index: Int) -> StorageRecord? {
             guard case .put(let payload, let metadata) = change.mutation.operation, case .applied(let revision?, _) = results[index] else {
                 return nil
@@ -70,15 +71,16 @@ struct Committer: Sendable {
         return change
     }
 
-    /// Changes slots of one store: together where the store commits several changes at once, else one after the other, companions first. The first change that is not
-    /// made ends the commit.
+    /// Changes slots of one store. If the store has atomic batches, all changes are one batch. Otherwise they are applied one
+    /// after the other, companions first, until one of them is not applied.
     /// - Parameters:
-    ///   - changes: The changes; not two of one slot.
-    ///   - readsBack: Whether to read what was written as a new process would, and to compare it.
-    ///   - check: Checks a record that was read back from a key's own slot, with the index of its change. Throws if the record is not as
-    ///     expected.
-    /// - Returns: The results; a precondition that did not hold is a result, not an error.
-    /// - Throws: ``StorageError``: when a store is locked or fails, or what was written could not be read back. Observers of slots whose outcome is unknown look again.
+    ///   - changes: The changes, at most one for each slot.
+    ///   - readsBack: Whether to read the written records as a new process would, and to compare them with what was written.
+    ///   - check: Checks a record that was read back from the slot of a key, with the index of its change. Throws if the record
+    ///     is not as expected.
+    /// - Returns: The results. A precondition that did not hold is a result, not an error.
+    /// - Throws: ``StorageError`` if a store is locked or fails, or if a written record could not be read back. If the outcome
+    ///   of a change is unknown, the observers of its slot re-read it.
     func commit(
         _ changes: [Change], readsBack: Bool = false, check: (Int, StorageRecord) async throws -> Void = { _, _ in }
     ) async throws -> Receipt {
@@ -121,13 +123,13 @@ struct Committer: Sendable {
         return receipt
     }
 
-    /// Which changes go together, in the order of the parts.
+    /// Returns the indices of the changes that are applied together, part by part, in the order of application.
     private static func parts(of changes: [Change], _ route: Route) -> [[Int]] {
         if changes.count == 1 || route.capabilities.atomicBatch { return [Array(changes.indices)] }
         return (changes.indices.filter { changes[$0].isCompanion } + changes.indices.filter { !changes[$0].isCompanion }).map { [$0] }
     }
 
-    // MARK: Telling
+    // MARK: Notifying observers
 
     private func publish(_ part: [Int], _ changes: [Change], _ receipt: Receipt) {
         var isUncertain = false
@@ -142,7 +144,7 @@ struct Committer: Sendable {
         if isUncertain { publishUnknownOutcome(part, changes) }
     }
 
-    /// Notes for keys that ask for it that there is a value, or that it was removed.
+    /// For witnessed keys, notes that a value exists or that it was removed.
     private func witness(_ part: [Int], _ changes: [Change], _ receipt: Receipt) async {
         for index in part where receipt.results[index].isApplied {
             guard let witnesses = changes[index].route.witnesses, changes[index].isWatched else { continue }
@@ -174,10 +176,11 @@ struct Committer: Sendable {
                 if case .applied(let revision, _) = receipt.results[index], found.revision == revision {
                     throw Self.differs(change.route, "it is still there")
                 }
-            // Another write came after this one, and therefore after what this one wrote was there.
+            // The slot has what a later write stored, so this write was stored before. Or it has the tombstone that this write stored.
             case (.value, _), (.tombstone, _): continue
             case (.absent, nil) where change.mutation.operation == .delete: continue
-            // Programs of this library remove such a value by a tombstone: an empty slot is a write that was lost, or a deletion by another program.
+            // Programs with LocalData remove such a value with a tombstone. If the slot is empty, the write was lost, or
+            // another program has deleted the record.
             case (.absent, _): throw Self.differs(change.route, "it is not there")
             default: throw Self.differs(change.route, "it is damaged")
             }
@@ -193,7 +196,7 @@ struct Committer: Sendable {
 }
 
 extension StorageMutation {
-    /// Whether it stores a value that expires.
+    /// Whether the mutation stores a value that expires.
     fileprivate var expires: Bool {
         if case .put(_, let metadata) = operation { metadata.expiresAt != nil } else { false }
     }

@@ -2,11 +2,11 @@ import BackendContract
 import BackendRuntime
 import Synchronization
 
-/// Work that several callers want done at the same time is done once, and outlives each of them.
+/// Runs work once for all callers that request it at the same time.
 ///
-/// A caller that is cancelled leaves; the work goes on to its end.
+/// A cancelled caller stops waiting, and the work continues to its end.
 final class Flights: Sendable {
-    /// Identifies the work: two keys of one slot that differ in their types or migrations do not share it.
+    /// Identifies the work. Two keys of one slot do not share work if their types or migrations differ.
     struct Work: Hashable, Sendable {
         private let slot: PhysicalSlot
         private let type: ObjectIdentifier
@@ -34,7 +34,7 @@ final class Flights: Sendable {
             let waiters = state.withLock { state in
                 state.result = result
                 defer { state.waiters = [:] }
-                // In the order in which they came.
+                // Resume the waiters in the order of their arrival.
                 // Reason: "No order in the library depends on a hash" in Docs/Decisions/Tests.md.
                 return state.waiters.sorted { $0.key < $1.key }.map(\.value)
             }
@@ -68,7 +68,7 @@ final class Flights: Sendable {
 
     init(tasks: any TaskSpawner) { self.tasks = tasks }
 
-    /// Joins the work if it is under way, or starts it, and waits for its end.
+    /// Joins the work if it is running, or starts it, and waits for its end.
     func join(_ id: Work, _ work: @escaping @Sendable () async throws -> Void) async throws {
         try Task.checkCancellation()
         let (flight, isNew) = flights.withLock { flights in
@@ -81,7 +81,7 @@ final class Flights: Sendable {
             tasks.spawn {
                 let result: Result<Void, any Error>
                 do { result = .success(try await work()) } catch { result = .failure(error) }
-                // Removed before the waiters resume: a later caller starts anew.
+                // Remove the flight before the waiters resume, so that a later caller starts a new one.
                 self.flights.withLock { $0[id] = nil }
                 flight.end(result)
             }

@@ -1,12 +1,15 @@
 import BackendContract
 import Synchronization
 
-/// One line of waiting per slot: what changes a slot in this process happens one after the other, in the order of arrival.
+/// The lanes of slots. A *lane* is a serial queue: in this process, the changes of one slot run one after the other, in the order of
+/// arrival.
 ///
-/// A call that takes a lane, and every call that it makes before it leaves it, form a chain that travels as a task-local value. A chain that holds a
-/// slot passes through it again at once; chains that would wait for each other are told apart from a dead-lock, and the last one to come fails.
+/// A call that takes a lane forms a *chain* with all calls that it makes before it leaves the lane. A task-local value carries the chain. A
+/// chain that already holds a slot takes its lane again without waiting. If chains would wait for each other in a circle, the call that
+/// would close the circle fails, so that no deadlock occurs.
 final class KeyLanes: Sendable {
-    /// The links of the running chain, by the lanes that they belong to: the outermost call that holds a lane first.
+    /// The links of the running chain, for each `KeyLanes` object. A *link* is the id of a call that takes lanes. The outermost call is
+    /// first.
     @TaskLocal private static var chains: [ObjectIdentifier: [UInt64]] = [:]
 
     private struct Waiter {
@@ -16,10 +19,10 @@ final class KeyLanes: Sendable {
     }
 
     private struct State {
-        /// The link that holds a slot.
+        /// The link that holds each slot.
         var holders: [PhysicalSlot: UInt64] = [:]
         var queues: [PhysicalSlot: [Waiter]] = [:]
-        /// The waits, by waiter, of chains that hold something meanwhile: only these can be part of a circle.
+        /// The waits of chains that already hold a slot, by the id of the waiter. Only these waits can be part of a circle.
         var waits: [UInt64: (chain: [UInt64], slot: PhysicalSlot)] = [:]
         var nextID: UInt64 = 1
     }
@@ -27,14 +30,14 @@ final class KeyLanes: Sendable {
     private let state = Mutex(State())
     private let gate: LockGate
 
-    /// - Parameter gate: Which stores are locked: no new chain begins there.
+    /// - Parameter gate: The locks of stores. No new chain begins in a locked store.
     init(gate: LockGate) { self.gate = gate }
 
-    /// Whether the running call is part of a chain, of whatever router.
+    /// Whether the running call is part of a chain of any router.
     static var isAnyHeld: Bool { !chains.isEmpty }
 
-    /// Whether a call holds a slot of a store, or waits for one.
-    /// - Parameter store: The store; nil for any.
+    /// Returns whether a call holds a slot of a store. This includes every slot for which another call waits.
+    /// - Parameter store: The store; nil for any store.
     func isBusy(in store: BackendIdentity?) -> Bool {
         state.withLock { state in
             guard let store else { return !state.holders.isEmpty }
@@ -42,32 +45,33 @@ final class KeyLanes: Sendable {
         }
     }
 
-    /// The calls that hold a slot now, to wait for with ``isBusy(with:)``.
+    /// The links of the calls that hold a slot now. With ``isBusy(with:)``, a caller can wait until these calls have ended.
     var holders: Set<UInt64> { state.withLock { Set($0.holders.values) } }
 
-    /// Whether one of some calls still holds a slot.
+    /// Returns whether one of these calls still holds a slot.
+    /// - Parameter calls: The links of the calls.
     func isBusy(with calls: Set<UInt64>) -> Bool { state.withLock { !calls.isDisjoint(with: $0.holders.values) } }
 
-    /// Whether a call holds a slot now.
+    /// Returns whether any call holds a slot now.
     func isHeld(_ slot: PhysicalSlot) -> Bool { state.withLock { $0.holders[slot] != nil } }
 
     private var chain: [UInt64] { Self.chains[ObjectIdentifier(self)] ?? [] }
 
-    /// Whether the running call is part of a chain that holds a lane, as a migration's own code is.
+    /// Whether the running call is part of a chain that holds a lane. For example, the code of a migration runs in such a chain.
     var isInChain: Bool { !chain.isEmpty }
 
-    /// Whether the running chain of calls already holds a slot. False for a task that a chain left behind: its lanes are others' now.
+    /// Returns whether the running chain of calls holds a slot. False in a task that outlives its chain: the chain has left its lanes.
     func isHeldByCurrentChain(_ slot: PhysicalSlot) -> Bool {
         let chain = chain
         return !chain.isEmpty && state.withLock { $0.holders[slot].map(chain.contains) ?? false }
     }
 
-    /// Runs work while this chain alone may change a slot.
+    /// Runs work while only this chain may change a slot.
     func withLane<R>(_ slot: PhysicalSlot, keyName: String, _ work: () async throws -> R) async throws -> R {
         try await withLanes([slot], keyName: keyName, work)
     }
 
-    /// Runs work while this chain alone may change several slots, taken in one order for everybody.
+    /// Runs work while only this chain may change several slots. All calls take the lanes of their slots in the same order.
     func withLanes<R>(_ slots: [PhysicalSlot], keyName: String, _ work: () async throws -> R) async throws -> R {
         let outer = chain
         if outer.isEmpty, slots.contains(where: { gate.refuses($0.store) }) { throw gate.refusal(keyName) }
@@ -152,8 +156,8 @@ final class KeyLanes: Sendable {
         next?.continuation.resume(returning: true)
     }
 
-    /// Whether a chain that waits for a slot would wait for itself: its holder, or a call that the holder made, waits for what the chain holds,
-    /// directly or through others.
+    /// Returns whether a chain that waits for a slot would wait for itself. It would if the holder of the slot, or a call that the holder
+    /// made, waits for a slot that the chain holds, directly or through other chains.
     private static func closesCircle(_ chain: [UInt64], _ slot: PhysicalSlot, in state: borrowing State) -> Bool {
         var open = [slot]
         var seen: Set<PhysicalSlot> = [slot]
@@ -167,7 +171,7 @@ final class KeyLanes: Sendable {
 }
 
 extension PhysicalSlot {
-    /// Whether the slot is taken before another one: any order that is the same for all calls.
+    /// Returns whether the lane of this slot is taken before the lane of another slot. The order is arbitrary, but the same for all calls.
     fileprivate func precedes(_ other: PhysicalSlot) -> Bool {
         address.name == other.address.name ? description < other.description : address.precedes(other.address)
     }

@@ -1,9 +1,9 @@
 import BackendContract
 import Synchronization
 
-/// Which stores the program has locked. A locked store answers every call as one that is locked by itself.
+/// The locks that the program has set on stores. For calls, such a store is like a keyring that another program has locked.
 ///
-/// A lock begins by draining: calls that hold a lane go on, and no other begins. Then nothing is let through.
+/// A lock has two phases. While it drains, calls that hold a lane continue, and no other call begins. Then no call is let through.
 final class LockGate: Sendable {
     private enum Phase: Int {
         case draining, locked
@@ -12,11 +12,11 @@ final class LockGate: Sendable {
     private struct State {
         /// The lock of the whole router.
         var all: Phase?
-        /// The stores that were locked by themselves.
+        /// The locks of single stores.
         var stores: [BackendIdentity: Phase] = [:]
-        /// The stores that were unlocked while the whole router is locked.
+        /// The stores that were unlocked although the whole router is locked.
         var exempt: Set<BackendIdentity> = []
-        /// How many calls work with all stores at once.
+        /// The number of running calls that use all stores at once.
         var wholeCalls = 0
 
         var isAnyLocked: Bool { all != nil || !stores.isEmpty }
@@ -29,27 +29,28 @@ final class LockGate: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Whether anything is locked: most programs never lock, and their reads ask no further.
+    /// Whether any store is locked or draining. Most programs never lock a store, so their reads check only this flag.
     private let isUsed = Atomic(false)
     private let hasShutDown = Atomic(false)
     private let locksEver = Atomic(0)
 
-    /// How many locks have begun: a read that fails while this number changes may have met a lock that has already ended.
+    /// The number of locks that have begun. If it has changed during a read that failed, the cause may be a lock, even one that has already
+    /// ended.
     var locks: Int { locksEver.load(ordering: .acquiring) }
 
-    /// Whether the router was shut down, or is about to be: nothing is let through any more, and no unlocking changes that.
+    /// Whether the router was shut down, or its shutdown has begun. No new call is let through, and unlocking does not change that.
     var isShutDown: Bool { hasShutDown.load(ordering: .acquiring) }
 
-    /// Lets no new call through, for good.
+    /// Lets no new call through, permanently.
     func shutDown() {
         hasShutDown.store(true, ordering: .releasing)
         drain(nil)
     }
 
-    /// The error of a call that is not let through.
+    /// Returns the error for a call that is not let through.
     func refusal(_ key: String) -> StorageError { isShutDown ? .shutDown(key) : .lockedByProgram(key) }
 
-    /// Whether a store is locked for the running call.
+    /// Returns whether a store is locked for the running call.
     func refuses(_ store: BackendIdentity) -> Bool {
         guard isUsed.load(ordering: .acquiring) else { return false }
         switch state.withLock({ $0.phase(of: store) }) {
@@ -59,14 +60,14 @@ final class LockGate: Sendable {
         }
     }
 
-    /// Whether the whole router is locked.
+    /// Whether the whole router is locked, and not only draining.
     var isClosed: Bool { isUsed.load(ordering: .acquiring) && state.withLock { $0.all == .locked } }
 
-    /// Whether anything is locked, or about to be: what works with all stores at once goes no further then.
+    /// Whether any store is locked or draining. A call that uses all stores at once must then stop.
     var isAnyLocked: Bool { isUsed.load(ordering: .acquiring) && state.withLock(\.isAnyLocked) }
 
-    /// Begins a call that works with all stores at once, without lanes.
-    /// - Returns: Whether it may; then ``end()`` follows.
+    /// Begins a call that uses all stores at once, without lanes.
+    /// - Returns: Whether the call may begin. If so, the caller must call ``end()`` afterwards.
     func begin() -> Bool {
         state.withLock { state in
             guard !state.isAnyLocked else { return false }
@@ -75,18 +76,18 @@ final class LockGate: Sendable {
         }
     }
 
-    /// Ends such a call.
+    /// Ends a call that uses all stores at once.
     func end() { state.withLock { $0.wholeCalls -= 1 } }
 
-    /// Whether such a call is under way.
+    /// Whether a call is running that uses all stores at once.
     var isInWholeUse: Bool { state.withLock { $0.wholeCalls > 0 } }
 
-    /// Lets no new call through.
-    /// - Parameter store: The store; nil for all.
+    /// Begins a lock: no new call is let through.
+    /// - Parameter store: The store; nil for all stores.
     func drain(_ store: BackendIdentity?) { close(store, .draining) }
 
-    /// Lets nothing through.
-    /// - Parameter store: The store; nil for all.
+    /// Completes a lock: no call is let through.
+    /// - Parameter store: The store; nil for all stores.
     func lock(_ store: BackendIdentity?) { close(store, .locked) }
 
     private func close(_ store: BackendIdentity?, _ phase: Phase) {
@@ -99,8 +100,8 @@ final class LockGate: Sendable {
         isUsed.store(true, ordering: .releasing)
     }
 
-    /// Lets every call through again.
-    /// - Parameter store: The store, also while the whole router is locked; nil for all.
+    /// Ends a lock: every call is let through again. Does nothing after a shutdown.
+    /// - Parameter store: The store, which can be unlocked even while the whole router is locked; nil for all stores.
     func unlock(_ store: BackendIdentity?) {
         if isShutDown { return }
         let isUsed = state.withLock { state in

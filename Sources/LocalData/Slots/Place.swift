@@ -1,12 +1,14 @@
 package import BackendContract
 
-/// Where a slot is, in terms that stay the same when folders move: what seals are bound to, and what origins, ledger and quarantine name.
+/// The location of a slot, described by names that stay the same when folders move.
+///
+/// Seals are bound to this location. Origins, the ledger and the quarantine identify slots by it.
 package struct Place: Hashable, Sendable, CustomStringConvertible {
-    /// The kind of domain: "userDefaults", "keychain", …
+    /// The kind of the domain, such as "userDefaults" or "keychain".
     package let kind: String
-    /// The suite, service or database.
+    /// The suite, service or database; empty if the domain has none.
     package let scope: String
-    /// The part of the store; the namespace of values has no name.
+    /// The name of the namespace; empty for the namespace of values.
     package let namespace: String
     /// The name of the slot.
     package let name: String
@@ -19,21 +21,21 @@ package struct Place: Hashable, Sendable, CustomStringConvertible {
         (self.kind, self.scope, self.namespace, self.name) = (kind, scope, namespace, name)
     }
 
-    /// The place as text that identifies it: the four names in order, each as its number of bytes in UTF-8, a colon, the name and a comma
-    /// (a netstring), for instance `12:userDefaults,7:secrets,0:,9:api-token,`.
+    /// The location as text that identifies it. It contains the four names in order, each as a netstring: its number of bytes in UTF-8, a
+    /// colon, the name and a comma. An example is `12:userDefaults,7:secrets,0:,9:api-token,`.
     /// Reason: "Locations are encoded as counted fields" in Docs/Decisions/Sealing.md.
     package var text: String {
         [kind, scope, namespace, name].map { "\($0.utf8.count):\($0)," }.joined()
     }
 
-    /// Reads ``text``; nil for anything else.
+    /// Creates a location from its ``text``; nil for any other text.
     package init?(text: String) {
         var rest = text.utf8[...]
         guard let place = Self.next(&rest), rest.isEmpty else { return nil }
         self = place
     }
 
-    /// Reads ``text`` several times in a row; nil for anything else.
+    /// Returns the locations whose texts follow one another in a text; nil for any other text.
     package static func places(in text: String) -> [Place]? {
         var rest = text.utf8[...]
         var places: [Place] = []
@@ -57,13 +59,13 @@ package struct Place: Hashable, Sendable, CustomStringConvertible {
         return Place(kind: parts[0], scope: parts[1], namespace: parts[2], name: parts[3])
     }
 
-    /// The place as reports name it.
+    /// The location as reports show it. The name of a record is its collection and its id, separated by a slash.
     var reported: StoragePlace {
         let collection = StorageNamespace(namespace).collectionName
         return StoragePlace(
             StorageDomain(kind: StorageDomain.Kind(kind), scope: scope.isEmpty ? nil : scope), collection.map { "\($0)/\(name)" } ?? name)
     }
 
-    /// The place in words, for people. Two places may have the same words.
+    /// The location as text for people. Two locations may have the same description.
     package var description: String { [kind, scope, namespace, name].joined(separator: "/") }
 }

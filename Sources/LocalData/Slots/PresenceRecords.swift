@@ -4,29 +4,31 @@ import Crypto
 import Foundation
 import Synchronization
 
-/// Remembers, outside the store of a value, that there is a value, for keys that ask for it: then a value that is gone without having been removed
-/// is told from one that never was.
+/// Records, outside the store of a value, that the value exists. This is the witness of the value. It is kept only for keys that ask for
+/// it. It distinguishes a value that disappeared without having been removed from a value that never existed.
 ///
-/// One list of the library's own, with an entry for each value that was seen. An entry is written after the value, and removed after the value's
-/// tombstone was written, so that a process which is killed in between leaves too few entries and never one too many: a value is called vanished
-/// only if it was there. A value without an entry gets one when it is next seen. The list names values by a salted digest.
+/// The witnesses are the entries of one list, which is a separate store of the library. Each value that was read or written has an entry.
+/// An entry is written after the value, and removed after the value's tombstone is written. If the process is killed in between, an entry
+/// is missing, or the tombstone shows that the value was removed. So a value is reported as vanished only if it existed. A value without an
+/// entry gets one when it is next read. The list identifies values by a salted digest.
 final class PresenceRecords: Sendable {
     private let own: OwnStore
     private let runtime: Runtime
-    /// Whether nothing is written: for rehearsals.
+    /// Whether the list is never changed, as in rehearsals.
     private let isReadOnly: Bool
     private let salt = Mutex<[UInt8]?>(nil)
-    /// The slots whose entries this process has seen or written.
+    /// The slots whose entries this process has read or written.
     private let seen = Mutex<Set<PhysicalSlot>>([])
 
     init(_ own: OwnStore, runtime: Runtime, isReadOnly: Bool = false) {
         (self.own, self.runtime, self.isReadOnly) = (own, runtime, isReadOnly)
     }
 
-    /// The same entries for a rehearsal, which writes none.
+    /// Returns the same list for a rehearsal, which does not change it.
     func rehearsed() -> PresenceRecords { PresenceRecords(own, runtime: runtime, isReadOnly: true) }
 
-    /// What may be believed of a slot that was read: an empty one that had a value is not absent.
+    /// Checks the result of a read against the list: if the slot is empty but has an entry, its value is not absent, but has vanished. Also
+    /// adds the entry of a value, and removes the entry if the slot has a tombstone.
     func heed(_ probe: StorageProbe, at route: Route) async throws -> StorageProbe {
         switch probe {
         case .value:
@@ -37,7 +39,8 @@ final class PresenceRecords: Sendable {
             return probe
         case .absent:
             guard let entry = try await entry(for: route) else { return probe }
-            // The value may have come since the slot was read. A removal leaves a tombstone: what is empty now has lost its value.
+            // The value may have arrived since the slot was read. A removal leaves a tombstone, so a slot that is still empty has lost its
+            // value.
             // Reason: "The list of witnesses never has an entry too many" in Docs/Decisions/Keyring.md.
             let now = try await route.lookAtStore(.fresh)
             if case .absent = now { return .unavailable(BackendError(.init("vanished"), await Self.message(route, entry))) }
@@ -54,16 +57,17 @@ final class PresenceRecords: Sendable {
         return
             "The value was in \(route.domain), and is gone without having been removed: another program deleted it, or the store was reset or replaced by another one. "
             + keepers
-            + "Bring the store back, restore a backup, set the value anew, or accept the loss with StorageRouter.acknowledgeLoss(for:)."
+            + "Bring the store back, restore a backup, set the value again, or accept the loss with StorageRouter.acknowledgeLoss(for:)."
     }
 
-    /// The attribute of an entry with the keyring that had the value.
+    /// The attribute of an entry that names the keyring which had the value.
     private static let keeperAttribute = "keeper"
 
-    /// The keyring program of a store, and its default collection; nil for another kind of store, and if it cannot be asked.
+    /// Returns the keyring program of a store and its default collection; nil for other kinds of stores, and if the keyring does not
+    /// answer.
     private static func keeper(of route: Route) async -> String? { try? await (route.backend as? any DescribableKeyring)?.keeper() }
 
-    /// Notes that there is a value. If that fails, it is noted when the value is next seen.
+    /// Notes that there is a value. If that fails, the next read of the value notes it.
     func noteValue(at route: Route) async {
         if isReadOnly || !seen.withLock({ $0.insert(route.slot).inserted }) { return }
         do {
@@ -77,24 +81,24 @@ final class PresenceRecords: Sendable {
     }
 
     /// Notes that there is no value: it was removed, or its loss is accepted.
-    /// - Throws: ``StorageError`` when that cannot be written.
+    /// - Throws: ``StorageError`` if that cannot be written.
     func acknowledge(at route: Route) async throws {
         forget(route)
         if isReadOnly { return }
         if try await entry(for: route) != nil { try await apply(.delete(try await address(of: route))) }
     }
 
-    /// The same where it can be done later.
+    /// Like ``acknowledge(at:)``, but ignores errors; the next read retries.
     func end(at route: Route) async {
         do { try await acknowledge(at: route) } catch {
-            // The tombstone in the slot says it as well: the entry goes when that is next seen.
+            // The next read finds the tombstone in the slot, and removes the entry.
         }
     }
 
     /// Closes the list.
     func close() async { await own.close() }
 
-    /// Forgets what this process has read of the list, because the list was destroyed.
+    /// Clears the cached salt and slots of this process, because the list was destroyed.
     func forgetAll() {
         salt.withLock { $0 = nil }
         seen.withLock { $0 = [] }
@@ -104,7 +108,7 @@ final class PresenceRecords: Sendable {
 
     // MARK: The list
 
-    /// - Throws: ``StorageError`` when the list cannot be read: then absence is not proven.
+    /// - Throws: ``StorageError`` if the list cannot be read: then absence is not proven.
     private func entry(for route: Route) async throws -> StorageRecord? {
         guard let salt = try await knownSalt() else { return nil }
         return try await read(Self.address(of: route, salt), route.keyName).record
@@ -119,7 +123,7 @@ final class PresenceRecords: Sendable {
         case .corrupt(let damage)?:
             throw StorageError(
                 StorageError.corrupted, key: name,
-                "The list of witnesses (witness.plist in the data folder) is damaged: \(damage.reason). Without it a lost value cannot be told from one that never was. Restore it from a backup, or remove it."
+                "The list of witnesses (witness.plist in the data folder) is damaged: \(damage.reason). Without it, a lost value cannot be distinguished from a value that never existed. Restore it from a backup, or remove it."
             )
         case let probe?: return probe
         }
@@ -133,7 +137,7 @@ final class PresenceRecords: Sendable {
 
     private static let saltAddress = StorageAddress("salt")
 
-    /// The salt; nil where there is none yet, and therefore no entry.
+    /// Returns the salt; nil if the list has none yet, and therefore no entries.
     private func knownSalt() async throws -> [UInt8]? {
         if let known = salt.withLock(\.self) { return known }
         guard case .native(.data(let bytes))? = try await read(Self.saltAddress, "witness").record?.payload else { return nil }
@@ -144,7 +148,7 @@ final class PresenceRecords: Sendable {
     private func address(of route: Route) async throws -> StorageAddress {
         if let known = try await knownSalt() { return Self.address(of: route, known) }
         let new = StoragePayload.native(.data(runtime.randomBytes(16)))
-        // Whoever comes first decides.
+        // If several processes write a salt, only the first one is stored.
         try await apply(.put(new, at: Self.saltAddress, if: .absent))
         guard let salt = try await knownSalt() else {
             throw StorageError(StorageError.unavailable, key: route.keyName, "The list of witnesses cannot be written.")
@@ -161,17 +165,17 @@ final class PresenceRecords: Sendable {
 }
 
 extension Route {
-    /// What may be believed of the slot, by the witness of its value.
+    /// Checks the result of a read of the slot against the witness of its value, if there is one.
     func heeded(_ probe: StorageProbe) async throws -> StorageProbe {
         guard let witnesses, !overridesWitness else { return probe }
         return try await witnesses.heed(probe, at: self)
     }
 
-    /// The same place for a caller who replaces or removes the value, whatever became of it.
+    /// The route without the check of its witness, for a caller that replaces or removes the value even if it has vanished.
     var overridingWitness: Route { witnesses == nil || overridesWitness ? self : Route(self, overridesWitness: true) }
 }
 
 extension Slot {
-    /// The slot for a caller who replaces or removes the value, whatever became of it.
+    /// The slot without the check of its witness, for a caller that replaces or removes the value even if it has vanished.
     var overridingWitness: Slot { route.witnesses == nil ? self : Slot(key: key, route: route.overridingWitness) }
 }

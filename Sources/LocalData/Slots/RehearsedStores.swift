@@ -2,7 +2,8 @@ import BackendContract
 import Sealing
 import Synchronization
 
-/// The stores of a rehearsal: each reads a store of the program and keeps changes in memory. No store, file or key is made, and nothing is closed.
+/// Provides the stores and key sources of a rehearsal. Each store reads a store of the program, and keeps changes in memory. A rehearsal
+/// creates no store, file or key of the program, and closes nothing.
 final class RehearsedStores: StoreProvider {
     private let routes: RouteTable
     private let stores: any StoreProvider
@@ -10,10 +11,11 @@ final class RehearsedStores: StoreProvider {
     private let changes = Mutex<[BackendIdentity: RehearsedChanges]>([:])
     private let keySources = Mutex<[String: RehearsedKeySource]>([:])
 
+    /// Creates the provider of one rehearsal.
     /// - Parameters:
-    ///   - routes: The program's own routes.
-    ///   - stores: What they are made of.
-    ///   - keys: The sealing keys that were fetched already.
+    ///   - routes: The routes of the program, which lead to its stores.
+    ///   - stores: The provider of the program's stores and key sources.
+    ///   - keys: The sealing keys that the program has already fetched.
     init(over routes: RouteTable, _ stores: any StoreProvider, _ keys: SealingKeys) {
         (self.routes, self.stores, self.keys) = (routes, stores, keys)
     }
@@ -24,7 +26,7 @@ final class RehearsedStores: StoreProvider {
         rehearse(try routes.anyBackend(for: StorageDomain(kind: kind, scope: scope), key: "\(kind)").1)
     }
 
-    /// A store over another one. All that stand for one physical store share their changes.
+    /// Returns a rehearsal of a store. All rehearsals of one physical store share their changes.
     func rehearse(_ backend: any StorageBackend) -> any StorageBackend {
         let changes = changes.withLock { changes in
             let known = changes[backend.identity] ?? RehearsedChanges()

@@ -1,26 +1,26 @@
 import BackendContract
 
-/// Where a key leads: the backend, the slot, and how well a value is protected there.
+/// The route of a key: the backend and the slot, and the protection that a value has there.
 ///
-/// A class, since every read hands it on several times: a copy of all that it names takes longer than finding the row.
+/// This is a class, because every read passes it on several times. A copy of all its properties takes longer than finding the row.
 final class Route: Sendable {
     let keyName: String
     let domain: StorageDomain
     let backend: any StorageBackend
-    /// The backend, if it can tell at once what a slot holds.
+    /// The backend, if it can answer some reads without waiting.
     let immediate: (any ImmediateBackend)?
-    /// The slot, by the identity of its store: two keys that lead to equal ones share a slot.
+    /// The slot, with the identity of its store. Two keys whose routes have equal slots share that slot.
     let slot: PhysicalSlot
     let security: SecurityPolicy
-    /// The protection of the value: the store's own, or that of its seal, whichever is stronger.
+    /// The protection of the value: that of the store or that of the seal, whichever is stronger.
     let protection: ProtectionLevel
-    /// Says what may be believed of the slot; nil where the library seals nothing.
+    /// Verifies the content of the slot by its seal; nil if the library does not seal values there.
     let judge: (any SealVerifier)?
-    /// Which stores the program has locked.
+    /// The gate of the program's locks. It refuses calls to locked stores.
     let gate: LockGate
-    /// Remembers that there is a value; nil where the key does not ask for it.
+    /// The witnesses: notes, outside the store, that a value exists. Nil if the key does not ask for them.
     let witnesses: PresenceRecords?
-    /// Whether the caller does not want to know that a value has vanished.
+    /// Whether a read ignores `witnesses`, so that a vanished value counts as absent.
     let overridesWitness: Bool
 
     init(
@@ -42,24 +42,24 @@ final class Route: Sendable {
     var address: StorageAddress { slot.address }
     var capabilities: BackendCapabilities { backend.capabilities }
 
-    /// The place in terms that stay the same when directories move: what seals are bound to and origins name.
+    /// The location of the slot, in terms that do not change if directories move. Seals are bound to it, and origins name it.
     var place: Place { Place(kind: domain.kind.name, scope: domain.scope ?? "", address) }
 
-    /// The place as reports name it.
+    /// The location, in the form that reports use.
     var reported: StoragePlace { StoragePlace(domain, keyName) }
 
-    /// The place in words, for people.
+    /// The description of the location, for users.
     var displayName: String { reported.description }
 
-    /// The same place in another store that stands for its own.
+    /// Returns this route with another backend for its store, such as the store that a rehearsal reads.
     func leading(to backend: any StorageBackend) -> Route {
         Route(
             keyName: keyName, domain: domain, backend: backend, slot: slot, security: security, protection: protection, judge: judge,
             gate: gate, witnesses: witnesses)
     }
 
-    /// A slot in another part of the same store, under the same protection.
-    /// - Parameter name: The slot's name; the same as this one's when not given.
+    /// Returns the route of a slot in another namespace of the same store, with the same protection.
+    /// - Parameter name: The name of the slot; nil for the name of this slot.
     func beside(in namespace: StorageNamespace, named name: String? = nil) -> Route {
         let slot = backend.slot(StorageAddress(name ?? address.name, in: namespace))
         return Route(
@@ -67,18 +67,19 @@ final class Route: Sendable {
             gate: gate)
     }
 
-    /// Whether the program has locked the store, for the running call.
+    /// Whether the program has locked the store for the running call.
     var isLocked: Bool { gate.refuses(slot.store) }
 
-    /// Looks at the slot. Conditions of the store are probes, not errors; what a seal does not prove is `corrupt`.
+    /// Reads the slot and verifies its seal. A store that is locked or unavailable is a probe, not an error. Content that does not match
+    /// its seal is `corrupt`.
     func read(_ freshness: ReadFreshness = .validated) async throws -> StorageProbe { try await judged(try await look(freshness)) }
 
-    /// What the slot holds.
-    /// - Throws: ``StorageError`` when that cannot be known: the store is locked or unavailable.
+    /// Reads the slot and verifies its seal.
+    /// - Throws: ``StorageError`` if the content of the slot is not known, because the store is locked or unavailable.
     func probe(_ freshness: ReadFreshness = .validated) async throws -> StorageProbe { try known(try await read(freshness)) }
 
-    /// A probe that tells what the slot holds.
-    /// - Throws: ``StorageError`` for one that does not: the store is locked or unavailable.
+    /// Returns a probe, if it has the content of the slot.
+    /// - Throws: ``StorageError`` if it does not, because the store is locked or unavailable.
     func known(_ probe: StorageProbe) throws -> StorageProbe {
         switch probe {
         case .locked: throw lockedError
@@ -88,7 +89,7 @@ final class Route: Sendable {
         }
     }
 
-    /// The error for a mutation that was not made.
+    /// Returns the error for a mutation that was not applied.
     func error(for result: MutationResult) -> any Error {
         switch result {
         case .locked: lockedError
@@ -103,12 +104,12 @@ final class Route: Sendable {
         }
     }
 
-    /// The error for a slot of a store that is locked, or was closed for good.
+    /// The error for a slot of a store that is locked, or of a router that was shut down.
     private var lockedError: StorageError { gate.isShutDown ? .shutDown(keyName) : .locked(keyName, domain) }
 
-    /// The error for a slot whose bytes are not a record.
+    /// Returns the error for a slot whose bytes are not a record.
     func corrupted(_ corruption: StorageCorruption) -> StorageError {
-        // A slot without a revision cannot be changed: the whole store is damaged.
+        // Damaged bytes without a revision cannot be replaced: the whole store is damaged.
         let remedy =
             corruption.revision == nil && backend is any RecoverableBackend
             ? "Restore the store from a backup, or begin with an empty one: StorageRouter.setAsideDamagedStore(of:), or the command localdata damaged set-aside."
@@ -117,24 +118,25 @@ final class Route: Sendable {
             StorageError.corrupted, key: keyName, "The value in \(domain) is damaged (\(corruption.reason)). Its bytes are kept. \(remedy)")
     }
 
-    /// The error for an entry of a page whose bytes are not a record.
+    /// Returns the error for an entry of a page whose bytes are not a record.
     func damaged(_ entry: StoragePage.Entry) -> StorageError {
         corrupted(entry.corruption ?? StorageCorruption(bytes: [], revision: nil, reason: "it is not a record"))
     }
 
-    /// What several slots of one store hold, as a new process would see them.
-    /// - Throws: ``StorageError`` when that cannot be known.
+    /// Reads several slots of one store, in the state that a new process would see, and verifies their seals.
+    /// - Throws: ``StorageError`` if the content of a slot is not known, because the store is locked or unavailable.
     static func probes(_ routes: [Route]) async throws -> [StorageProbe] {
         try zip(routes, try await read(routes, .fresh)).map { try $0.known($1) }
     }
 
-    /// Which of some routes lead to one store, for each store: in the order of the routes, so that a run of the simulation is the same again.
+    /// Groups the indices of routes by their store. The groups are in the order of the routes, so that a repeated run of the simulation
+    /// does the same.
     static func partsByStore(_ routes: [Route]) -> [[Int]] {
         Dictionary(grouping: routes.indices, by: { routes[$0].slot.store }).values.sorted { $0[0] < $1[0] }
     }
 
-    /// What several slots hold, with one call for each store.
-    /// - Throws: ``StorageError`` when that cannot be known.
+    /// Reads several slots of any stores, with one call for each store.
+    /// - Throws: ``StorageError`` if the content of a slot is not known, because a store is locked or unavailable.
     static func probes(inAnyStore routes: [Route]) async throws -> [StorageProbe] {
         var found = [StorageProbe](repeating: .absent, count: routes.count)
         for part in partsByStore(routes) {
@@ -145,7 +147,7 @@ final class Route: Sendable {
 }
 
 extension StorageProbe {
-    /// The precondition that a slot is still as this probe saw it.
+    /// The precondition that a slot is unchanged since this probe.
     var unchanged: StorageMutation.Precondition { revision.map { .revision($0) } ?? .absent }
 
     /// The metadata of the value or tombstone; nil for anything else.

@@ -3,28 +3,30 @@ import Foundation
 import Sealing
 import Synchronization
 
-/// Resolves keys to slots. Backends are made when first needed and kept; making one opens nothing.
+/// Resolves keys to slots. It makes each backend at its first use and keeps it. Making a backend opens no store.
 final class RouteTable: Sendable {
     private let stores: any StoreProvider
     private let judge: any SealVerifier
     let witnesses: PresenceRecords?
-    /// Which stores the program has locked.
+    /// The stores that the program has locked.
     let gate: LockGate
     private let backends = Mutex<[StorageDomain: any StorageBackend]>([:])
-    /// Where keys led that were used before, so that a read does not check a name again.
+    /// The cache of the routes of keys that were used before. A key with a cached route needs no check of its name.
     private let known = Mutex(Known())
-    /// The sources of the keys that seal single values. They stay, unlike the routes: a backup needs the keys of all of them.
+    /// The sources of the keys that seal single values. Unlike routes, they are never dropped, because a backup needs the keys
+    /// of all of them.
     private let usedSources = Mutex<Set<KeySourceReference>>([])
-    /// The chains of versions that migration policies give to registered keys and collections. A policy is known to a catalog's registration only, and keys are made anew
-    /// wherever a program uses them: the slot is what they have in common.
+    /// The chains of versions that migration policies give to registered keys and collections, by slot. A policy is available
+    /// only at the registration of a catalog, and the program creates its keys again wherever it uses them. Equal keys have the
+    /// same slot.
     private let policyChains: Mutex<[PhysicalSlot: EvolutionChain]>
-    /// Most programs have no policy: their keys do not look for a chain.
+    /// Whether any key has a chain of a policy. Most programs have no policy, and skip the search for a chain.
     private let hasPolicies: Atomic<Bool>
 
     /// - Parameters:
-    ///   - stores: What places are made of.
+    ///   - stores: Provides the backends and the sources of sealing keys.
     ///   - judge: Verifies the metadata of sealed values.
-    ///   - witnesses: Remember the values of keys that ask for it.
+    ///   - witnesses: Remembers which keys with a witness have a value.
     init(stores: any StoreProvider, judge: any SealVerifier, witnesses: PresenceRecords? = nil) {
         (self.stores, self.judge, self.witnesses) = (stores, judge, witnesses)
         gate = LockGate()
@@ -32,7 +34,8 @@ final class RouteTable: Sendable {
         hasPolicies = Atomic(false)
     }
 
-    /// The same keys, leading to the stores of a rehearsal, which may attach other chains.
+    /// Creates the table of a rehearsal, whose routes lead to the stores of the rehearsal. It begins with the chains of the given
+    /// table. Chains that the rehearsal attaches do not change the given table.
     init(rehearsing routes: RouteTable, in stores: any StoreProvider, judge: any SealVerifier) {
         self.stores = stores
         self.judge = judge
@@ -43,9 +46,10 @@ final class RouteTable: Sendable {
         hasPolicies = Atomic(!known.isEmpty)
     }
 
-    /// The slot of a key. Its name is checked when it is first used.
-    /// - Parameter admits: Whether a key may be used that leads to a slot; nil where every key may.
-    /// - Throws: ``StorageError`` when the key's domain has no backend, when its name or its chain of versions cannot be used, or when it is not admitted.
+    /// Returns the slot of a key. The first use of a key checks its name.
+    /// - Parameter admits: Returns whether the key of a slot may be used; nil if every key may be used.
+    /// - Throws: ``StorageError`` if the key's domain has no backend, its name or its chain of versions is invalid, or it is not
+    ///   admitted.
     func slot<Value>(for key: StorageKey<Value>, if admits: ((PhysicalSlot) -> Bool)? = nil) throws -> Slot<Value> {
         let route = try route(for: key, if: admits)
         return Slot(key: mayHavePolicies ? attached(to: key, at: route.slot) : key, route: route)
@@ -54,8 +58,8 @@ final class RouteTable: Sendable {
     /// Whether a migration policy may have given a chain to a key.
     var mayHavePolicies: Bool { hasPolicies.load(ordering: .acquiring) }
 
-    /// Where a key leads. Its name is checked when it is first used.
-    /// - Parameter admits: Whether a key may be used that leads to a slot; nil where every key may.
+    /// Returns the route of a key. The first use of a key checks its name.
+    /// - Parameter admits: Returns whether the key of a slot may be used; nil if every key may be used.
     /// - Throws: As ``slot(for:if:)``.
     func route<Value>(for key: StorageKey<Value>, if admits: ((PhysicalSlot) -> Bool)? = nil) throws -> Route {
         if let problem = key.evolutionProblem { throw Self.unusable(problem, key.entity) }
@@ -70,7 +74,7 @@ final class RouteTable: Sendable {
         return route
     }
 
-    /// Where a key leads whose type of value does not matter.
+    /// Returns the route of a key of any type.
     func route(for key: AnyStorageKey) throws -> Route {
         let base = key.base
         if let problem = base.evolutionProblem { throw Self.unusable(problem, base.entity) }
@@ -86,7 +90,7 @@ final class RouteTable: Sendable {
             "The chain of versions of \(entity) cannot be used: \(problem). Nothing was changed.")
     }
 
-    /// Finds out where a key leads, and keeps it.
+    /// Makes the route of a key, and adds it to the cache.
     private func route(of lead: Lead) throws -> Route {
         let name = lead.address.name
         let (domain, backend) = try anyBackend(for: lead.domain, key: name)
@@ -104,7 +108,8 @@ final class RouteTable: Sendable {
         return route
     }
 
-    /// Routes by what leads to them. The names of a program's keys are few; those of records have no end, and must not push keys out.
+    /// A cache of routes. A program has few keys, but any number of records. The routes of records have a separate cache, so
+    /// that they displace no route of a key.
     private struct Known {
         private var keys: [Lead: Route] = [:]
         private var records: [Lead: Route] = [:]
@@ -125,14 +130,14 @@ final class RouteTable: Sendable {
         }
     }
 
-    /// What of a key decides where it leads.
+    /// The properties of a key that determine its route.
     private struct Lead: Hashable {
         let domain: StorageDomain
         let address: StorageAddress
         let security: SecurityPolicy
         let isWitnessed: Bool
 
-        /// Swift takes two spellings of one text for equal; a file system and a keyring do not.
+        /// Compares scopes by their bytes. Swift considers canonically equivalent texts equal, but a file system and a keyring do not.
         static func == (left: Self, right: Self) -> Bool {
             left.address == right.address && left.domain.kind == right.domain.kind && left.security == right.security
                 && left.isWitnessed == right.isWitnessed
@@ -140,13 +145,14 @@ final class RouteTable: Sendable {
                 && (left.domain.scope ?? "").hasSameBytes(as: right.domain.scope ?? "")
         }
 
-        /// Leaves out what rarely tells two keys apart.
+        /// Hashes only the address. Two keys with equal addresses rarely differ in the other properties.
         func hash(into hasher: inout Hasher) { hasher.combine(address) }
     }
 
     // MARK: Policies
 
-    /// Gives a registered key, or the records of a collection, the chain that a migration policy describes: from now on every slot of theirs has it.
+    /// Attaches the chain of a migration policy to a registered key, or to the records of a collection. From then on, all
+    /// slots of the key or collection have this chain.
     /// - Parameter chain: A chain without a ``EvolutionChain/problem``.
     func attach(_ chain: EvolutionChain, to entry: AnyStorageKey) throws {
         let slot = try route(for: entry).slot
@@ -154,7 +160,7 @@ final class RouteTable: Sendable {
         hasPolicies.store(true, ordering: .releasing)
     }
 
-    /// A key with the chain of its slot, if it declares the version in which that chain ends and has no chain of its own.
+    /// Returns a key with the chain of its slot, if the key declares the last version of that chain and no other chain.
     private func attached<Value>(to key: StorageKey<Value>, at slot: PhysicalSlot) -> StorageKey<Value> {
         guard key.evolution == nil, key.membership?.acceptsOtherTags != true,
             let chain = policyChains.withLock({ $0[slot.placeholder ?? slot] }), chain.version == key.schemaVersion
@@ -162,7 +168,7 @@ final class RouteTable: Sendable {
         return key.evolving(checked: chain)
     }
 
-    /// An entry of a catalog with the chain that a migration policy gave to it, if one did.
+    /// Returns an entry of a catalog, with the chain of its migration policy if there is one.
     func attached(_ entry: AnyStorageKey) throws -> AnyStorageKey {
         let slot = try slot(entry.base)
         return entry.base.evolution == nil && slot.key.evolution != nil ? entry.evolving(slot.key.evolution) : entry
@@ -170,25 +176,25 @@ final class RouteTable: Sendable {
 
     // MARK: Slots and stores
 
-    /// The slot of a key whose type of value does not matter.
+    /// Returns the slot of a key of any type.
     func slot(_ key: any TypedKey) throws -> UntypedSlot {
         func open<Key: TypedKey>(_ key: Key) throws -> UntypedSlot { try slot(for: key.typed).untyped }
         return try open(key)
     }
 
-    /// The backend of a domain, made if need be.
-    /// - Throws: ``StorageError``: `locked` when the program has locked the domain.
+    /// Returns the backend of a domain, and makes it at its first use.
+    /// - Throws: ``StorageError``, with `locked` if the program has locked the domain.
     func backend(for domain: StorageDomain, key: String) throws -> (StorageDomain, any StorageBackend) {
         let (resolved, backend) = try anyBackend(for: domain, key: key)
         if gate.refuses(backend.identity) { throw gate.refusal(key) }
         return (resolved, backend)
     }
 
-    /// The backend of a domain, locked or not, made if need be: for callers who read and change nothing in it.
+    /// Returns the backend of a domain, even if the program has locked it. For callers that neither read nor change its content.
     func anyBackend(for domain: StorageDomain, key: String) throws -> (StorageDomain, any StorageBackend) {
         let scope = domain.scope ?? stores.defaultScope(of: domain.kind)
         let resolved = domain.scope == nil ? StorageDomain(kind: domain.kind, scope: scope) : domain
-        // Swift takes two spellings of one text for equal; a file system and a keyring do not.
+        // Swift considers canonically equivalent texts equal, but a file system and a keyring do not.
         if !scope.utf8.allSatisfy({ $0 < 0x80 }) { try Self.requireFormC(scope, domain.kind, key: key) }
         if let backend = backends.withLock({ $0[resolved] }) { return (resolved, backend) }
         let made: any StorageBackend
@@ -212,7 +218,7 @@ final class RouteTable: Sendable {
             "The scope of \(kind) is not in Unicode's normal form C. Give it as precomposedStringWithCanonicalMapping.")
     }
 
-    /// The domains of all keys that were used or registered, even of those whose routes were dropped from the cache.
+    /// The domains of all keys that were used or registered, including those whose routes were dropped from the cache.
     var usedDomains: Set<StorageDomain> { backends.withLock { Set($0.keys) } }
 
     /// The key sources of all single values that were used or registered.

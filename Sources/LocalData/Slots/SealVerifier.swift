@@ -1,21 +1,23 @@
 import BackendContract
 
-/// Says of a slot with sealed values what may be believed of it. What stands beside a seal is written by whoever can write to the store: it
-/// counts once the seal was opened.
+/// Verifies the content of slots with sealed values. Any program that can write to the store can change the metadata beside a seal, so this
+/// metadata counts only after the seal was opened.
 protocol SealVerifier: Sendable {
-    /// Judges what was read from a slot.
-    /// - Throws: `BackendError` when the caller was cancelled.
+    /// Verifies the result of a read of a slot.
+    /// - Throws: `BackendError` if the caller was cancelled.
     func judgement(of probe: StorageProbe, at route: Route) async throws(BackendError) -> SealJudgement
 }
 
-/// What may be believed of a slot with sealed values.
+/// The result of verifying the content of a slot with sealed values.
 enum SealJudgement: Sendable {
-    /// The probe, proven: a value or removal that this program's key has sealed there, as it is; `corrupt` for one that is not.
+    /// The verified probe. A value or tombstone that the program's key sealed in this slot is unchanged. A value without a seal lacks its
+    /// expiry, version and type, because nothing proves them. Any other value or tombstone is `corrupt`.
     case proven(StorageProbe)
-    /// There is no key to prove it with. The probe says no more than can be said without: a value that does not expire, and no removal.
+    /// The key that could verify the seal is not available. The probe contains only what needs no proof: it may be a value without an
+    /// expiry, but never a tombstone.
     case unproven(StorageProbe, BackendError)
 
-    /// What may be believed.
+    /// The verified probe, or without a key, the part that needs no proof.
     var probe: StorageProbe {
         switch self {
         case .proven(let probe), .unproven(let probe, _): probe
@@ -24,19 +26,20 @@ enum SealJudgement: Sendable {
 }
 
 extension Route {
-    /// Looks at the slot, and believes what stands there: only for a caller that opens the value before it uses anything beside it.
+    /// Reads the slot and checks its witness, but does not verify its seal. Only for a caller that opens the value before it uses the
+    /// metadata.
     func look(_ freshness: ReadFreshness = .validated) async throws -> StorageProbe {
         let probe = try await lookAtStore(freshness)
         return witnesses == nil ? probe : try await heeded(probe)
     }
 
-    /// The same where the store can tell at once; nil where only ``look(_:)`` can tell.
+    /// Returns the result of ``look(_:)`` if the store has it at once; nil if the caller must call ``look(_:)``.
     func immediateProbe() -> StorageProbe? {
         guard let immediate, witnesses == nil, !isLocked, !Task.isCancelled else { return nil }
         return immediate.immediateProbe(of: address)
     }
 
-    /// The same without asking the witness of the value.
+    /// Like ``look(_:)``, but does not check the witness of the value.
     func lookAtStore(_ freshness: ReadFreshness) async throws -> StorageProbe {
         if isLocked {
             if gate.isShutDown { throw gate.refusal(keyName) }
@@ -49,16 +52,17 @@ extension Route {
         return probe ?? .unavailable(BackendError(.failed, "The backend \(backend.identity) returned no probe for one address."))
     }
 
-    /// What may be believed of what was read from the slot.
+    /// Returns the verified content of the slot.
+    /// - Parameter probe: The result of a read of the slot.
     func judged(_ probe: StorageProbe) async throws -> StorageProbe { try await judgement(of: probe).probe }
 
-    /// What may be believed of what was read from the slot, and whether it is proven.
+    /// Verifies the result of a read of the slot. Without a verifier, it counts as proven.
     func judgement(of probe: StorageProbe) async throws -> SealJudgement {
         guard let judge else { return .proven(probe) }
         return try await translatingErrors(key: keyName) { () throws(BackendError) in try await judge.judgement(of: probe, at: self) }
     }
 
-    /// What slots of one store hold, read with one call.
+    /// Reads slots of one store with one call, and verifies the results.
     static func read(_ routes: [Route], _ freshness: ReadFreshness) async throws -> [StorageProbe] {
         guard let first = routes.first else { return [] }
         if first.isLocked {

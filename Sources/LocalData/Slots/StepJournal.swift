@@ -1,21 +1,21 @@
 import BackendContract
 import Synchronization
 
-/// The durable steps that one visit takes, in their order: what a row of a report tells.
+/// Collects the durable steps of one visit, in their order, for a row of a report.
 ///
-/// It travels as a task-local value, so that the code that commits notes each step wherever it was called from.
+/// The journal is a task-local value, so that the code that commits can add each step, no matter which function has called it.
 final class StepJournal: Sendable {
     @TaskLocal static var current: StepJournal?
 
     private let noted = Mutex<[MigrationReport.Step]>([])
 
-    /// The steps so far; equal ones are counted, in the place of the first.
+    /// The steps so far. Equal steps are one element with a count, at the position of the first.
     var steps: [MigrationReport.Step] { noted.withLock(\.self) }
 
-    /// Notes a step of the running visit, if there is one.
+    /// Adds a step to the journal of the running visit, if there is one.
     static func note(_ action: MigrationReport.Step.Action, _ route: Route) { current?.add(action, route) }
 
-    /// Notes a step.
+    /// Adds a step, or increases the count of an equal step.
     func add(_ action: MigrationReport.Step.Action, _ route: Route) {
         let place = route.slot.address.namespace.collectionName.map { "\(route.domain)/\($0)" } ?? route.displayName
         noted.withLock { steps in
@@ -29,7 +29,7 @@ final class StepJournal: Sendable {
 }
 
 extension MigrationReport.Step.Action {
-    /// What a change of a slot does; nil for a check, and for a mark that accompanies a value.
+    /// Creates the action of a change; nil for a check, and for a mark that accompanies a value.
     init?(_ change: Committer.Change) {
         switch change.mutation.operation {
         case .put: self = change.isCompanion ? .backUp : .write

@@ -14,14 +14,14 @@ struct BatchWriter: Sendable {
     private var mirrorWriter: MirrorWriter { MirrorWriter(slots, coder, history) }
     private var origins: Origins { Origins(slots, coder, history) }
 
-    /// A change of one key. A class, because a batch copies its changes several times.
+    /// A change of one key. It is a class, because a batch copies its changes several times.
     final class Change: Sendable {
         let slot: UntypedSlot
-        /// The value that was encoded; nil for a removal.
+        /// The encoded value; nil for a removal.
         let prepared: EncodedValue?
         /// The state that the slot must still have, if the change depends on it.
         let precondition: StorageMutation.Precondition?
-        /// Whether the value is only for an empty slot.
+        /// Whether the value is stored only if the slot is empty.
         let isInsertion: Bool
 
         init(
@@ -32,9 +32,10 @@ struct BatchWriter: Sendable {
         }
     }
 
-    /// Commits changes of one store in one commit, or none of them. Records that the values refer to are committed with them; before them where they are in another store.
-    /// - Throws: ``ChangedMeanwhile`` when a slot no longer holds what its change demands; ``StorageError``, which names the records that another
-    ///   store has by then.
+    /// Commits changes of one store in one commit, or none of them. Records that the values refer to are in the same commit if
+    /// possible. Otherwise they are committed before, for example if they are in another store.
+    /// - Throws: ``ChangedMeanwhile`` if a slot does not have the state that its change requires. ``StorageError`` for other
+    ///   failures; it names the records that were committed before.
     func commit(_ changes: [Change]) async throws {
         let own = Self.lastOfEachSlot(changes)
         try requireOneStore(own)
@@ -47,7 +48,7 @@ struct BatchWriter: Sendable {
         await history.ledger.flush()
     }
 
-    /// A later change of a key replaces an earlier one.
+    /// Returns the last change of each slot, because a later change of a key replaces an earlier one.
     private static func lastOfEachSlot(_ changes: [Change]) -> [Change] {
         var last: [PhysicalSlot: Change] = [:]
         var order: [PhysicalSlot] = []
@@ -69,7 +70,7 @@ struct BatchWriter: Sendable {
         }
     }
 
-    /// The changes that store what values refer to. An explicit change of a record wins over a referenced copy.
+    /// Returns the changes that store the records to which values refer. A record that the batch changes explicitly is left out.
     private func referredChanges(of changes: [Change]) throws -> [Change] {
         var seen = Set(changes.map(\.slot.id))
         var found: [Change] = []
@@ -85,7 +86,8 @@ struct BatchWriter: Sendable {
         return found
     }
 
-    /// Which changes are committed together: neighbours of one store where it can, with the referred records first.
+    /// Groups changes by commit, with the referred records first. Adjacent changes of one store share a commit, if the store has
+    /// atomic batches.
     private static func parts(_ referred: [Change], _ own: [Change]) -> [[Change]] {
         var parts: [[Change]] = []
         for (index, change) in (referred + own).enumerated() {
@@ -110,20 +112,20 @@ struct BatchWriter: Sendable {
 
     // MARK: One attempt
 
-    /// A change as it is to be made of what its slot holds now.
+    /// The commit that was planned for a change, from the present content of its slot.
     private struct Planned {
         let change: Committer.Change
         let damage: StorageCorruption?
-        /// Of a removal, what has to be deleted after it.
+        /// For a removal: the contents of the legacy locations, whose copies must be deleted after it.
         let removal: LegacyLocations.Contents?
-        /// Of a value, how it is stored.
+        /// For a value: the encoded record that is committed.
         let coded: CodedRecord?
         let origin: RecordOrigin?
-        /// What was seen of an older place that is kept up to date.
+        /// The legacy location of a release window, with the contents that were read before the change.
         let kept: MirroredLocations.Seen?
     }
 
-    /// Commits changes if their slots stay as they are seen here. False when one of them changed.
+    /// Makes one attempt to commit changes. Returns false if one of their slots changed since this attempt read it.
     private func commitOnce(_ changes: [Change]) async throws -> Bool {
         var planned: [(change: Change, plan: Planned)] = []
         for change in changes {
@@ -152,11 +154,11 @@ struct BatchWriter: Sendable {
         return true
     }
 
-    /// How many mirrors are written at once: they share commits and flushes.
+    /// The maximum number of mirrors that are written at once. These share commits and flushes.
     private static var mostMirrorsAtOnce: Int { 64 }
 
-    /// Brings the older place of a release window up to date with a change.
-    /// - Returns: The error `residueRemains` when a removed value is still there.
+    /// Writes the mirror of a change to the legacy location of a release window.
+    /// - Returns: The error `residueRemains` if the mirror of a removal could not be written; otherwise nil.
     private func mirror(_ change: Change, _ plan: Planned, _ result: MutationResult) async -> (any Error)? {
         guard let kept = plan.kept, case .applied(let revision?, _) = result else { return nil }
         if let prepared = change.prepared, let coded = plan.coded {
@@ -166,12 +168,13 @@ struct BatchWriter: Sendable {
         return await mirrorWriter.writeRemoval(plan.origin, revision, kept)?.afterRemoval(of: change.slot.name)
     }
 
-    /// What a change comes to; nil for an insertion whose slot is not empty.
+    /// Plans the commit of a change from the present content of its slot. Returns nil for an insertion into a slot that is not
+    /// empty.
     private func plan(_ change: Change) async throws -> Planned? {
         let (slot, route) = (change.slot, change.slot.route)
         let probe = try await ValueWriter(slots, coder, history, program).probe(slot)
         if let wanted = change.precondition, wanted != probe.unchanged { throw ChangedMeanwhile() }
-        // Read once: what is written into a legacy location from here on is not what a removal covers.
+        // Read the legacy locations once. A removal does not cover values that are written there after this read.
         let kept = try await MirroredLocations(slots, coder, history).look(for: slot, over: probe, isMade: change.precondition != nil)
         let contents = try await LegacyLocations(slots).read(for: slot, except: kept)
         if change.isInsertion {
@@ -209,11 +212,11 @@ struct BatchWriter: Sendable {
 }
 
 extension StorageError {
-    /// The same error of a call that has stored some records before.
+    /// Returns this error for a call that had already stored some records. The message names these records.
     fileprivate func after(_ stored: [String]) -> StorageError {
         let names = stored.prefix(5).joined(separator: ", ") + (stored.count > 5 ? " and \(stored.count - 5) more" : "")
         return StorageError(
-            code, key: keyName, "\(message) Stored before it failed, in another place: \(names). Repeat the call to store the rest.",
+            code, key: keyName, "\(message) Stored before the failure, in separate commits: \(names). Repeat the call to store the rest.",
             outcome: .unknown, underlying: underlying)
     }
 }

@@ -1,6 +1,6 @@
 import BackendContract
 
-/// Follows a value: what it is now, and every change after that.
+/// Reads the current value of a key for an observer, together with a subscription to its later changes.
 struct ValueWatcher: Sendable {
     let slots: SlotAccess
     let coder: RecordCoder
@@ -13,14 +13,15 @@ struct ValueWatcher: Sendable {
 
     private var valueReader: ValueReader { ValueReader(slots, coder, history, program) }
 
-    /// The current value, and a subscription to everything that happens after it.
+    /// Returns the current value, and a subscription to all later changes.
     /// - Parameter ifUnwritten: Reads the value after an error of its migration.
     func watch<Value>(
         _ slot: Slot<Value>, ifUnwritten: (any Error) async throws -> ValueReader.Reading<Value>
     ) async throws -> (ChangeHub.Subscription, ValueReader.Reading<Value>) {
         try await slots.lists.prepare(slot.key)
         return try await slots.withLane(slot.route) {
-            // While the lane is held, nothing in this process changes the slot: no change is missed, and none is told twice.
+            // While this call holds the lane, no other call of this process changes the slot. So no change is missed, and none is delivered
+            // twice.
             let unwritten = try await valueReader.settleOrRead(slot, ifUnwritten)?.0
             let subscription = slots.committer.hub.subscribe(to: slot.route)
             do {
@@ -33,13 +34,13 @@ struct ValueWatcher: Sendable {
         }
     }
 
-    /// The current value; nil while changes of this process wait to be told.
+    /// Returns the current value; nil if the subscription still has changes of this process that must be delivered first.
     func look<Value>(
         _ slot: Slot<Value>, _ subscription: ChangeHub.Subscription,
         ifUnwritten: (any Error) async throws -> ValueReader.Reading<Value>
     ) async throws -> ValueReader.Reading<Value>? {
         try await slots.withLane(slot.route) {
-            // While the lane is held, everything that this process committed is published.
+            // While this call holds the lane, all commits of this process to the slot are already published.
             if subscription.hasChanges { return nil }
             if let unwritten = try await valueReader.settleOrRead(slot, ifUnwritten)?.0 { return unwritten }
             return subscription.hasChanges ? nil : try await read(slot, ifUnwritten)
@@ -52,7 +53,7 @@ struct ValueWatcher: Sendable {
         do { return try await valueReader.read(slot) } catch { return try await ifUnwritten(error) }
     }
 
-    /// The value of a record that was published; nil for a removal.
+    /// Returns the value of a record that was published; nil for a removal.
     func decode<Value>(_ record: StorageRecord?, _ slot: Slot<Value>) async throws -> Value? {
         guard let record else { return nil }
         return try await coder.decode(record, slot)

@@ -1,6 +1,6 @@
 import BackendContract
 
-/// Sets, changes and removes single values.
+/// Sets, updates and removes single values.
 struct ValueWriter: Sendable {
     let slots: SlotAccess
     let coder: RecordCoder
@@ -22,7 +22,7 @@ struct ValueWriter: Sendable {
 
     // MARK: Setting
 
-    /// Stores a value. With a migration, the record keeps its origin and names the older copies that it replaces.
+    /// Stores a value. If the key has a migration, the record keeps its origin and also names the older copies that it replaces.
     func set<Value>(_ value: Value, _ slot: Slot<Value>, _ facts: WriteAttributes) async throws {
         try await slots.lists.prepare(slot.key)
         let slot = slot.overridingWitness
@@ -46,7 +46,8 @@ struct ValueWriter: Sendable {
         }
     }
 
-    /// Writes a value, and then the mirror in an older place that is kept up to date. Nil when the slot was changed meanwhile.
+    /// Writes a value, and then its mirror if a release window keeps a legacy location up to date. Returns nil if the slot has
+    /// changed since it was read.
     private func write(
         _ prepared: EncodedValue, _ slot: UntypedSlot, _ origin: RecordOrigin?, over probe: StorageProbe, _ kept: MirroredLocations.Seen?
     ) async throws -> Void? {
@@ -58,8 +59,9 @@ struct ValueWriter: Sendable {
         return ()
     }
 
-    /// Stores a value whatever the slot holds, unless that is a value of a later version or names older copies: the store decides, under its own lock. What names older copies
-    /// is replaced by a record that names them too. Damaged bytes are quarantined first.
+    /// Stores a value without a read. Under its lock, the store replaces any content, except a value of a later version and a
+    /// record with an origin. A record whose origin names older copies is replaced by a record that names the same copies.
+    /// Damaged bytes are quarantined first.
     private func put(_ prepared: EncodedValue, _ slot: UntypedSlot) async throws {
         let plain = try await coder.complete(prepared, origin: nil).operation
         var (operation, precondition) = (plain, demanded(of: prepared))
@@ -73,7 +75,7 @@ struct ValueWriter: Sendable {
             case let probe?:
                 try coder.requireNotLater(probe, prepared)
                 guard probe.revision != nil else { throw slot.route.error(for: .conflict(probe)) }
-                // A value of a later version that has expired, or one that names older copies.
+                // The slot has an expired value of a later version, or a record that names older copies.
                 // Reason: "Every write carries the origin of the record it replaces" in Docs/Decisions/Migration.md.
                 operation = try await coder.complete(prepared, origin: try await origins.kept(slot, over: probe)).operation
                 precondition = probe.unchanged
@@ -82,14 +84,14 @@ struct ValueWriter: Sendable {
         throw slot.route.error(for: .notAttempted)
     }
 
-    /// What the store checks before it replaces what a slot holds.
+    /// Returns the precondition under which the store replaces the content of a slot that was not read.
     private func demanded(of prepared: EncodedValue) -> StorageMutation.Precondition {
         let version = prepared.facts.replacesLaterVersions ? nil : prepared.shape.version
         return .replaceable(version: version)
     }
 
-    /// What a slot holds, when it is the key's to change.
-    /// - Throws: ``StorageError`` with `incompatibleSchema` for the record of another type in the same collection, unless it has expired.
+    /// Reads a slot, and checks that the key may change its content.
+    /// - Throws: ``StorageError`` with `incompatibleSchema` for a record of another type in the same collection, unless it has expired.
     func probe(_ slot: UntypedSlot) async throws -> StorageProbe {
         let probe = try await slot.route.probe()
         if let record = probe.record, !coder.isExpired(record), slot.key.refuses(record.metadata) {
@@ -100,10 +102,10 @@ struct ValueWriter: Sendable {
 
     // MARK: Updating
 
-    /// Reads, changes and writes a value. The body may run again when another process changed the value meanwhile.
+    /// Reads, changes and writes a value. The body runs again if another process has changed the value since it was read.
     /// - Parameters:
-    ///   - facts: What stands beside the new value; nil for what stands beside the present one.
-    ///   - initial: What the body begins with when the value is absent.
+    ///   - facts: The metadata that the new value gets; nil for the metadata of the present value.
+    ///   - initial: The value that the body receives if the key has none.
     ///   - ifUnwritten: Reads the value after an error of its migration.
     func update<Value, R: Sendable>(
         _ slot: Slot<Value>, facts: WriteAttributes?, startingWith initial: Value?,
@@ -126,10 +128,10 @@ struct ValueWriter: Sendable {
         }
     }
 
-    /// What a read-change-write came to.
+    /// The result of one attempt of an update.
     private enum Update<R: Sendable>: Sendable {
         case written(R)
-        /// The new value holds records within references: all of them are written together, without the lane of one of them.
+        /// The new value contains records within references. All of them are written together, without holding the lane of the key.
         /// Reason: "A caller replaces a referenced record, migration inserts" in Docs/Decisions/Evolution.md.
         case refersTo(BatchWriter.Change, R)
     }
@@ -139,7 +141,8 @@ struct ValueWriter: Sendable {
         _ ifUnwritten: (any Error) async throws -> ValueReader.Reading<Value>,
         _ body: @Sendable (inout Value?) throws -> R
     ) async throws -> Update<R> {
-        // A migration outlives this caller; what is left to do in the lane is one look.
+        // Migrate before the lane is taken, so that the migration continues if this caller is cancelled. Within the lane, one
+        // read then suffices.
         if slot.key.mayBeOutdated || slot.key.membership?.gathered != nil {
             let (reading, error) = try await valueReader.readForUpdate(slot, ifUnwritten)
             if let error { try Self.refuse(reading, error, initial, body) }
@@ -161,7 +164,7 @@ struct ValueWriter: Sendable {
                     if hadValue, try await !removeOnce(slot.untyped, over: probe, isMade: true) { return nil }
                     return .written(answer)
                 }
-                // The old record's expiry stays, unless the caller brings another.
+                // Keep the expiry of the old record, unless the caller gives another one.
                 var given = facts
                 given?.past = record?.metadata
                 let prepared = try valuePreparer.prepare(value, slot, given ?? record.map { .kept($0.metadata) } ?? .new)
@@ -175,7 +178,7 @@ struct ValueWriter: Sendable {
         }
     }
 
-    /// Runs the body of an update on a value that could not be moved from its legacy location, and throws. The result of the body is not written.
+    /// Runs the body of an update on a value whose migration could not be written, and throws. The result of the body is not written.
     private static func refuse<Value, R>(
         _ reading: ValueReader.Reading<Value>, _ error: any Error, _ initial: Value?, _ body: (inout Value?) throws -> R
     ) throws {
@@ -187,7 +190,7 @@ struct ValueWriter: Sendable {
 
     // MARK: Removing
 
-    /// Removes a value: with a migration by a tombstone first, and then wherever older copies are.
+    /// Removes a value. If the key has a migration, writes a tombstone first, and then deletes the older copies.
     func remove<Value>(_ slot: Slot<Value>) async throws {
         try await slots.lists.prepare(slot.key)
         let slot = slot.overridingWitness.untyped
@@ -199,8 +202,8 @@ struct ValueWriter: Sendable {
         await history.ledger.flush()
     }
 
-    /// Removes a value and its backups. False when the slot was changed meanwhile.
-    /// - Parameter isMade: Whether the removal was decided by the value.
+    /// Removes a value and its backups. Returns false if the slot has changed since it was read.
+    /// - Parameter isMade: Whether an update decided the removal from the value that it had read.
     private func removeOnce(_ slot: UntypedSlot, over probe: StorageProbe, isMade: Bool = false) async throws -> Bool {
         let isRemoved: Void? =
             try await slot.key.leavesTombstone
@@ -210,7 +213,7 @@ struct ValueWriter: Sendable {
         return true
     }
 
-    /// Writes the tombstone and deletes the older copies, the oldest first. Nil when the slot was changed meanwhile.
+    /// Writes a tombstone, and then deletes the older copies, the oldest first. Returns nil if the slot has changed since it was read.
     private func writeTombstone(_ slot: UntypedSlot, over probe: StorageProbe, isMade: Bool) async throws -> Void? {
         let kept = try await mirroredLocations.look(for: slot, over: probe, isMade: isMade)
         let contents = try await LegacyLocations(slots).read(for: slot, except: kept)
@@ -219,8 +222,8 @@ struct ValueWriter: Sendable {
             let old = try? await coder.origin(of: tombstone.metadata, slot.route),
             contents.found.allSatisfy({ old.match($0.record, at: $0.route.place.text) != .none })
         {
-            // Removed before, and nothing new to name: the tombstone stays as it is, with the boot ID of its write. Its writer may not have made it durable; this removal
-            // returns only once it is.
+            // The value was removed before, and there is no new copy to name. Keep the tombstone, with the boot ID of its
+            // write. Its writer may not have made it durable, so make it durable before this removal returns.
             _ = try await residuePurger.settledDurability(of: slot.route, old)
             try await residuePurger.purgeCopies(contents, of: slot, old)
             return ()

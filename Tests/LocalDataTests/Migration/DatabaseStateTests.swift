@@ -122,7 +122,7 @@
             #expect(try await stage.launch().value(for: source) == nil)
         }
 
-        @Test func `a value of an older type under the name of the key is converted in place, and nothing is quarantined`() async throws {
+        @Test func `a value of an older type in the slot of the key is converted there, and nothing is quarantined`() async throws {
             let stage = try Stage()
             let router = stage.launch()
             let before = testKey("size", bare.domain, of: Int.self)

@@ -16,7 +16,7 @@ import Testing
         StorageKey(name: name, domain: domain, owner: "Tests", description: "A value")
     }
 
-    @Test func `a value that is converted in place still supersedes the legacy copies that it superseded before`() async throws {
+    @Test func `a value that is converted within its slot still supersedes the legacy copies that it superseded before`() async throws {
         let router = machine.launch()
         let oldest = key("size", .userDefaults(suite: "a"), as: Int.self)
         let second = key("size", .userDefaults(suite: "b"), as: Int.self).moved(from: oldest)

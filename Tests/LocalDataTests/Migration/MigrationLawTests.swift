@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `reads and sweeps lose no content, except superseded legacy copies and values that are converted in place`() async {
+    @Test func `reads and sweeps lose no content, except superseded legacy copies and values converted within their slot`() async {
         let moves = zip(worlds, Arbitrary<Action>.one(of: [.value, .sweep, .force]))
         await forAll(moves, count: 500, spelling: spelling) { world, action in
             let bench = try await MigrationBench(world)

@@ -179,7 +179,7 @@ import Testing
         #expect(try await router.get(number) == 7)
     }
 
-    @Test func `a value of an older type under the name of the key is converted in place, and nothing is quarantined`() async throws {
+    @Test func `a value of an older type in the slot of the key is converted there, and nothing is quarantined`() async throws {
         let router = machine.launch()
         let before = testKey("size", .userDefaults(suite: "b"), of: Int.self)
         let after = testKey("size", .userDefaults(suite: "b"), of: [String: Int].self)
@@ -190,7 +190,7 @@ import Testing
         #expect(try await router.audit().quarantine.isEmpty)
     }
 
-    @Test func `with keepsReplacedBytes, a conversion in place quarantines the bytes that it replaces`() async throws {
+    @Test func `with keepsReplacedBytes, a conversion in the slot of the key quarantines the bytes that it replaces`() async throws {
         let router = machine.launch()
         let before = testKey("size", .userDefaults(suite: "b"), of: Int.self)
         let after = textKey("size", .userDefaults(suite: "b"))

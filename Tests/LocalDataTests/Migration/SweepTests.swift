@@ -51,7 +51,7 @@ import Testing
         #expect(try stage.traces(of: secret).isEmpty)
     }
 
-    @Test func `a migration can seal a plaintext value in place, under the same name`() async throws {
+    @Test func `a migration can seal a plaintext value within its slot`() async throws {
         let stage = try Stage()
         let router = stage.launch()
         let plain = textKey("token", .userDefaults, .none)

@@ -2,8 +2,8 @@
     import Foundation
     import Synchronization
 
-    /// A PostgreSQL server in a temporary folder, which listens on a socket in that folder. It runs as the user
-    /// `nobody`. It ends with the object, and with the test process.
+    /// A PostgreSQL server in a temporary folder, which listens on a socket in that folder. If the tests run as root, the
+    /// server runs as the user 65534. It ends with the object, and with the test process.
     package final class PrivatePostgreSQL: Sendable {
         private let home: TemporaryDirectory
         private let process = Mutex<RunningProgram?>(nil)
@@ -13,7 +13,7 @@
         /// The port on the loopback interface; nil if the server listens on its socket only.
         package let port: Int?
 
-        /// The folder of the programs of the server, where Debian puts them: those of the latest version.
+        /// The folder in which Debian installs the programs of the server, for the latest installed version.
         private static let programs: String = {
             let versions = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib/postgresql")) ?? []
             let latest = versions.max { $0.compare($1, options: .numeric) == .orderedAscending }
@@ -25,7 +25,7 @@
         ///   - settings: Settings of the server, such as `max_connections=5`.
         ///   - listens: Whether the server also listens on the loopback interface.
         ///   - data: An empty folder for the cluster, which belongs to user 65534; nil for a temporary folder.
-        ///   - primary: The server whose changes the new server repeats, as its standby; nil for a new primary.
+        ///   - primary: The server whose changes the new server replays, as its standby; nil for a new primary.
         /// - Throws: ``MissingProgram`` with the command that installs the server.
         package init(
             _ settings: [String] = [], listens: Bool = false, data: String? = nil, standbyOf primary: PrivatePostgreSQL? = nil
@@ -92,7 +92,7 @@
                 return program
             }
             guard let program else { return }
-            // A stopped server makes no new processes. One that survived would keep the output open, and the next server
+            // A stopped server starts no new processes. A process that survived would keep the output open, and the next server
             // would not start.
             program.signal(SIGSTOP)
             let children = try await run("pgrep", ["-P", "\(program.processID)"]).lines.compactMap { Int32($0) }
@@ -100,10 +100,10 @@
             await program.kill()
         }
 
-        /// Makes a primary of this standby, with a new timeline.
+        /// Promotes this standby to a primary, with a new timeline.
         package func promote() async throws { try await Self.make("pg_ctl", ["promote", "-D", data]) }
 
-        /// Waits until this standby has repeated every change that a primary has made so far.
+        /// Waits until this standby has replayed every change that a primary has made so far.
         package func catchUp(with primary: PrivatePostgreSQL) async throws {
             let position = try await primary.sql("SELECT pg_current_wal_flush_lsn()").joined()
             while try await sql("SELECT pg_last_wal_replay_lsn() >= '\(position)'") != ["t"] { await Task.yield() }

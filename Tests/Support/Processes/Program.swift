@@ -21,7 +21,7 @@ package struct ProgramResult: Sendable {
     package let stdout: String
     package let stderr: String
 
-    /// The complete lines on the standard output.
+    /// The lines on the standard output, without empty ones.
     package var lines: [String] { stdout.split(separator: "\n").map(String.init) }
 }
 
@@ -55,7 +55,8 @@ package enum Program {
     }
 
     /// Returns the command that runs a program as the user `nobody`, to whom file permissions apply.
-    /// A change of the user clears the parent-death signal, so the command sets it again.
+    /// A change of the user clears the parent-death signal, which kills the program when its parent exits. So the command
+    /// sets it again.
     package static func asNobody(_ program: String) throws -> [String] {
         if geteuid() != 0 { return [program] }
         return [try path("setpriv"), "--reuid=65534", "--regid=65534", "--clear-groups", "--pdeathsig", "KILL", program]
@@ -67,7 +68,7 @@ package enum Program {
 ///   - program: A name on the search path, or a path.
 ///   - environment: The complete environment of the program; nil for that of the test.
 ///   - input: The text for its standard input.
-///   - limit: The number of seconds after which it is killed.
+///   - limit: The number of seconds after which the program is killed.
 package func run(
     _ program: String, _ arguments: [String] = [], environment: [String: String]? = nil, input: String = "", limit: Double = 60
 ) async throws -> ProgramResult {

@@ -1,6 +1,6 @@
 import BackendContract
 
-/// Looks for what is wrong with a catalog, from its keys alone: nothing is read, and no store is opened.
+/// Checks a catalog for errors in the declaration of its keys. It uses only the keys: it reads no data and opens no store.
 struct CatalogLint: Sendable {
     let slots: SlotAccess
     let coder: RecordCoder
@@ -9,15 +9,16 @@ struct CatalogLint: Sendable {
     let catalog: String
     let minimum: ProtectionLevel
 
-    /// What a catalog comes to.
+    /// The result of a check.
     struct Finding: Sendable {
+        /// The entries of the keys that have a route.
         var entries: [KeyRegistry.Entry] = []
-        /// The keys that the program does not use any more.
+        /// The entries of retired keys, which the program no longer uses.
         var retired: [KeyRegistry.Entry] = []
         var problems: [CatalogProblem] = []
     }
 
-    /// The entries of a catalog, and everything that is wrong with it.
+    /// Returns the entries of a catalog, and all of its problems.
     func check(_ keys: [AnyStorageKey], retired: [AnyStorageKey]) -> Finding {
         var finding = Finding()
         for key in keys {
@@ -35,7 +36,7 @@ struct CatalogLint: Sendable {
             finding.problems.append(
                 CatalogProblem(
                     .retiredKeyInUse, entry.key, at: entry.route.displayName, StorageError.duplicateKey,
-                    "It is retired, and a key of the program.", "Take it out of retiredKeys, or out of allKeys."))
+                    "It is retired, but a key of the program has the same slot.", "Take it out of retiredKeys, or out of allKeys."))
         }
         return finding
     }
@@ -44,8 +45,8 @@ struct CatalogLint: Sendable {
 
     private func incompleteness(of key: AnyStorageKey) -> [CatalogProblem] {
         let parts = [
-            ("owner", key.owner, "Say who answers for the value, or leave it to the catalog."),
-            ("description", key.description, "Say what it is, or leave it out."),
+            ("owner", key.owner, "Name the owner, or leave it out: then the catalog's owner applies."),
+            ("description", key.description, "Describe the value, or leave the description out."),
         ]
         return parts.compactMap { part in
             guard part.1?.allSatisfy(\.isWhitespace) == true else { return nil }
@@ -68,7 +69,8 @@ struct CatalogLint: Sendable {
         return KeyRegistry.Entry(key: key, route: route, sources: sources, reach: Set(reach.map(\.slot)), catalog: catalog)
     }
 
-    /// Where a key leads, or a problem of the key that names it.
+    /// Returns the route of a key. If the key cannot be used, adds a problem and returns nil.
+    /// - Parameter owner: The key of the catalog to which a problem belongs: `key`, or the key that has `key` as a source.
     private func route(_ key: AnyStorageKey, of owner: AnyStorageKey, _ problems: inout [CatalogProblem]) -> Route? {
         do {
             let route = try slots.routes.route(for: key)
@@ -85,21 +87,22 @@ struct CatalogLint: Sendable {
         }
     }
 
-    /// The places that a key's values may come from. One that leads back to a place on the way to it is a circle.
+    /// Returns the routes of all locations from which a key may take its value: its sources, their legacy locations, and so on. Adds a
+    /// problem for each source that cannot be used, and if the sources form a cycle.
     private func reach(of key: AnyStorageKey, _ own: Route, _ problems: inout [CatalogProblem]) -> [Route] {
         var found: [Route] = []
         var seen: Set<PhysicalSlot> = [own.slot]
         func follow(_ location: AnyStorageKey, _ way: [Route]) {
             for source in way.count == 1 ? location.sources : location.legacyLocations {
                 guard let route = route(source, of: key, &problems), let last = way.last else { continue }
-                // A change of shape in place names its own slot.
+                // A migration that converts a value within its slot names this slot as its source. That is not a cycle.
                 if route.slot == last.slot { continue }
                 if way.contains(where: { $0.slot == route.slot }) {
                     problems.append(
                         CatalogProblem(
                             .circle, key, at: route.displayName, StorageError.migrationFailed,
-                            "Its sources lead in a circle: \((way + [route]).map(\.displayName).joined(separator: " from ")).",
-                            "Let the values of one of these places come from nowhere else."))
+                            "Its sources form a cycle: \((way + [route]).map(\.displayName).joined(separator: " from ")).",
+                            "Remove one of these sources from its key."))
                     continue
                 }
                 guard seen.insert(route.slot).inserted else { continue }
@@ -111,7 +114,7 @@ struct CatalogLint: Sendable {
         return found
     }
 
-    // MARK: Keys beside others
+    // MARK: Several keys
 
     private func duplicates(_ entries: [KeyRegistry.Entry], _ others: [KeyRegistry.Entry]) -> [CatalogProblem] {
         var known = Dictionary(others.map { ($0.route.slot, $0) }, uniquingKeysWith: { first, _ in first })
@@ -124,7 +127,7 @@ struct CatalogLint: Sendable {
         }
     }
 
-    /// A source that is itself a key of the program: a sweep would take its value away.
+    /// Returns a problem for each source that the program still uses as a key. A sweep would empty the slot of that key.
     private func liveSources(_ entries: [KeyRegistry.Entry], _ others: [KeyRegistry.Entry]) -> [CatalogProblem] {
         let all = Dictionary((others + entries).map { ($0.route.slot, $0) }, uniquingKeysWith: { first, _ in first })
         let own = all.filter { $0.value.catalog == catalog }
@@ -134,19 +137,20 @@ struct CatalogLint: Sendable {
                 CatalogProblem(
                     .liveSource, entry.key, at: source.route.displayName, StorageError.unsupported,
                     "Its source \(source.key.name) is a key that \(source.key.owner ?? "another part of the program") still uses: a sweep would empty it.",
-                    "To start with a copy of its value, use copied(from:); to replace it, take it out of its catalog.")
+                    "To start with a copy of its value, use copied(from:). To replace the source, take it out of its catalog.")
             }
         }
     }
 
-    /// The places that a sweep would empty: without the keys that are copied.
+    /// Returns the slots that a sweep would empty: the legacy locations of an entry. Keys that are only copied are not included.
     private func moved(to entry: KeyRegistry.Entry) -> [PhysicalSlot] {
         (try? LegacyLocations(slots).all(entry.key.legacyLocations, of: entry.route.slot).map(\.route.slot)) ?? []
     }
 
     // MARK: Sources
 
-    /// The migrations whose sources are protected better, or kept longer, than the destination.
+    /// Returns a problem for each migration whose destination has weaker protection or weaker durability than a source, unless the
+    /// options of the migration allow that.
     private func weakerSources(of entry: KeyRegistry.Entry) -> [CatalogProblem] {
         func ofRecords<Collection: TypedCollection>(_ collection: Collection) -> [([AnyStorageKey], MigrationOptions)] {
             collection.typed.legacyLocations.map { ([$0.key], $0.source.options) }
@@ -166,7 +170,7 @@ struct CatalogLint: Sendable {
         }
     }
 
-    /// What is wrong with the end of a window.
+    /// Returns a problem if a release window is over, or if it never ends because the program states no version.
     private func end(of window: ReleaseWindow, _ entry: KeyRegistry.Entry, at place: String, once done: String) -> [CatalogProblem] {
         func problem(_ kind: CatalogProblem.Kind, _ message: String, _ remedy: String) -> [CatalogProblem] {
             [CatalogProblem(kind, entry.key, at: place, StorageError.unsupported, message, remedy)]
@@ -182,7 +186,7 @@ struct CatalogLint: Sendable {
             "Give the configuration a version.")
     }
 
-    /// The release windows that cannot be kept, that are over, or that never end.
+    /// Returns the problems of release windows that cannot work, that are over, or that never end.
     private func windows(_ entries: [KeyRegistry.Entry], _ others: [KeyRegistry.Entry]) -> [CatalogProblem] {
         entries.flatMap { entry -> [CatalogProblem] in
             guard let (slot, window, source) = kept(by: entry), let older = try? slots.routes.route(for: source) else { return [] }
@@ -200,13 +204,14 @@ struct CatalogLint: Sendable {
                     problem(
                         .unusableWindow, StorageError.unsupported,
                         "Its release window keeps \(source.name) up to date, and \(other.title) takes its value from there too.",
-                        "Let one key have the older place."))
+                        "Let only one key take its value from there."))
             }
-            return problems + end(of: window, entry, at: older.displayName, once: "has emptied the older place")
+            return problems + end(of: window, entry, at: older.displayName, once: "has emptied the legacy location")
         }
     }
 
-    /// What an entry's release window keeps: the slot of the value, or one of a collection's records, and the older place.
+    /// Returns the release window of an entry, with the slot of the value and the key of the legacy location; nil if there is no window.
+    /// For a collection, the slot is that of one record.
     private func kept(by entry: KeyRegistry.Entry) -> (slot: UntypedSlot, window: ReleaseWindow, source: AnyStorageKey)? {
         func open<Collection: TypedCollection>(
             _ collection: Collection
@@ -228,7 +233,7 @@ struct CatalogLint: Sendable {
             guard let route = try? slots.routes.route(for: source) else { return nil }
             let why: (message: String, remedy: String)?
             if !seen.insert(route.slot).inserted {
-                why = ("It names the source \(source.name) twice: the second is never looked at.", "Remove one of them.")
+                why = ("It names the source \(source.name) twice: the second one is never read.", "Remove one of them.")
             } else if route.domain.kind == .memory {
                 why = (
                     "Its source \(source.name) is in memory, which is empty at each start.",

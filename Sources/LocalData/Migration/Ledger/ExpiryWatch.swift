@@ -3,20 +3,21 @@ import BackendRuntime
 import Foundation
 import Synchronization
 
-/// Says when an expired value may be purged: a day by the boot clock after a sweep first found it expired. Until then it is absent to every read, and comes back if the
-/// wall clock was wrong and is set right.
+/// Decides when an expired value may be purged: a day, by the boot clock, after a sweep first found it expired. Until then, reads treat the
+/// value as absent. If the wall clock was wrong and is corrected, the value is valid again.
 ///
-/// What sweeps found is kept in the ledger. Without the ledger, and on a machine that does not tell its boots apart, values are purged later or never.
+/// The ledger stores when sweeps found values expired. Without the ledger, values are purged later or never. On a machine without boot ids,
+/// they are never purged.
 final class ExpiryWatch: Sendable {
     private static let slot = "clock"
-    /// How many seconds pass until the same sweep writes another checkpoint.
+    /// For how many seconds a checkpoint also covers expired values that this process finds later.
     private static let pause = 60.0
 
     private struct State {
-        /// What the ledger held when it was last read, and what that says.
+        /// The text that the ledger contained when it was last read. ``checkpoints`` is decoded from it.
         var text: String?
         var checkpoints = ExpiryCheckpoints()
-        /// The last checkpoint of this process.
+        /// The clock reading of this process's last checkpoint.
         var noted: ClockReading?
     }
 
@@ -29,14 +30,16 @@ final class ExpiryWatch: Sendable {
         self.runtime = runtime
     }
 
-    /// Whether a record's lifetime has been over for so long that it may be purged. If not, the ledger notes that it was found expired.
+    /// Returns whether a record is expired and may be purged. If it is expired but must be kept, the ledger notes that it was found expired
+    /// now.
     func mayPurge(_ record: StorageRecord) async -> Bool {
         guard let expiry = record.metadata.expiresAt, record.metadata.isExpired(at: runtime.clock.wallSeconds) else { return false }
         return await mayPurge(expiredAt: expiry)
     }
 
-    /// Whether a value may be purged that expired at a time. If not, the ledger notes that it was found expired now; ``MigrationLedger/flush()`` writes the note.
-    /// - Parameter expiry: In seconds since 1970.
+    /// Returns whether an expired value may be purged. If not, the ledger notes that the value was found expired now.
+    /// ``MigrationLedger/flush()`` writes the note.
+    /// - Parameter expiry: The time at which the value expired, in seconds since 1970.
     func mayPurge(expiredAt expiry: Double) async -> Bool {
         // Reason: "An expired value is purged a day after a sweep finds it" in Docs/Decisions/Expiry.md.
         guard let boot = runtime.host.bootID else { return false }
@@ -54,8 +57,8 @@ final class ExpiryWatch: Sendable {
         return false
     }
 
-    /// Removes the checkpoints from before the wall clock was set. Under a clock that is wrong by the same time again, they would count for values that are valid now. Every sweep
-    /// calls this, and every write of a value that expires.
+    /// Removes the checkpoints that were written before the wall clock was set. If the wall clock is wrong by the same time again, they
+    /// would count for values that are valid now. Every sweep calls this function, and every write of a value that expires.
     func forgetUnsteady() async {
         guard let boot = runtime.host.bootID else { return }
         let now = ClockReading(boot: boot, sinceBoot: runtime.clock.sinceBoot / .seconds(1), wall: runtime.clock.wallSeconds)
@@ -67,7 +70,7 @@ final class ExpiryWatch: Sendable {
     }
 
     private func recorded() async -> ExpiryCheckpoints {
-        // A ledger that cannot be read holds nothing.
+        // A ledger that cannot be read counts as empty.
         let text = try? await ledger.text(Self.slot)
         if let known = state.withLock({ $0.text == text ? $0.checkpoints : nil }) { return known }
         let read = text.flatMap { try? JSONDecoder().decode(ExpiryCheckpoints.self, from: Data($0.utf8)) } ?? ExpiryCheckpoints()

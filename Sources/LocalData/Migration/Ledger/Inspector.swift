@@ -1,6 +1,6 @@
 import BackendContract
 
-/// Looks at a key without changing anything.
+/// Reports the state of a key without changing anything.
 struct Inspector: Sendable {
     let slots: SlotAccess
     let coder: RecordCoder
@@ -8,18 +8,18 @@ struct Inspector: Sendable {
 
     init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History) { (self.slots, self.coder, self.history) = (slots, coder, history) }
 
-    /// What is known of a key.
+    /// The result of an inspection.
     struct Inspection: Sendable {
         var state: MigrationReport.State
         var record: StorageRecord?
         var origin: RecordOrigin?
-        /// The contents of legacy locations, and whether each is a copy of the value.
+        /// The records in legacy locations, and whether each is a copy that the value replaced.
         var older: [(copy: SourceRecord, isCopy: Bool)] = []
         var error: StorageError?
     }
 
-    /// Looks at a key's place and at every legacy location; writes nothing, asks no migration of the program's own, and opens no prompt. Steps of a chain of versions run on a
-    /// copy.
+    /// Reads the slot of a key and all its legacy locations. Writes nothing, runs no custom migration and opens no prompt. The steps of a
+    /// chain of versions run on a copy of the value.
     func inspect<Value>(_ slot: Slot<Value>) async -> Inspection {
         do { return try await inspectThrowing(slot) } catch let error as StorageError {
             return Inspection(state: error.isTransient ? .blocked : .failed, error: error)

@@ -1,15 +1,16 @@
 import BackendContract
 import Synchronization
 
-/// The keys that were registered, and which of them name a slot as a source.
+/// The registered keys. For each slot, it also records which of these keys take their value from the slot.
 final class KeyRegistry: Sendable {
-    /// A class, since catalogs and sweeps hand it on many times: a copy of all that it names takes longer than a look at a place.
+    /// A registered key or collection. A class, because catalogs and sweeps pass entries on many times: copying all properties
+    /// would take longer than following a reference.
     final class Entry: Sendable {
         let key: AnyStorageKey
         let route: Route
-        /// The slots that its own migrations read.
+        /// The slots that the migrations of this key read.
         let sources: Set<PhysicalSlot>
-        /// The slots that its value may come from, through the migrations of its sources too.
+        /// The slots that the value may come from, also through the migrations of its sources.
         let reach: Set<PhysicalSlot>
         let catalog: String
 
@@ -17,10 +18,10 @@ final class KeyRegistry: Sendable {
             (self.key, self.route, self.sources, self.reach, self.catalog) = (key, route, sources, reach, catalog)
         }
 
-        /// The key in words: its name, its owner and its catalog.
+        /// A description of the key: its name, its owner and its catalog.
         var title: String { "\(key.name) (owner \(key.owner ?? "?"), catalog \(catalog))" }
 
-        /// The same entry, leading to other stores; nil when its key cannot be used there.
+        /// Returns a copy of the entry that leads to the stores of other routes; nil if the key cannot be used there.
         func leading(_ routes: RouteTable) -> Entry? {
             guard let route = try? routes.route(for: key) else { return nil }
             return Entry(key: key, route: route, sources: sources, reach: reach, catalog: catalog)
@@ -28,7 +29,7 @@ final class KeyRegistry: Sendable {
     }
 
     private struct State {
-        /// The keys of each catalog that the program does not use any more.
+        /// The retired keys of each catalog: the keys that the program no longer uses.
         var retired: [String: [Entry]] = [:]
         var order: [PhysicalSlot] = []
         var entries: [PhysicalSlot: Entry] = [:]
@@ -36,7 +37,8 @@ final class KeyRegistry: Sendable {
     }
 
     private let state: Mutex<State>
-    /// Gives an entry the routes of a rehearsal; nil where entries are used as they were registered.
+    /// In a rehearsal, returns a copy of an entry that leads to the stores of the rehearsal. Nil outside a rehearsal: entries
+    /// are used unchanged.
     private let rerouted: (@Sendable (Entry) -> Entry?)?
 
     init() {
@@ -44,14 +46,14 @@ final class KeyRegistry: Sendable {
         rerouted = nil
     }
 
-    /// The same entries, leading to other stores; what is added here is not added there.
+    /// Creates a copy whose entries lead to the stores of other routes. Entries that are added to the copy are not added to the original.
     init(copying other: KeyRegistry, leading routes: RouteTable) {
         state = Mutex(other.state.withLock(\.self))
         rerouted = { $0.leading(routes) }
     }
 
-    /// Adds keys, all or none.
-    /// - Throws: ``StorageError`` with `duplicateKey` when two keys of different catalogs, or of one, mean the same slot.
+    /// Adds the keys of a catalog: all of them, or none if it throws.
+    /// - Throws: ``StorageError`` with `duplicateKey` if two keys have the same slot, in one catalog or in two.
     func add(_ entries: [Entry], retired: [Entry], _ catalog: String) throws {
         try state.withLock { state in
             var slots: [PhysicalSlot: Entry] = [:]
@@ -79,7 +81,8 @@ final class KeyRegistry: Sendable {
         }
     }
 
-    /// All entries, in the order of registration; of one catalog, if its id is given.
+    /// Returns the entries in the order of registration.
+    /// - Parameter catalog: The id of the catalog; nil for all catalogs.
     func entries(of catalog: String? = nil) -> [Entry] {
         let entries = state.withLock { state in
             state.order.compactMap { state.entries[$0] }.filter { catalog == nil || $0.catalog == catalog }
@@ -87,19 +90,19 @@ final class KeyRegistry: Sendable {
         return rerouted.map { entries.compactMap($0) } ?? entries
     }
 
-    /// The ids of the catalogs that were registered.
+    /// The ids of the registered catalogs.
     var catalogs: [String] { state.withLock { $0.retired.keys.sorted() } }
 
-    /// The keys that a catalog's program does not use any more.
+    /// Returns the retired keys of a catalog: the keys that the program no longer uses.
     func retired(of catalog: String) -> [Entry] {
         let entries = state.withLock { $0.retired[catalog] ?? [] }
         return rerouted.map { entries.compactMap($0) } ?? entries
     }
 
-    /// The catalog that a slot's key is in.
+    /// Returns the id of the catalog that contains the key of a slot; nil if that key is not registered.
     func catalog(of slot: PhysicalSlot) -> String? { state.withLock { $0.entries[slot]?.catalog } }
 
-    /// Whether a slot's key is registered, or the collection that its record is in.
+    /// Returns whether a slot belongs to a registered key, or to a record of a registered collection. Retired keys count too.
     func contains(_ slot: PhysicalSlot) -> Bool {
         let slots = Set([slot] + (slot.placeholder.map { [$0] } ?? []))
         return state.withLock { state in
@@ -107,7 +110,9 @@ final class KeyRegistry: Sendable {
         }
     }
 
-    /// The registered keys that take their value from a slot, without the one at `destination`, and without those that would find it there now.
+    /// Returns the registered keys that take their value from `source`, except the key of `destination`. Also leaves out the
+    /// keys that now find the value at `destination`: they take values from there, and read `source` only through the
+    /// migrations of their sources.
     func entries(naming source: PhysicalSlot, except destination: PhysicalSlot) -> [Entry] {
         let entries = state.withLock { state in
             (state.namedBy[source] ?? []).filter { $0 != destination }.sorted { $0.description < $1.description }.compactMap {

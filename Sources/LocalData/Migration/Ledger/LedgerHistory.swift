@@ -3,18 +3,19 @@ import BackendRuntime
 import Foundation
 import Synchronization
 
-/// What migrations did, counted between two writes of the ledger, and its form there.
+/// Counts the successes and failures of migrations since the last write of the ledger, adds these counts to the ledger, and reads the
+/// history from it.
 final class LedgerHistory: Sendable {
     private struct State {
         var migrations: [String: MigrationHistory.Migration] = [:]
-        /// By the texts of their places.
+        /// The last migration of each value, by the text of its destination (``Place/text``).
         var values: [String: MigrationHistory.Value] = [:]
     }
 
     private let noted: Mutex<State>
     private let runtime: Runtime
     private let version: String?
-    /// Receives what is noted; nil in a rehearsal.
+    /// Receives an event for each noted success or failure; nil in a rehearsal.
     private let events: EventReport?
 
     /// - Parameter version: The application's version.
@@ -25,7 +26,7 @@ final class LedgerHistory: Sendable {
         noted = Mutex(State())
     }
 
-    /// The same notes, for a rehearsal.
+    /// Creates a copy of the notes for a rehearsal. It sends no events.
     init(copying other: LedgerHistory) {
         runtime = other.runtime
         version = other.version
@@ -37,7 +38,7 @@ final class LedgerHistory: Sendable {
 
     // MARK: Noting
 
-    /// Notes that a migration did something to a number of values.
+    /// Notes that a migration succeeded, and for how many values.
     func worked(_ migration: String, values: Int) {
         let now = now
         change(migration) { entry in
@@ -70,7 +71,7 @@ final class LedgerHistory: Sendable {
         }
     }
 
-    /// Notes where the value of a single key came from. The records of a collection are only counted.
+    /// Notes the sources from which the value of a single key came. The records of a collection are only counted.
     func brought(_ destination: Route, from sources: [Route], by migration: String) {
         guard destination.slot.placeholder == nil else { return }
         let value = MigrationHistory.Value(
@@ -81,7 +82,7 @@ final class LedgerHistory: Sendable {
 
     // MARK: The ledger's store
 
-    /// Adds what was noted to what the ledger says. What cannot be written is forgotten: no value depends on it.
+    /// Adds the notes to the entries in the ledger. Notes that cannot be written are dropped, because no value depends on them.
     func flush(_ backend: any StorageBackend) async throws(BackendError) {
         let state = noted.withLock { state in
             defer { state = State() }
@@ -101,12 +102,12 @@ final class LedgerHistory: Sendable {
                 changes.append(.put(value.payload, at: StorageAddress(MigrationLedger.shortened("value:\(place)"))))
             }
             let results = try await backend.apply(changes)
-            // Another process may have added to them meanwhile.
+            // After a conflict, the loop reads the entries again: another process has changed them since they were read.
             if !results.contains(where: { if case .conflict = $0 { true } else { false } }) { return }
         }
     }
 
-    /// What the ledger says.
+    /// Reads the history from the ledger.
     static func read(_ backend: any StorageBackend) async throws(BackendError) -> MigrationHistory {
         var history = MigrationHistory()
         let addresses = try await backend.addresses(in: .values).sorted { $0.precedes($1) }
@@ -143,7 +144,7 @@ extension MigrationHistory.Migration {
             applicationVersion: entries["applicationVersion"]?.text)
     }
 
-    /// What is known before, with what came since.
+    /// Returns the sum of an earlier entry and this later one.
     fileprivate func added(to before: Self) -> Self {
         var sum = self
         sum.successes += before.successes

@@ -4,20 +4,22 @@ import Foundation
 import Sealing
 import Synchronization
 
-/// What is remembered about migrations between runs: the version that completed a sweep, when each migration last did something, older copies that
-/// remain, and which sealing key each source gave.
+/// The ledger: notes about migrations for later runs of the program. It records the version of the program that completed a
+/// sweep, the work of each migration and its time, the older copies that remain, and the identity of the key of each key
+/// source.
 ///
-/// The ledger is no part of correctness: what it says is for people and for conditions. Only the pins of sealing keys must be written; the rest is
-/// written as well as can be.
+/// Correctness does not depend on the ledger: its notes are for people and for conditions of migrations. Only the pins (the
+/// recorded identities of sealing keys) must be written. An error in writing another note is ignored, unless the note is a
+/// request to end a release window.
 final class MigrationLedger: Sendable {
     let store: OwnStore
 
     private struct State {
-        /// What is to be written, by slot: only the latest of each counts.
+        /// The mutations that the next flush writes, by slot. A later mutation of a slot replaces an earlier one.
         var pending: [StorageAddress: StorageMutation] = [:]
-        /// What the ledger held when it was last read.
+        /// The content of the ledger when it was last read; nil before the first read.
         var known: Known?
-        /// Whether an older copy was recorded since.
+        /// Whether this run has recorded an older copy.
         var hasNotedResidue = false
         /// The domains that were written to in this run.
         var domains: Set<StorageDomain> = []
@@ -36,7 +38,7 @@ final class MigrationLedger: Sendable {
 
     init(_ store: OwnStore, counts: LedgerHistory) { (self.store, self.counts) = (store, counts) }
 
-    /// A ledger for a rehearsal: it knows what this one knows, and what it notes stays in memory.
+    /// Returns a ledger for a rehearsal. It begins with the state of this ledger, and its changes stay in memory.
     func rehearsed(_ rehearse: @escaping @Sendable (any StorageBackend) -> any StorageBackend) -> MigrationLedger {
         let copy = MigrationLedger(OwnStore { [store] in rehearse(try store.backend()) }, counts: LedgerHistory(copying: counts))
         let known = state.withLock(\.self)
@@ -48,14 +50,14 @@ final class MigrationLedger: Sendable {
         do { return try store.backend() } catch { throw BackendError(.unavailable, "The migration ledger cannot be opened: \(error)") }
     }
 
-    /// What is recorded under a name; nil when nothing is.
+    /// Returns the text that is recorded under a name; nil if there is none.
     func text(_ name: String) async throws(BackendError) -> String? {
         let probe = try await backend().read(StorageAddress(Self.shortened(name)), .validated)
         guard case .native(.string(let text)) = try Self.payload(of: probe) else { return nil }
         return text
     }
 
-    /// What a slot of the ledger holds; nil when nothing is there.
+    /// Returns the content of a slot of the ledger; nil if the slot has no value.
     private static func payload(of probe: StorageProbe) throws(BackendError) -> StoragePayload? {
         switch probe {
         case .value(let record): return record.payload
@@ -65,17 +67,18 @@ final class MigrationLedger: Sendable {
         case .corrupt:
             throw BackendError(
                 .corrupted,
-                "The migration ledger is damaged and was left as it is. Move it away to begin a new one; no value depends on it.")
+                "The migration ledger is damaged, and was not changed. Move it away to begin a new one; no value depends on it.")
         }
     }
 
-    /// The version that completed the last sweep of a catalog, as it was when this run began.
+    /// Returns the version of the program that had completed the last sweep of a catalog when this run first read the ledger.
     func applicationVersion(of catalog: String) async -> String? {
         if state.withLock({ $0.known == nil }) { await look() }
         return state.withLock(\.known)?.versions[Self.versionAddress(catalog)]
     }
 
-    /// Looks at what earlier runs, and other processes, recorded.
+    /// Reads the versions and the residue that earlier runs and other processes have recorded. Versions that this run has
+    /// already read are kept.
     func look() async {
         var found = Known(versions: [:], residues: [])
         do throws(BackendError) {
@@ -87,7 +90,7 @@ final class MigrationLedger: Sendable {
                 if case .native(.string(let version)) = probe.record?.payload { found.versions[address] = version }
             }
         } catch {
-            // Informational: see the type's description.
+            // Ignore the error: see the description of the type.
             // Reason: "Correctness does not depend on the ledger" in Docs/Decisions/Migration.md.
         }
         state.withLock { [found] state in
@@ -98,40 +101,40 @@ final class MigrationLedger: Sendable {
     /// Records that a version completed a sweep of a catalog.
     func completed(version: String, _ catalog: String) { note(.put(.native(.string(version)), at: Self.versionAddress(catalog))) }
 
-    /// Records that a migration did something now.
-    /// - Parameter values: To how many values.
+    /// Records that a migration succeeded, with the present time.
+    /// - Parameter values: The number of values that it migrated.
     func worked(_ migration: String, values: Int = 1) { counts.worked(migration, values: values) }
 
-    /// Records that a migration failed now.
+    /// Records that a migration failed, with the present time.
     func failed(_ migration: String, _ error: any Error) { counts.failed(migration, error) }
 
-    /// Records where a value came from.
+    /// Records from which sources a migration made a value.
     func brought(_ destination: Route, from sources: [Route], by migration: String) {
         counts.brought(destination, from: sources, by: migration)
     }
 
-    /// What was recorded of migrations, by this and by earlier runs.
-    /// - Throws: `BackendError` when the ledger cannot be read.
+    /// Returns the history of migrations that this run and earlier runs have recorded.
+    /// - Throws: `BackendError` if the ledger cannot be read.
     func history() async throws(BackendError) -> MigrationHistory {
         await flush()
         return try await LedgerHistory.read(try backend())
     }
 
-    /// Records an older copy that could not be removed yet.
+    /// Records that an older copy remains, with the reason why it could not be deleted yet.
     func remains(_ copy: Route, of destination: Route, _ reason: String) {
         note(.put(.native(.string(reason)), at: Self.residueAddress(copy, destination)))
     }
 
-    /// Forgets an older copy, now that it is gone.
+    /// Deletes the note about an older copy, because the copy is gone.
     func isGone(_ copy: Route, of destination: Route) {
-        // Most programs leave nothing, and a name is hashed at every visit of every key.
+        // Most programs have no residue. For these, do not compute the name of a note at each visit of each key.
         if state.withLock({ !$0.hasNotedResidue && $0.known?.residues.isEmpty == true }) { return }
         let address = Self.residueAddress(copy, destination)
         let wasRecorded = state.withLock { $0.pending[address] != nil || $0.known?.residues.contains(address) ?? true }
         if wasRecorded { note(.delete(address)) }
     }
 
-    /// The older copies that remain, as `<destination>|<copy>`, with the reasons.
+    /// Returns the older copies that remain, as `<destination>|<copy>`, with the reasons. Returns none if the ledger cannot be read.
     func residues() async -> [String: String] {
         await flush()
         do throws(BackendError) {
@@ -150,14 +153,14 @@ final class MigrationLedger: Sendable {
         }
     }
 
-    /// What the key that a source gave before is known by.
-    /// - Throws: `BackendError`: `corrupted` if something else is recorded, since a lost pin must not look like a first start.
+    /// Returns the recorded identity of the key of a source; nil if none is recorded.
+    /// - Throws: `BackendError`: `corrupted` if the entry has other content, because a lost pin must not look like a first start.
     func pin(_ source: String) async throws(BackendError) -> KeyIdentity? {
         let address = Self.pinAddress(source)
         return try Self.pin(in: try await backend().read(address, .validated), address)
     }
 
-    /// What the keys that all sources gave are known by.
+    /// Returns the recorded identities of the keys of all sources.
     func pins() async throws(BackendError) -> Set<KeyIdentity> {
         let backend = try backend()
         let addresses = try await backend.addresses(in: .values).filter { $0.name.hasPrefix("pin:") }
@@ -168,7 +171,7 @@ final class MigrationLedger: Sendable {
         return pins
     }
 
-    /// Records what the key that a source gave is known by, durably.
+    /// Records the identity of the key of a source, durably.
     func setPin(_ key: KeyIdentity, _ source: String) async throws(BackendError) {
         try await write(.put(.native(.string(key.text)), at: Self.pinAddress(source)))
     }
@@ -178,7 +181,7 @@ final class MigrationLedger: Sendable {
         if case .native(.string(let text)) = payload, let pin = KeyIdentity(text: text) { return pin }
         throw BackendError(
             .corrupted,
-            "What the migration ledger records as \(address.name) does not name a key. Remove that entry if the key in use is the right one; nothing was changed."
+            "The entry \(address.name) of the migration ledger does not name a key. Remove that entry if the key in use is the right one; nothing was changed."
         )
     }
 
@@ -192,7 +195,7 @@ final class MigrationLedger: Sendable {
         }
     }
 
-    /// The pins as the sealing keys use them.
+    /// The pins, as closures for the sealing keys.
     var keyPins: SealingKeys.Pins {
         SealingKeys.Pins(
             recorded: { (source) throws(BackendError) in try await self.pin(source) },
@@ -200,15 +203,15 @@ final class MigrationLedger: Sendable {
             all: { () throws(BackendError) in try await self.pins() })
     }
 
-    /// Records that somebody wants a key's release window to end, durably: the next sweep ends it.
+    /// Records a request to end the release window of a key, durably. The next sweep ends it.
     func requestRelease(of destination: Route) async throws(BackendError) {
         try await write(.put(.native(.string("requested")), at: StorageAddress(Self.shortened(Self.releaseName(destination)))))
     }
 
-    /// Whether somebody wants a key's release window to end.
+    /// Returns whether the end of a key's release window was requested. Returns false if the ledger cannot be read.
     func isReleaseRequested(_ destination: Route) async -> Bool { (try? await text(Self.releaseName(destination))) != nil }
 
-    /// Forgets the wish, now that the window is over.
+    /// Deletes the request to end a release window, because the window is over.
     func isReleased(_ destination: Route) { note(.delete(StorageAddress(Self.shortened(Self.releaseName(destination))))) }
 
     private static func releaseName(_ destination: Route) -> String { "release:\(destination.place.text)" }
@@ -237,7 +240,7 @@ final class MigrationLedger: Sendable {
         }
     }
 
-    /// Records the domains in use that no earlier run has recorded.
+    /// Notes the domains that this run has written to and no earlier run has recorded.
     private func noteDomains() async throws(BackendError) {
         let domains = state.withLock(\.unrecorded)
         if domains.isEmpty { return }
@@ -250,8 +253,8 @@ final class MigrationLedger: Sendable {
         state.withLock { state in for address in addresses { state.unrecorded[address] = nil } }
     }
 
-    /// The domains that this and earlier runs wrote to, as far as they are recorded.
-    /// - Throws: `BackendError` when the ledger cannot be read.
+    /// Returns the recorded domains that this run and earlier runs have written to.
+    /// - Throws: `BackendError` if the ledger cannot be read.
     func domains() async throws(BackendError) -> Set<StorageDomain> {
         let backend = try backend()
         let addresses = try await backend.addresses(in: .values).filter { $0.name.hasPrefix("domain:") }
@@ -265,9 +268,9 @@ final class MigrationLedger: Sendable {
         return domains
     }
 
-    /// Writes what was noted, in one commit.
+    /// Writes the notes in one commit, and then the history of migrations. Ignores errors: notes that cannot be written are dropped.
     func flush() async {
-        // Informational, like all that is noted.
+        // Ignore the error, as for all notes.
         try? await noteDomains()
         let pending = state.withLock { state in
             defer { state.pending = [:] }
@@ -277,12 +280,12 @@ final class MigrationLedger: Sendable {
             if !pending.isEmpty { _ = try await backend().apply(pending) }
             try await counts.flush(try backend())
         } catch {
-            // Informational: see the type's description.
+            // Ignore the error: see the description of the type.
             // Reason: "Correctness does not depend on the ledger" in Docs/Decisions/Migration.md.
         }
     }
 
-    /// Forgets the entries about values in domains that were forgotten, as well as it can.
+    /// Deletes the entries about the values of domains whose content was destroyed, and about these domains. Ignores errors.
     func forget(_ domains: Set<StorageDomain>) async {
         await flush()
         func isForgotten(_ address: StorageAddress) -> Bool {
@@ -297,7 +300,7 @@ final class MigrationLedger: Sendable {
             let entries = try await backend.addresses(in: .values).filter(isForgotten)
             if !entries.isEmpty { _ = try await backend.apply(entries.map { .delete($0) }) }
         } catch {
-            // Informational: see the type's description.
+            // Ignore the error: see the description of the type.
             // Reason: "Correctness does not depend on the ledger" in Docs/Decisions/Migration.md.
         }
         state.withLock { $0.domains.subtract(domains) }
@@ -307,7 +310,7 @@ final class MigrationLedger: Sendable {
         StorageAddress(shortened("domain:\(domain.kind.name):\(domain.scope ?? "")"))
     }
 
-    /// Closes the store. What was noted and not flushed stays noted.
+    /// Closes the store. Notes that were not flushed stay in memory.
     func close() async { await store.close() }
 
     private static func versionAddress(_ catalog: String) -> StorageAddress { StorageAddress(shortened("version:\(catalog)")) }
@@ -316,8 +319,9 @@ final class MigrationLedger: Sendable {
         StorageAddress(shortened("residue:\(destination.place.text)\(copy.place.text)"))
     }
 
-    /// Long names are cut, control characters escaped, and both made unique by a hash: the ledger must take any key's name, and tell every
-    /// two apart.
+    /// Returns the name of an entry, which the ledger's store accepts. A long name is cut, control characters are replaced, and
+    /// the text is normalized (NFC). A name that was changed ends with a hash of the original name, so that different names
+    /// stay different.
     static func shortened(_ name: String) -> String {
         // Printable ASCII is in normal form C.
         if name.utf8.count <= 900, name.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return name }
@@ -329,7 +333,7 @@ final class MigrationLedger: Sendable {
 }
 
 extension String {
-    /// The text in NFC with control characters replaced, as every store takes it.
+    /// The text in normal form C (NFC), with control characters replaced. Every store accepts it as a name.
     fileprivate var precomposedAndPrintable: String {
         String(
             String.UnicodeScalarView(

@@ -1,7 +1,8 @@
 import BackendContract
 import BackendRuntime
 
-/// The bytes that a value had before its chain of versions changed it: kept in the same store, so with the same protection.
+/// Creates, restores and purges backups: copies of stored records, one for each schema version. A backup is in the same store as its
+/// record, so it has the same protection.
 struct Backups: Sendable {
     let slots: SlotAccess
     let coder: RecordCoder
@@ -9,26 +10,26 @@ struct Backups: Sendable {
 
     init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History) { (self.slots, self.coder, self.history) = (slots, coder, history) }
 
-    /// Where the bytes of an earlier version are kept.
+    /// Returns the address of the backup of one version of a record.
     static func address(of address: StorageAddress, version: Int) -> StorageAddress {
         StorageAddress(address.name, in: namespace(of: address.namespace, version: version))
     }
 
-    /// The part of a store that holds backups of one version.
+    /// Returns the namespace of the backups of one version.
     /// Reason: "A backup is stored beside its record" in Docs/Decisions/Evolution.md.
     static func namespace(of namespace: StorageNamespace, version: Int) -> StorageNamespace {
         StorageNamespace("backup:\(version):\(namespace.name)")
     }
 
-    /// The change that keeps a record.
+    /// Returns the change that stores a backup of a record.
     static func change(of record: StorageRecord, at route: Route, version: Int) -> Committer.Change {
         let mutation = StorageMutation.put(record.payload, record.metadata, at: address(of: route.address, version: version))
         return Committer.Change(route, mutation, isCompanion: true)
     }
 
-    /// Swaps the latest backup with what the slot holds.
-    /// - Parameter wanted: The version to restore; nil for the latest.
-    /// - Returns: The version that was restored; nil when there is no backup.
+    /// Replaces the record of a slot by a backup. The replaced record becomes the backup of its version.
+    /// - Parameter wanted: The version to restore; nil for the latest backup.
+    /// - Returns: The version that was restored; nil if there is no backup.
     func restore<Value>(_ slot: Slot<Value>, _ wanted: Int?) async throws -> Int? {
         let route = slot.route
         for version in wanted.map({ [$0] }) ?? (slot.key.evolution?.older ?? []).reversed() {
@@ -36,7 +37,7 @@ struct Backups: Sendable {
             let probes = try await translatingErrors(key: slot.name) { () throws(BackendError) in
                 try await route.backend.read([address], .fresh)
             }
-            // What is kept is sealed for the value's own place: it is proven there, once it is restored.
+            // The backup is not verified here. Its seal is bound to the slot of the value, so a read verifies it after it is restored.
             let standing = try await route.judged(try await route.look(.fresh))
             guard let kept = probes[0].record else {
                 if case .absent = probes[0] { continue }
@@ -57,24 +58,24 @@ struct Backups: Sendable {
         return nil
     }
 
-    /// A record as it is restored: it also names what the record names that it replaces.
+    /// Returns the change that restores a backup. The origin of the restored record also names the copies that the replaced record names.
     private func restored(
         _ record: StorageRecord, _ slot: UntypedSlot, over probe: StorageProbe
     ) async throws -> StorageMutation.Operation {
         let past = try await coder.origin(of: record.metadata, slot.route)
         let kept = try await Origins(slots, coder, history).kept(slot, over: probe)
-        // A backup of a mirror is a value of its own once it is restored.
+        // The backup of a mirror is restored as an ordinary value: its new origin does not say that it is a mirror.
         guard kept != nil || past?.mirrors != nil else { return .put(record.payload, record.metadata) }
         var origin = kept ?? RecordOrigin(boot: slots.runtime.host.bootID)
         origin.merge(past)
         return try await coder.restated(record.payload, record.metadata, origin, slot.route).operation
     }
 
-    /// Purges what is kept of a value's earlier versions.
+    /// Purges the backups of a value.
     func purge(_ slot: UntypedSlot) async throws {
         guard let chain = slot.key.evolution else { return }
         let route = slot.route
-        // An earlier program may have kept what this one no longer keeps.
+        // Check the slots of all versions: an earlier program may have kept backups that this one does not keep.
         let addresses = (chain.older + [chain.version]).map { Self.address(of: route.address, version: $0) }
         let probes = try await translatingErrors(key: slot.name) { () throws(BackendError) in
             try await route.backend.read(addresses, .fresh)
@@ -85,15 +86,15 @@ struct Backups: Sendable {
         }
     }
 
-    /// Purges backups of one store.
+    /// Purges the backups at some addresses of one store.
     func purge(_ addresses: [StorageAddress], _ route: Route) async throws {
         let changes = addresses.map { Committer.Change(route, StorageMutation($0, .delete), isCompanion: true) }
         let receipt = try await slots.committer.commit(changes)
         if let refused = receipt.results.first(where: { !$0.isApplied }) { throw route.error(for: refused) }
     }
 
-    /// Purges what is kept of a value that was removed.
-    /// - Throws: ``StorageError`` with `residueRemains` and the outcome `applied` when some of it stays.
+    /// Purges the backups of a value that was removed.
+    /// - Throws: ``StorageError`` with `residueRemains` and the outcome `applied` if some of them remain.
     func purgeAfterRemoval(_ slot: UntypedSlot) async throws {
         do { try await purge(slot) } catch {
             let reason = (error as? StorageError)?.message ?? "The caller was cancelled."

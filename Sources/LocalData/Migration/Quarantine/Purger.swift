@@ -8,24 +8,25 @@ struct Purger: Sendable {
 
     init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History) { (self.slots, self.coder, self.history) = (slots, coder, history) }
 
-    /// What became of a value whose lifetime is over.
+    /// The result of a purge of an expired value.
     enum Purge: Sendable {
         case purged
-        /// It stays for now: it was not found expired a day ago.
+        /// The value remains for now: it is purged a day after a sweep first found it expired.
         case kept
-        /// It was changed meanwhile.
+        /// The value has changed since it was read.
         case changed
     }
 
-    /// Deletes a value whose lifetime has been over for a day; with a migration by a tombstone, so that no older copy takes its place. The tombstone names what the value's
-    /// origin named, and no other content of legacy locations: that was never removed.
+    /// Purges an expired value, if a sweep first found it expired at least a day ago. A key whose removals leave tombstones gets one, so
+    /// that no older copy is migrated again. The tombstone names the copies that the value's origin names. It names no other content of
+    /// legacy locations, because that content was never removed.
     func purge(_ record: StorageRecord, _ slot: UntypedSlot) async throws -> Purge {
         guard await history.expiries.mayPurge(record) else { return .kept }
         return try await purgeNow(record, slot) ? .purged : .changed
     }
 
     private func purgeNow(_ record: StorageRecord, _ slot: UntypedSlot) async throws -> Bool {
-        // The backups first: they could not be found once the value is gone.
+        // Purge the backups first: they could not be found without the value.
         try await Backups(slots, coder, history).purge(slot)
         guard slot.key.leavesTombstone else { return try await delete(slot.route, over: .value(record)) != nil }
         let origin = try await Origins(slots, coder, history).carried(slot, over: .value(record), .none)
@@ -34,25 +35,26 @@ struct Purger: Sendable {
         return try await slots.committer.commit([change]).isCommitted
     }
 
-    /// Deletes a value through a key without a migration. Nil when the slot was changed meanwhile.
+    /// Deletes the value of a key without a migration.
+    /// - Returns: Nil if the slot has changed since it was read.
     func delete(_ route: Route, over probe: StorageProbe) async throws -> Void? {
         switch probe {
         case .absent, .tombstone:
-            // The removal by another process may not be durable yet.
+            // Another process may have removed the value, and its removal may not be durable yet. Make it durable.
             _ = try await ResiduePurger(slots, coder, history).settledDurability(of: route, nil)
             return ()
         default: return try await change(try await deletion(of: probe, route), route, over: probe).map { _ in () }
         }
     }
 
-    /// The change that deletes what was seen through a key without a migration. If its origin names older copies, a tombstone stays: a program whose key has the migration would
-    /// take them for the value.
+    /// Returns the change that deletes the content of a slot, for a key without a migration. If the origin of a value names older copies,
+    /// the change replaces the value by a tombstone. Otherwise a program whose key has the migration would take these copies for the value.
     func deletion(of probe: StorageProbe, _ route: Route) async throws -> StorageMutation.Operation {
         switch probe {
         case .value(let record) where record.metadata.origin != nil:
             let (metadata, date) = (record.metadata, record.metadata.modifiedAt)
             guard route.security.keySource != nil else {
-                // Without the key's source there is no proof for a removal of a sealed value.
+                // The tombstone of a sealed value must be sealed too, and this key has no key source for that.
                 return metadata.sealing == nil ? .tombstone(StorageMetadata(origin: metadata.origin, modifiedAt: date)) : .delete
             }
             guard let origin = try await coder.origin(of: metadata, route) else { return .delete }
@@ -62,8 +64,9 @@ struct Purger: Sendable {
         }
     }
 
-    /// Makes a change if the slot still is as it was seen; damaged bytes are quarantined first.
-    /// - Returns: The slot's new revision, empty for a slot that was deleted. Nil when it was changed meanwhile.
+    /// Applies a change if the slot is unchanged since it was read. Damaged bytes are quarantined first.
+    /// - Returns: The new revision of the slot, or an empty revision if the slot was deleted. Nil if the slot has changed since it was
+    ///   read.
     func change(
         _ operation: StorageMutation.Operation, _ route: Route, over probe: StorageProbe
     ) async throws -> StorageRevision? {

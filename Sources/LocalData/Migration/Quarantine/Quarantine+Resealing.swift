@@ -2,13 +2,15 @@ import BackendContract
 import BackendRuntime
 import Sealing
 
-/// Entries that a source's older keys have sealed.
+/// Resealing of data that older keys of a key source have sealed.
 extension Quarantine {
-    /// Seals again what older keys of a source have sealed: entries, and values in them as they stood in their places.
+    /// Reseals data in the quarantine with the current key of a source: the entries, and the values in them, that an older key of the
+    /// source has sealed.
     /// - Parameters:
     ///   - keys: The keys of the source.
-    ///   - isOnlyLook: Whether nothing is changed.
-    /// - Returns: How many entries were sealed again, and which ones need an older key.
+    ///   - isOnlyLook: Whether to list the entries without changing them.
+    /// - Returns: The number of resealed entries, and the entries that still need an older key. Damaged entries are listed too, because
+    ///   they may need one.
     func reseal(
         _ source: any KeySource, _ keys: SourceKeys, isOnlyLook: Bool
     ) async throws -> (resealed: Int, remaining: [String]) {
@@ -38,14 +40,14 @@ extension Quarantine {
                 let result = try await translatingErrors(key: id) { () throws(BackendError) in
                     try await store.apply(.put(.bytes(content), metadata, at: address, if: .revision(record.revision)))
                 }
-                // Entries are never changed by anybody else, only discarded.
+                // Other code never changes an entry, but may discard it. Then the precondition fails, and the entry is not counted.
                 if result.isApplied { resealed += 1 }
             } catch let error as StorageError { remaining.append("quarantine/\(id): \(error.message)") }
         }
         return (resealed, remaining)
     }
 
-    /// Whether one of the keys that only open has sealed an entry, or the value in it.
+    /// Returns whether a key that only opens has sealed an entry, or the value in it.
     private func needsOlderKey(_ entry: StorageRecord, _ id: String, _ source: any KeySource, _ keys: SourceKeys) throws -> Bool {
         func isOlder(_ named: String?) -> Bool { keys.others.contains { SealingKey.name(of: $0.id) == named } }
         let facts = entry.metadata.attributes
@@ -53,7 +55,8 @@ extension Quarantine {
             if isOlder(entry.metadata.sealing) { return true }
         }
         guard facts["seal"] != nil, try isOf(source, facts["seal"]) else { return false }
-        // What the entry's own key does not open keeps nothing else from being sealed again.
+        // A sealed entry that the keys of the source do not open is skipped, so that it does not prevent the resealing of other entries. If
+        // the record in an unsealed entry cannot be decoded, the entry is not skipped, so that `reseal` reports it.
         guard let kept = try? keptRecord(entry, id, keys) else { return entry.metadata.sealing == nil }
         return isOlder(kept.metadata.sealing)
     }
@@ -63,7 +66,7 @@ extension Quarantine {
         return (try? seals.sources(Self.reference(reference)))?.identifier == source.identifier
     }
 
-    /// The record that an entry keeps; nil where the entry is sealed with the key of another source.
+    /// Returns the record in an entry; nil if the key of another source has sealed the entry.
     private func keptRecord(_ entry: StorageRecord, _ id: String, _ keys: SourceKeys) throws -> StorageRecord? {
         guard case .bytes(var content) = entry.payload else { return nil }
         defer { wipe(&content) }
@@ -79,7 +82,8 @@ extension Quarantine {
         return kept
     }
 
-    /// The entry, and the value in it, sealed with the key that seals.
+    /// Returns the content and metadata of an entry after resealing. The current key seals the entry, if it was sealed, and the value in
+    /// it, if an older key had sealed that value.
     private func resealedEntry(
         _ entry: StorageRecord, _ id: String, _ keys: SourceKeys
     ) throws -> (content: [UInt8], metadata: StorageMetadata) {
@@ -102,7 +106,8 @@ extension Quarantine {
         } catch { throw StorageError.from(error, key: id) }
     }
 
-    /// A value as it stood in its place, sealed for the same place. Its origin was of use there only.
+    /// Reseals the value in an entry. Its seal remains bound to the slot from which the value was displaced. Its origin is dropped, because
+    /// it was useful only in that slot.
     private func reseal(
         _ kept: inout StorageRecord, _ sealed: [UInt8], of place: Place, from old: SealingKey, to new: SealingKey
     ) throws(BackendError) {

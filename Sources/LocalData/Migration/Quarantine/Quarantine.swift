@@ -4,12 +4,13 @@ import Crypto
 import Foundation
 import Sealing
 
-/// Keeps what would otherwise be destroyed unseen: durably, no less protected than it was, under a name that follows from its content.
+/// Stores data that would otherwise be destroyed before a user has reviewed it. An entry is durable, and is protected at least as well as
+/// the data was. Its name is derived from its content.
 final class Quarantine: Sendable {
     private let own: OwnStore
     private let damagedFiles: DamagedFiles
     let seals: RecordSeals
-    /// Where else the program keeps keys.
+    /// Further key sources of the program, whose keys can seal entries.
     private let otherSources: [KeySourceReference]
     let runtime: Runtime
 
@@ -20,7 +21,7 @@ final class Quarantine: Sendable {
         self.runtime = runtime
     }
 
-    /// A quarantine for a rehearsal: what it keeps stays in memory, and it makes no key.
+    /// Returns a quarantine for a rehearsal. It keeps entries in memory, and creates no key.
     func rehearsed(_ seals: RecordSeals, _ rehearse: @escaping @Sendable (any StorageBackend) -> any StorageBackend) -> Quarantine {
         Quarantine(
             OwnStore { [own] in rehearse(try own.backend()) }, damagedFiles: damagedFiles, seals, otherSources: otherSources,
@@ -29,14 +30,16 @@ final class Quarantine: Sendable {
 
     func store() throws -> any StorageBackend { try own.backend() }
 
-    /// Keeps a record, durably when it returns.
+    /// Stores a record as an entry, which is durable when the call returns.
     /// - Parameters:
-    ///   - route: Its place.
-    ///   - others: The other places of its key; the strongest protection of all of them is kept.
-    /// - Throws: ``StorageError`` when it cannot be kept as well protected as it was: then it must stay where it is.
+    ///   - route: The location of the record.
+    ///   - others: The other locations of the value. The entry is protected at least as well as the best protected of all these locations.
+    /// - Throws: ``StorageError`` if the record cannot be stored durably with this protection. The caller must then leave the record where
+    ///   it is.
     func keep(_ record: StorageRecord, of route: Route, beside others: [Route], reason: String) async throws {
         let store = try store()
-        // What could not be proven was seen without some of its metadata. All of it is kept.
+        // If the seal of `record` could not be verified, `record` may lack some of its metadata. Read it without verification, so that the
+        // entry has all of it.
         var record = record
         if record.metadata.sealing != nil, case .value(let whole) = try await route.look(), whole.revision == record.revision {
             record = whole
@@ -45,7 +48,8 @@ final class Quarantine: Sendable {
         var content = RecordCodec.encode(record)
         var attributes = ["key": route.keyName, "place": route.place.text, "reason": reason, "since": String(runtime.clock.wallSeconds)]
         if record.metadata.sealing != nil, let seal = route.security.keySource { attributes["seal"] = Self.text(of: seal) }
-        // Equal values of several keys are entries of their own: whoever discards one does not mean the others.
+        // The key and the location are part of the name. Equal values of several keys are separate entries, so a user can discard one of
+        // them and keep the others.
         var named = Fields("LocalData quarantine name 1")
         named.add(route.keyName)
         named.add(route.place.text)
@@ -56,12 +60,12 @@ final class Quarantine: Sendable {
         if needed > store.capabilities.protection {
             let source = try source(for: needed, [route] + others)
             metadata.attributes["source"] = source.1
-            // A missing key never becomes a new one beside what it sealed, here as everywhere.
+            // As everywhere, no new key is created while data exists that a missing key has sealed.
             let key = try await translatingErrors(key: route.keyName) { () throws(BackendError) in
                 try await seals.keys.forSealing(from: source.0) { () throws(BackendError) in try await seals.otherSealedIDs(source.0) }
             }
             metadata.sealing = SealingKey.name(of: key.id)
-            // The name of a sealed entry is keyed like its content: it tells nothing of a secret to someone without the key.
+            // The name of a sealed entry is an HMAC. It reveals nothing about a secret to a reader without the key.
             // Reason: "Fingerprints have no key" in Docs/Decisions/Sealing.md.
             let mac = HMAC<SHA256>.authenticationCode(for: named.bytes, using: key.subkey("LocalData quarantine name 1"))
             id = "q" + hexadecimalText(of: mac.prefix(16))
@@ -77,7 +81,7 @@ final class Quarantine: Sendable {
         switch result {
         case .applied: return
         case .conflict(.value):
-            // The same content, kept before - perhaps by a call that never learnt whether it lasts.
+            // An earlier call has stored the same content. That call may have failed before the entry was durable, so make it durable now.
             let achieved = try await translatingErrors(key: route.keyName) { () throws(BackendError) in try await store.synchronize() }
             if achieved >= min(route.capabilities.durability, store.capabilities.durability) { return }
             throw StorageError(
@@ -91,8 +95,8 @@ final class Quarantine: Sendable {
         }
     }
 
-    /// Keeps the bytes of a slot that are not a record, durably when it returns.
-    /// - Returns: The precondition that the slot still holds them.
+    /// Stores the damaged bytes of a slot as an entry, which is durable when the call returns.
+    /// - Returns: The precondition that the slot still contains these bytes.
     func keep(
         _ corruption: StorageCorruption, of route: Route, beside others: [Route]
     ) async throws -> StorageMutation.Precondition {
@@ -102,7 +106,7 @@ final class Quarantine: Sendable {
         return .revision(revision)
     }
 
-    /// What a sealed entry is bound to: its name, and all that stands beside it.
+    /// Returns the context to which the seal of an entry is bound: the name and the metadata of the entry.
     func context(_ id: String, _ metadata: StorageMetadata) -> Envelope.Context {
         let store = StoreContext(application: seals.application, kind: "quarantine", scope: "")
         var context = Envelope.Context(.quarantine, in: store)
@@ -122,7 +126,7 @@ final class Quarantine: Sendable {
             "No source of sealing keys protects as well as \(needed), so nothing can be quarantined; the value stays where it is.")
     }
 
-    /// The ids of the keys of a source that sealed what a quarantine's store keeps.
+    /// Returns the ids of the keys with which a key source has sealed the entries in a quarantine's store.
     static func sealedIDs(
         in store: any StorageBackend, of source: any KeySource, _ stores: any StoreProvider
     ) async throws(BackendError) -> Set<[UInt8]> {
@@ -134,7 +138,7 @@ final class Quarantine: Sendable {
             })
     }
 
-    /// Everything that is kept: values, and copies of damaged files.
+    /// Returns all entries: quarantined values, and copies of damaged files.
     func list() async throws -> [QuarantinedValue] {
         let copies = try await translatingErrors(key: "quarantine") { () throws(BackendError) in try await damagedFiles.list() }
         return try await values()
@@ -174,7 +178,8 @@ final class Quarantine: Sendable {
         }
     }
 
-    /// The payload of an entry, as it stood in its place.
+    /// Returns the content of an entry: the payload of a record, or the bytes of a damaged file. A payload that was sealed in its slot is
+    /// decrypted if its seal opens.
     func content(of id: String) async throws -> Data {
         let copy = try await translatingErrors(key: id) { () throws(BackendError) in try await damagedFiles.content(id) }
         if let copy { return Data(copy) }
@@ -205,7 +210,8 @@ final class Quarantine: Sendable {
         }
     }
 
-    /// The content of a value that was sealed where it stood; other bytes, and what does not open, as they are.
+    /// Returns the decrypted content of a value that was sealed in its slot. Other bytes, and a value whose seal does not open, are
+    /// returned unchanged.
     private func opened(_ bytes: [UInt8], _ metadata: StorageMetadata, _ facts: [String: String], _ id: String) async throws -> [UInt8] {
         guard metadata.sealing != nil, let place = facts["place"].flatMap(Place.init(text:)), let source = facts["seal"] ?? facts["source"]
         else { return bytes }
@@ -217,7 +223,7 @@ final class Quarantine: Sendable {
         do throws(BackendError) { return try Envelope.open(bytes, with: key, for: context) } catch { return bytes }
     }
 
-    /// A place for people.
+    /// Returns the description of a location, for users.
     private static func words(_ place: String) -> String { Place(text: place)?.description ?? place }
 
     /// Destroys an entry.
@@ -228,11 +234,11 @@ final class Quarantine: Sendable {
         let result = try await translatingErrors(key: id) { () throws(BackendError) in
             let result = try await store.apply(.delete(address))
             guard case .conflict(.corrupt(let corruption)) = result, let revision = corruption.revision else { return result }
-            // Damage is not removed by a change that knows nothing of it.
+            // A store deletes damaged bytes only if the change has their revision as precondition.
             return try await store.apply(.delete(address, if: .revision(revision)))
         }
         guard result.isApplied else {
-            // A removal whose flush failed may have happened.
+            // A delete whose flush failed may have been applied.
             if case .failed(let error) = result { throw StorageError.from(error, key: id) }
             throw StorageError(StorageError.unavailable, key: id, "The entry could not be removed from quarantine.")
         }
@@ -246,7 +252,7 @@ final class Quarantine: Sendable {
     /// Closes the store.
     func close() async { await own.close() }
 
-    /// A reference as text that is kept beside an entry, so that another run finds the key again.
+    /// Returns a reference to a key source as text. An entry stores it in its attributes, so that a later run of the program finds the key.
     private static func text(of reference: KeySourceReference) -> String {
         switch reference.form {
         case .configured: "configured"

@@ -1,7 +1,8 @@
 import BackendContract
 import BackendRuntime
 
-/// Deletes copies in legacy locations once the value in its own place is certain to last. It is garbage collection: a copy that stays is residue, never a lost value.
+/// Deletes the copies of a value in legacy locations, once the value in its destination is certain to last. This is garbage collection: a
+/// copy that cannot be deleted stays as residue, and no value is lost.
 struct ResiduePurger: Sendable {
     let slots: SlotAccess
     let coder: RecordCoder
@@ -9,15 +10,17 @@ struct ResiduePurger: Sendable {
 
     init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History) { (self.slots, self.coder, self.history) = (slots, coder, history) }
 
-    /// How long what is purged in the current task may take at an older place; nil for as long as its store gives a call. Whoever reads a value
-    /// has it by then, and does not wait for another process that holds the older place's lock: the copy stays for a sweep.
+    /// The time limit for each deletion in the current task; nil for the deadline of the store. A read has its value before it deletes the
+    /// copies. If another process holds the lock of a legacy location, the read therefore does not wait long for it, and leaves the copy to
+    /// a sweep.
     @TaskLocal static var patience: Duration?
-    /// The patience of a read.
+    /// The value of ``patience`` for a read.
     static let patienceOfReads = Duration.seconds(1)
 
-    /// Deletes copies of a value that is in its place. It never fails: what cannot be deleted is residue, recorded and deleted by a later sweep.
-    /// - Parameter achieved: How durable the value in its place is known to be.
-    /// - Returns: What remains, in words.
+    /// Deletes copies of a value that is in its destination. Never fails: a copy that cannot be deleted is residue. The ledger records it,
+    /// and a later sweep deletes it.
+    /// - Parameter achieved: The proven durability of the value in the destination.
+    /// - Returns: The location of each copy that remains, with the reason, as text.
     func purge(_ copies: [SourceRecord], for destination: Route, achieved: StorageDurability) async -> [String] {
         var residue: [String] = []
         for copy in copies {
@@ -31,10 +34,10 @@ struct ResiduePurger: Sendable {
         return residue
     }
 
-    /// Why a copy remains; nil when it is gone.
+    /// Deletes a copy. Returns the reason why it remains, or nil if it is gone.
     private func purge(_ copy: SourceRecord, for destination: Route, achieved: StorageDurability) async -> String? {
         guard isCertain(achieved, copy.route, destination) else {
-            return "the new value is not certain to survive a power cut yet; it is removed after the next start of the machine"
+            return "the new value is not certain to survive a power cut yet; a sweep deletes this copy after the next start of the machine"
         }
         do {
             if let needed = try await neededBy(copy.route.slot, except: destination.slot) {
@@ -45,14 +48,15 @@ struct ResiduePurger: Sendable {
             let receipt = try await CallPatience.$limit.withValue(Self.patience) { try await slots.committer.commit(changes) }
             switch receipt.conflict {
             case nil, .absent: return nil
-            default: return "it was changed meanwhile"
+            default: return "it was changed since it was read"
             }
         } catch StorageError.locked { return "it is locked" } catch {
             return (error as? StorageError)?.message ?? "the caller was cancelled"
         }
     }
 
-    /// What a release window left beside a copy, and goes with it.
+    /// Returns the change that deletes the mark of a release window, if the copy is a mirror. It is committed with the deletion of the
+    /// copy.
     private func marks(of copy: SourceRecord) async -> [Committer.Change] {
         guard copy.record.metadata.origin != nil, let origin = try? await coder.origin(of: copy.record.metadata, copy.route),
             origin.mirrors != nil
@@ -61,13 +65,14 @@ struct ResiduePurger: Sendable {
         return [Committer.Change(mark, StorageMutation(mark.address, .delete), isCompanion: true)]
     }
 
-    /// Whether a value is as durable as its copy was, or as its store can make it where that was allowed.
+    /// Returns whether a value is as durable as its copy. If the destination's store is less durable than the copy's, which a migration
+    /// must allow, the value must be as durable as the destination's store can make it.
     private func isCertain(_ achieved: StorageDurability, _ copy: Route, _ destination: Route) -> Bool {
         achieved >= min(copy.capabilities.durability, destination.capabilities.durability)
     }
 
     /// Deletes copies of values that were stored in their destinations, in one commit if the store can do that.
-    /// - Returns: For each copy, what remains, in words.
+    /// - Returns: For each copy, its location with the reason as text if it remains; otherwise an empty list.
     func purgeTogether(_ copies: [SourceRecord], for routes: [Route], achieved: StorageDurability) async -> [[String]] {
         guard let first = copies.first, let place = routes.first else { return [] }
         let isShared = !namers(of: first.route.slot, except: place.slot).isEmpty
@@ -84,7 +89,7 @@ struct ResiduePurger: Sendable {
     }
 
     /// Deletes the copies of a removed value.
-    /// - Throws: ``StorageError`` with `residueRemains` and the outcome `applied` when one of them stays.
+    /// - Throws: ``StorageError`` with `residueRemains` and the outcome `applied` if a copy remains.
     func purgeCopies(_ contents: LegacyLocations.Contents, of slot: UntypedSlot, _ origin: RecordOrigin?) async throws {
         let route = slot.route
         var residue = contents.unreadable.map { "\($0.displayName): it cannot be read now" }
@@ -93,7 +98,7 @@ struct ResiduePurger: Sendable {
             do {
                 residue += await purge(contents.found.reversed(), for: route, achieved: try await settledDurability(of: route, origin))
             } catch {
-                // The removal is written. A barrier that failed only means that the copies may not go yet.
+                // The removal is written, but could not be made durable. So only the copies must stay for now.
                 for copy in contents.found {
                     history.ledger.remains(copy.route, of: route, "the removal was not certain to survive a power cut")
                     residue.append("\(copy.route.displayName): the removal is not certain to survive a power cut yet")
@@ -110,7 +115,7 @@ struct ResiduePurger: Sendable {
 
     // MARK: Certainty
 
-    /// Makes sure that a value which was found, not written, lasts.
+    /// Makes content durable that was found in a slot, not written by this call. Returns the achieved durability.
     func settledDurability(of route: Route, _ origin: RecordOrigin?) async throws -> StorageDurability {
         let achieved = try await translatingErrors(key: route.keyName) { () throws(BackendError) in try await route.backend.synchronize() }
         // Reason: "Durability needs the daemon's folder, or a reboot" in Docs/Decisions/Keyring.md.
@@ -131,7 +136,8 @@ struct ResiduePurger: Sendable {
         return nil
     }
 
-    /// Whether a key has what it needs: a value that it can read, or a removal. A value that does not decode would be replaced from its sources.
+    /// Returns whether a key no longer needs its sources: its slot has a value that decodes, or a tombstone. A value that does not decode
+    /// would be replaced from the sources.
     private func isSettled<Value>(_ slot: Slot<Value>) async throws -> Bool {
         switch try await slot.route.read() {
         case .value(let record):
@@ -144,8 +150,8 @@ struct ResiduePurger: Sendable {
         }
     }
 
-    /// The registered keys that take their values from a slot, without the one at `destination`: for the slot of a record, the collections that take their records from
-    /// its collection, each as the record's key there.
+    /// Returns the registered keys whose values come from a slot, except the key at `destination`. For the slot of a record, these are the
+    /// record's keys in the collections that take their records from its collection.
     private func namers(of source: PhysicalSlot, except destination: PhysicalSlot) -> [UntypedSlot] {
         guard let collection = source.placeholder else {
             return history.registry.entries(naming: source, except: destination).map { UntypedSlot(key: $0.key.base, route: $0.route) }

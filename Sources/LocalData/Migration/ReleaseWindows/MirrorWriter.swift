@@ -2,8 +2,8 @@ import BackendContract
 import BackendRuntime
 import Logging
 
-/// Brings the older place of a release window up to date. The key's own place decides, and is durable before this is called: what fails here is pending, and done by a later
-/// sweep.
+/// Updates the legacy location of a release window. Only the destination decides what the value is, and its record is durable before this
+/// type is used. If an update fails, it is pending, and a later sweep completes it.
 struct MirrorWriter: Sendable {
     let slots: SlotAccess
     let coder: RecordCoder
@@ -13,27 +13,28 @@ struct MirrorWriter: Sendable {
 
     private var mirroredLocations: MirroredLocations { MirroredLocations(slots, coder, history) }
 
-    /// What is to stand in the older place.
+    /// The new content of the legacy location.
     enum Content: Sendable {
         /// A value in the older shape.
         case value(EncodedValue)
-        /// What an earlier release wrote there, byte for byte.
+        /// The record that an earlier release wrote there, byte for byte.
         case unchanged(StorageRecord)
         case removal
     }
 
-    /// What became of a mirror.
+    /// The result of writing a mirror.
     enum Outcome: Sendable {
         case written
-        /// The key's place or the older one was changed meanwhile, by somebody who sees to the rest.
+        /// The destination or the legacy location was changed since it was read. The writer of that change, or a sweep, completes the
+        /// update.
         case superseded
-        /// The older place could not be written.
+        /// The legacy location could not be written.
         case pending(StorageError)
 
         var error: StorageError? { if case .pending(let error) = self { error } else { nil } }
     }
 
-    /// Writes the mirror of a value that was just written, unless it cannot be: then it stays pending.
+    /// Writes the mirror of a value that was just written to the destination. If that fails, the mirror stays pending.
     func write(
         _ prepared: EncodedValue, _ coded: CodedRecord, _ origin: RecordOrigin?, _ revision: StorageRevision, _ kept: MirroredLocations.Seen
     ) async {
@@ -44,7 +45,8 @@ struct MirrorWriter: Sendable {
     }
 
     /// Writes the mirror of a removal.
-    /// - Returns: Why it could not be written; nil when the older place is up to date, was changed by somebody meanwhile, or is another type's.
+    /// - Returns: The error if it could not be written. Nil if the legacy location is up to date, was changed since it was read, or
+    ///   contains a record of another type; also nil if the window is over.
     func writeRemoval(_ origin: RecordOrigin?, _ revision: StorageRevision, _ kept: MirroredLocations.Seen) async -> StorageError? {
         let place = kept.place
         guard place.isOpen else { return nil }
@@ -54,19 +56,21 @@ struct MirrorWriter: Sendable {
             return nil
         }
         return StorageError(
-            StorageError.unavailable, key: place.source.name, "\(place.route.displayName) cannot be brought up to date now.")
+            StorageError.unavailable, key: place.source.name, "\(place.route.displayName) cannot be updated now.")
     }
 
-    /// What was seen of the older place before the record was written; where it could not be read, another look.
+    /// Returns the content of the legacy location from before the record was written. If it could not be read then, reads it now, with
+    /// ``outdated(_:at:)``.
     private func seen(_ record: MirroredRecord, _ kept: MirroredLocations.Seen) async -> MirrorContents? {
         if let contents = kept.contents { return contents }
         return try? await outdated(record, at: kept.place)
     }
 
-    /// What the older place holds, if it is to be brought up to date with a record that was written before this look; nil for anything else.
+    /// Returns the content of the legacy location if it must be updated to a record that is already written; otherwise nil.
     ///
-    /// The key's place is read last: whoever changes it after that changes the older place too, and what was seen there does not hold any more. In the other order, the mirror
-    /// of a later record could be seen here and overwritten.
+    /// The destination is read after the legacy location. If the destination changes later, the writer of that change also updates the
+    /// legacy location, so a write over the returned content fails. In the other order, the mirror of a later record could be read here and
+    /// overwritten.
     func outdated(_ record: MirroredRecord, at place: MirroredLocation) async throws -> MirrorContents? {
         guard let contents = try await mirroredLocations.read(place),
             case .outdated = await mirroredLocations.standing(of: contents, to: record, at: place),
@@ -75,7 +79,7 @@ struct MirrorWriter: Sendable {
         return contents
     }
 
-    /// Writes a record's mirror and its mark over what was seen. It never fails: what cannot be written is pending.
+    /// Writes the mirror and the mark of a record over the content that was read. Never throws: if a write fails, the mirror is pending.
     func write(_ content: Content, of record: MirroredRecord, at place: MirroredLocation, over contents: MirrorContents) async -> Outcome {
         do { return try await writing(content, of: record, at: place, over: contents) } catch {
             let error: StorageError =
@@ -93,7 +97,7 @@ struct MirrorWriter: Sendable {
         var contents = contents
         for await _ in slots.attempts {
             if try await commit(content, of: record, at: place, over: contents) { return .written }
-            // What an earlier release wrote is not there any more.
+            // The record of the earlier release was replaced since it was read, so it must not be written again.
             if case .unchanged = content { return .superseded }
             guard let now = try await outdated(record, at: place) else { return .superseded }
             contents = now
@@ -101,7 +105,8 @@ struct MirrorWriter: Sendable {
         return .superseded
     }
 
-    /// Writes mirror and mark: together where the store can, else the mirror first. A mark without its mirror would pass an earlier release's write for one over the record.
+    /// Writes the mirror and the mark: in one commit if the store can, otherwise the mirror first. With a mark but no mirror, the content
+    /// that an earlier release wrote before would look like a later write over the mirror.
     /// Reason: "A mark proves that the mirror was written" in Docs/Decisions/ReleaseWindows.md.
     private func commit(
         _ content: Content, of record: MirroredRecord, at place: MirroredLocation, over contents: MirrorContents
@@ -140,7 +145,7 @@ struct MirrorWriter: Sendable {
         }
     }
 
-    /// Writes the mark alone, beside a mirror that was found.
+    /// Writes only the mark, for a mirror that already exists.
     func remark(_ record: MirroredRecord, at place: MirroredLocation, over contents: MirrorContents) async throws {
         var mirror = RecordOrigin.Mirror(of: record.revision, record.isRemoved ? .removed : .value)
         if !place.marksInPlace { mirror.content = contents.record.map(RecordOrigin.fingerprint(of:)) }
@@ -164,14 +169,16 @@ struct MirrorWriter: Sendable {
 
     // MARK: The end of a window
 
-    /// Says in the key's own place that the window is over, durably: a program that still keeps it stops doing so. The value stays as it is.
-    /// - Returns: Whether it was written; false means that the key's place was changed meanwhile.
+    /// Records in the destination, durably, that the window is over. A program that still keeps the window then stops. The value is
+    /// unchanged.
+    /// - Returns: Whether it was written; false if the destination was changed since it was read.
     func release(_ record: MirroredRecord, at place: MirroredLocation) async throws -> Bool {
         try await restate(record, at: place) { $0.noteReleased(place.name) }
     }
 
-    /// Says in the key's own place that an older place is kept up to date: the end of the window is known by that. The value stays as it is.
-    /// - Returns: Whether it was written; false means that the key's place was changed meanwhile.
+    /// Records in the destination that a legacy location is kept up to date. A later version finds by this that it must end the window. The
+    /// value is unchanged.
+    /// - Returns: Whether it was written; false if the destination was changed since it was read.
     func open(_ record: MirroredRecord, at place: MirroredLocation) async throws -> Bool {
         try await restate(record, at: place) { $0.noteOpen(place.name) }
     }
@@ -193,9 +200,10 @@ struct MirrorWriter: Sendable {
             .isCommitted
     }
 
-    /// Deletes the mark, and then the mirror. It never fails: what cannot be deleted is residue, and goes with a later sweep.
-    /// - Parameter keepsOthers: Whether what is not a mirror stays.
-    /// - Returns: What remains, in words.
+    /// Deletes the mark and then the mirror, or both in one commit if the store can. Never throws: what cannot be deleted is residue, which
+    /// a later sweep deletes.
+    /// - Parameter keepsOthers: Whether content that is not a mirror stays.
+    /// - Returns: The legacy location with the reason, as text, if something remains; otherwise an empty list.
     func delete(_ contents: MirrorContents, at place: MirroredLocation, keepsOthers: Bool = false) async -> [String] {
         do {
             if case .corrupt(let corruption) = contents.older, !keepsOthers {
@@ -208,10 +216,10 @@ struct MirrorWriter: Sendable {
             }
             if place.commitsTogether {
                 return try await slots.committer.commit(changes).isCommitted
-                    ? gone(place) : ["\(place.route.displayName): it was changed meanwhile"]
+                    ? gone(place) : ["\(place.route.displayName): it was changed since it was read"]
             }
             for change in changes where try await !slots.committer.commit([change]).isCommitted {
-                return ["\(place.route.displayName): it was changed meanwhile"]
+                return ["\(place.route.displayName): it was changed since it was read"]
             }
             return gone(place)
         } catch {
@@ -228,11 +236,11 @@ struct MirrorWriter: Sendable {
 }
 
 extension StorageError {
-    /// The error of a removal whose older copy is still there for programs of an earlier release.
+    /// Returns the error of a removal whose legacy copy remains, so that programs of an earlier release still find it.
     func afterRemoval(of key: String) -> StorageError {
         StorageError(
             StorageError.residueRemains, key: key,
-            "The value is removed and will not come back, but programs of an earlier release still find it in its older place. A sweep removes it there. \(message)",
+            "The value is removed and will not come back, but programs of an earlier release still find it in its legacy location. A sweep removes it there. \(message)",
             outcome: .applied, underlying: self)
     }
 }

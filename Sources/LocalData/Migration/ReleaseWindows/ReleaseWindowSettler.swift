@@ -1,7 +1,10 @@
 import BackendContract
 import BackendRuntime
 
-/// Settles a key whose older place is kept up to date: brings over what an earlier release wrote or removed there, and in a sweep brings the older place up to date, or ends the window.
+/// Settles a key with a release window, in which its legacy location is kept up to date for an earlier release.
+///
+/// It applies the changes that an earlier release made in the legacy location to the destination. In a sweep, it also
+/// writes the mirror to the legacy location, or ends the window.
 struct ReleaseWindowSettler: Sendable {
     let slots: SlotAccess
     let coder: RecordCoder
@@ -20,16 +23,16 @@ struct ReleaseWindowSettler: Sendable {
     private var residuePurger: ResiduePurger { ResiduePurger(slots, coder, history) }
     private var valuePreparer: ValuePreparer { ValuePreparer(slots, coder, history) }
 
-    /// What came of it.
+    /// The result of settling a key.
     enum Outcome: Sendable {
-        /// No window matters: the ordinary table holds.
+        /// No release window applies. The caller continues with the ordinary state table.
         case ordinary
-        /// The key's place was changed, by this visit or meanwhile.
+        /// This visit or another process changed the destination after it was read. The caller re-reads it.
         case lookAgain(Visit?)
         case settled(Visit)
     }
 
-    /// What a visit works with.
+    /// The data that the steps of one visit share.
     private struct Work<Value: Codable & Sendable>: Sendable {
         let slot: Slot<Value>
         let run: MigrationRun
@@ -60,7 +63,7 @@ struct ReleaseWindowSettler: Sendable {
         else { return .ordinary }
         try await settleSource(of: place, run)
         guard let contents = try await places.read(place) else { return .settled(Visit(state: settled.isRemoved ? .removed : .unchanged)) }
-        // Nobody has kept this window, and there is nothing that its end would take.
+        // The window is over, no program kept it, and there is no mark and no legacy content to delete.
         if !place.isOpen, origin?.isInWindow(of: place.name) != true, contents.isEmpty { return .ordinary }
         let work = Work(
             slot: slot, run: run, settled: settled, record: record, place: place, step: step, contents: contents)
@@ -70,7 +73,7 @@ struct ReleaseWindowSettler: Sendable {
         case .removed: return try await remove(work)
         case .mirrored, .outdated, .doubtful, .conflict, .damaged: break
         }
-        // A read decides nothing, and brings nothing up to date.
+        // A read resolves no conflict and updates no mirror.
         if isRead {
             if !standing.isMirrored, try await !places.isCurrent(record, at: place) { return .lookAgain(nil) }
             return .settled(Visit(state: settled.isRemoved ? .removed : .unchanged))
@@ -85,7 +88,7 @@ struct ReleaseWindowSettler: Sendable {
         }
     }
 
-    /// An older place has older places of its own, which an earlier release moves its value from.
+    /// Settles the legacy location, if its key has a migration: an earlier release moves the value from still older locations.
     private func settleSource(of place: MirroredLocation, _ run: MigrationRun) async throws {
         func settle<Key: TypedKey>(_ key: Key) async throws {
             let slot = Slot(key: key.typed, route: place.route)
@@ -97,24 +100,24 @@ struct ReleaseWindowSettler: Sendable {
         try await settle(place.source.key)
     }
 
-    /// Deletes what the end of a window has left: it may have been stopped after the key's place had said that the window is over. What an earlier release wrote is left to
-    /// the ordinary table.
+    /// Deletes the mark and the mirror of a window that is over. The process that ended the window may have been killed after
+    /// it had recorded the end in the destination. A value of an earlier release stays, for the ordinary state table.
     private func clear(_ place: MirroredLocation) async {
         guard let contents = try? await mirroredLocations.read(place), contents.mark != nil || contents.mirror != nil else { return }
         _ = await mirrorWriter.delete(contents, at: place, keepsOthers: true)
     }
 
-    // MARK: What an earlier release wrote
+    // MARK: Changes by an earlier release
 
-    /// Makes the key's value of what an earlier release wrote.
-    /// - Parameter keeps: Whether what it replaces is quarantined: an earlier release may not have seen it.
+    /// Replaces the value of the destination by the value that an earlier release wrote, or by the `merge` of both values.
+    /// - Parameter keeps: Whether the replaced value is quarantined, because the earlier release may not have read it.
     private func fold<Value>(_ source: SourceRecord, _ work: Work<Value>, keeps: Bool) async throws -> Outcome {
         let (slot, place, route) = (work.slot, work.place, work.slot.route)
         try mover.checkProtection(of: work.step.sources, work.step.options, slot.untyped)
         guard let older = try await value(of: source, work) else {
             throw StorageError(
                 StorageError.migrationFailed, key: slot.name,
-                "An earlier release wrote \(place.source.name) in \(place.route.domain), and it cannot be read as its key describes it. Both values are left as they are."
+                "An earlier release wrote \(place.source.name) in \(place.route.domain), and its key cannot decode this value. Both values are unchanged."
             )
         }
         var value = older
@@ -133,7 +136,7 @@ struct ReleaseWindowSettler: Sendable {
         guard let written else { return .lookAgain(nil) }
         history.ledger.worked(work.step.id)
         history.ledger.brought(route, from: [place.route], by: work.step.id)
-        // With a merge, the older place is told what came of it.
+        // With a `merge`, the mirror is the result of the merge and not the value of the earlier release.
         let content = Self.content(prepared, of: written.record, unless: work.step.kept?.merge == nil ? source.record : nil)
         await mirror(content, MirroredRecord(written.record, origin), work)
         return .lookAgain(
@@ -142,8 +145,11 @@ struct ReleaseWindowSettler: Sendable {
                 bytes: written.record.payload.byteCount))
     }
 
-    /// What an earlier release wrote stays as it is, byte for byte; what another program wrote becomes a record of the library.
-    /// - Parameter record: The record of the key's place, whose expiry the mirror has too.
+    /// Returns the content of the mirror after a value was moved from the legacy location to the destination. A record of an
+    /// earlier release stays unchanged, byte for byte. A value of another program becomes a record of LocalData.
+    /// - Parameters:
+    ///   - record: The record of the destination. The mirror of its value has the same expiry.
+    ///   - older: The record of the legacy location; nil if the mirror must be made from the value.
     static func content(_ prepared: EncodedValue, of record: StorageRecord, unless older: StorageRecord?) -> MirrorWriter.Content {
         if let older, !older.isForeign { return .unchanged(older) }
         return prepared.older.first.map { .value($0.mirroring(record.metadata, of: prepared.route, over: older)) } ?? older.map(
@@ -151,7 +157,7 @@ struct ReleaseWindowSettler: Sendable {
             ?? .removal
     }
 
-    /// The value that the older place's record makes; nil where it cannot be read.
+    /// Returns the value that the migration makes from a record of the legacy location; nil if the record cannot be decoded.
     private func value<Value>(of source: SourceRecord, _ work: Work<Value>) async throws -> Value? {
         func decoded<Key: TypedKey>(_ key: Key) async throws -> (any Sendable)? {
             try await coder.decode(source.record, Slot(key: key.typed, route: source.route))
@@ -162,7 +168,7 @@ struct ReleaseWindowSettler: Sendable {
         } catch let error as StorageError where error.meansUndecodable { return nil }
     }
 
-    /// Removes the key's value, which an earlier release has removed.
+    /// Removes the value of the destination, because an earlier release removed it in the legacy location.
     private func remove<Value>(_ work: Work<Value>) async throws -> Outcome {
         let isLasting = try await residuePurger.settledDurability(of: work.place.route, nil) == .durable
         try await quarantine(work, "removed by an earlier release")
@@ -172,8 +178,9 @@ struct ReleaseWindowSettler: Sendable {
             ?? .lookAgain(nil)
     }
 
-    /// Writes the tombstone and its mirror. Nil when the key's place was changed meanwhile.
-    /// - Parameter isMade: Whether it says what the older place does, durably: what an earlier release writes there next has seen the removal.
+    /// Writes a tombstone to the destination, and its mirror. Returns nil if the destination changed since it was read.
+    /// - Parameter isMade: Whether the tombstone records that it was made from a durable removal in the legacy location. The
+    ///   next write of an earlier release there then counts as a write after the removal.
     private func writeTombstone<Value>(_ work: Work<Value>, isMade: Bool = false) async throws -> Int? {
         var origin = RecordOrigin(boot: slots.runtime.host.bootID)
         origin.merge(work.record.origin)
@@ -190,8 +197,9 @@ struct ReleaseWindowSettler: Sendable {
 
     // MARK: Conflicts
 
-    /// Applies the key's conflict policy to a change of an earlier release that has not seen the key's value. The loser is quarantined first.
-    /// - Parameter source: What the earlier release wrote; nil where it removed the value.
+    /// Applies the key's conflict policy to a change by an earlier release that may not have read the key's value. The losing
+    /// value is quarantined first.
+    /// - Parameter source: The value that the earlier release wrote; nil if it removed the value.
     private func decide<Value>(_ source: SourceRecord?, _ work: Work<Value>) async throws -> Outcome {
         guard let source else {
             guard case .sourceWins = work.slot.key.conflictPolicy else {
@@ -207,7 +215,7 @@ struct ReleaseWindowSettler: Sendable {
         {
             return try await finish(work, isMirrored: false, isMarked: false)
         }
-        // Another program cannot have seen a removal, and its value has no mark that tells a new write from an old one.
+        // Another program cannot read a tombstone, and its value has no revision that distinguishes a new write from an old one.
         let isUnseen = work.settled.isRemoved && source.record.isForeign
         switch work.slot.key.conflictPolicy {
         case .sourceWins where !isUnseen:
@@ -231,7 +239,7 @@ struct ReleaseWindowSettler: Sendable {
     private static func unreadable<Value>(_ work: Work<Value>) -> StorageError {
         StorageError(
             StorageError.migrationFailed, key: work.slot.name,
-            "An older place holds another value than \(work.slot.route.domain), and it cannot be read. Both are left as they are.")
+            "The legacy location has another value than \(work.slot.route.domain), and it cannot be read. Both values are unchanged.")
     }
 
     private func replace<Value>(with value: Value, of source: SourceRecord, _ work: Work<Value>) async throws -> Outcome {
@@ -265,13 +273,13 @@ struct ReleaseWindowSettler: Sendable {
     }
 
     private func mirror<Value>(_ content: MirrorWriter.Content, _ record: MirroredRecord, _ work: Work<Value>) async {
-        // The second look of the same visit writes it where a window is over.
+        // If the window is over, no mirror is written: a sweep ends the window.
         if work.place.isOpen { _ = await mirrorWriter.write(content, of: record, at: work.place, over: work.contents) }
     }
 
     // MARK: The rest of a sweep
 
-    /// Sees to the other older places, and then brings this one up to date, or ends the window.
+    /// Reconciles the other legacy locations with the destination. Then writes the mirror to this one, or ends the window.
     private func finish<Value>(
         _ work: Work<Value>, isMirrored: Bool, isMarked: Bool, state: MigrationReport.State? = nil
     ) async throws -> Outcome {
@@ -293,7 +301,7 @@ struct ReleaseWindowSettler: Sendable {
             visit.state = state
             visit.from = [place.route.reported]
         }
-        // The mirror must not last longer than what it stands for.
+        // Make the record durable first: a power loss must not undo the record and leave its mirror.
         _ = try await residuePurger.settledDurability(of: slot.route, record.origin)
         if await isOver(work) { return try await end(work, visit) }
         if isMirrored {
@@ -316,7 +324,8 @@ struct ReleaseWindowSettler: Sendable {
         }
     }
 
-    /// Writes what another program wrote in the key's own place as a record of the library: its revision is derived from its content, which an older place may not tell.
+    /// Rewrites a value of another program in the destination as a record of LocalData. The revision of such a value is
+    /// derived from its content. A mirror contains the revision, and its store may protect less than the destination.
     private func rewrite<Value>(_ value: Value, _ record: StorageRecord, _ work: Work<Value>) async throws -> Bool {
         var origin = RecordOrigin(boot: slots.runtime.host.bootID)
         origin.merge(work.record.origin)
@@ -336,7 +345,8 @@ struct ReleaseWindowSettler: Sendable {
         return await history.expiries.mayPurge(expiredAt: end)
     }
 
-    /// Ends the window: the key's place says so first, durably. Then the mark goes, and the older copy.
+    /// Ends the window. The record of the destination first states the end, durably. Then the mark and the legacy copy are
+    /// deleted.
     /// Reason: "The record states the end before the mirror is deleted" in Docs/Decisions/ReleaseWindows.md.
     private func end<Value>(_ work: Work<Value>, _ visit: Visit) async throws -> Outcome {
         guard try await mirrorWriter.release(work.record, at: work.place) else { return .lookAgain(visit) }
@@ -348,13 +358,13 @@ struct ReleaseWindowSettler: Sendable {
             visit.from = [work.place.route.reported]
         }
         history.ledger.isReleased(work.slot.route)
-        // What an earlier release wrote meanwhile is a conflict now.
+        // If an earlier release wrote since the legacy location was read, its value remains and is a conflict now: re-read the key.
         return visit.residue.isEmpty ? .settled(visit) : .lookAgain(visit)
     }
 }
 
 extension ReleaseWindowSettler.Outcome {
-    /// The same, where a conflict was decided.
+    /// Returns this outcome with the state `resolved`, for a visit that decided a conflict.
     fileprivate func resolved(from place: MirroredLocation) -> Self {
         guard case .lookAgain(var visit?) = self else { return self }
         visit.state = .resolved
@@ -363,7 +373,7 @@ extension ReleaseWindowSettler.Outcome {
 }
 
 extension Visit {
-    /// The same, where nothing else was done than to keep an older place up to date.
+    /// Returns this visit with the state `mirrored` instead of `unchanged`.
     fileprivate var mirrored: Visit {
         var visit = self
         if state == .unchanged { visit.state = .mirrored }
@@ -372,17 +382,18 @@ extension Visit {
 }
 
 extension EncodedValue {
-    /// The same, with what another record has beside its content: when it stops being valid, its attributes, its age.
+    /// Returns this value with the metadata of the record that it mirrors, such as expiry, attributes and creation time.
     /// - Parameters:
-    ///   - source: The place of the other record.
-    ///   - present: The record that this one replaces, if it is known.
+    ///   - metadata: The metadata of the mirrored record.
+    ///   - source: The route of the mirrored record.
+    ///   - present: The record that the mirror replaces, if it is known.
     func mirroring(_ metadata: StorageMetadata, of source: Route, over present: StorageRecord?) -> EncodedValue {
         var (prepared, metadata) = (self, metadata)
         if let mark = metadata.attributes.removeValue(forKey: StorageMetadata.derivedAttribute) {
             let isWeaker = route.protection < source.protection
             for name in DerivedAttributes.names(in: mark) {
-                // An earlier release may set these attributes, and expects them in the mirror. A weaker place gets only those that it had
-                // already: the older shape may lack the property.
+                // An earlier release may set these attributes, and expects them in the mirror. A store that protects less gets only
+                // those that the replaced record has, because the older shape may lack the property.
                 if route.showsAttributes || isWeaker && present?.metadata.attributes[name] == nil { metadata.attributes[name] = nil }
             }
         }

@@ -1,8 +1,9 @@
 import BackendContract
 
-/// What the mark of a collection says of release windows that are over: the older collections that are not kept up to date any more, whatever a program says.
+/// The older collections whose release windows are over, as the mark of a collection lists them. They are no longer kept up
+/// to date, even if a program still declares the window as open.
 ///
-/// A record says so itself. One that is new cannot: its writer looks here.
+/// A stored record states the end of its window in its origin. A new record has no origin yet, so its writer reads this list.
 struct ReleasedCollections {
     private static let attribute = "LocalData.released"
 
@@ -13,10 +14,11 @@ struct ReleasedCollections {
         names = metadata?.attributes[Self.attribute]?.split(separator: "\n").map(String.init) ?? []
     }
 
-    /// - Parameter older: The mark of an older collection.
+    /// Returns whether the window of an older collection is over.
+    /// - Parameter older: The mark of the older collection.
     func contains(_ older: Route) -> Bool { names.contains(older.place.text) }
 
-    /// The change of a mark after which it names an older collection.
+    /// Returns the change that adds an older collection to the mark of a collection; nil if the mark lists it already.
     static func noting(_ older: Route, in mark: Route, _ coder: RecordCoder) async throws -> Committer.Change? {
         let probe = try await mark.probe()
         if case .corrupt(let corruption) = probe { throw mark.corrupted(corruption) }

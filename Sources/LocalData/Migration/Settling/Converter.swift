@@ -1,6 +1,6 @@
 import BackendContract
 
-/// Writes values of an earlier shape in their new one, in their place.
+/// Converts records to the form that their keys declare, and writes them to the slots from which they were read.
 struct Converter: Sendable {
     let slots: SlotAccess
     let coder: RecordCoder
@@ -11,14 +11,14 @@ struct Converter: Sendable {
         (self.slots, self.coder, self.history, self.program) = (slots, coder, history, program)
     }
 
-    /// A record in its new shape, and what has to be true for it to be written.
+    /// A converted record, with the data that its write needs.
     struct Conversion: Sendable {
         var prepared: EncodedValue
         let origin: RecordOrigin?
-        /// The record that it was made of.
+        /// The stored record, before the conversion.
         let record: StorageRecord
         let holder: ReferenceHolder
-        /// The version of the old shape.
+        /// The schema version of the stored record.
         let version: Int
         let backup: Committer.Change?
 
@@ -26,15 +26,15 @@ struct Converter: Sendable {
         var unchanged: StorageMutation.Precondition { .revision(record.revision) }
     }
 
-    /// What gives a record its key's shape; nil when it has that already.
+    /// Returns the conversion of a record to the form that its key declares; nil if the record has this form and the key's type tag.
     func conversion<Value>(of record: StorageRecord, _ slot: Slot<Value>) async throws -> Conversion? {
         let decoded = try await coder.read(record, slot)
         guard decoded.isOutdated || record.metadata.typeTag != slot.key.typeTag else { return nil }
         return try await conversion(of: record, to: decoded, slot)
     }
 
-    /// Returns a conversion that gives a record the attributes that its collection derives; nil if it has them. The value and its time of
-    /// change stay the same.
+    /// Returns a conversion that adds the derived attributes of the collection to a record; nil if the record has them. It changes neither
+    /// the value nor the value's time of change.
     func derivation<Value>(of record: StorageRecord, _ slot: Slot<Value>) async throws -> Conversion? {
         guard coder.lacksDerivedAttributes(record.metadata, slot) else { return nil }
         var facts = WriteAttributes.kept(record.metadata)
@@ -42,7 +42,7 @@ struct Converter: Sendable {
         let decoded = try await coder.read(record, slot)
         let past = try await coder.origin(of: record.metadata, slot.route)
         var origin = past
-        // In a release window, the mirror names the former revision.
+        // In a release window, the mirror names the revision of the stored record. The origin lists it, so the mirror remains valid.
         origin?.recordRewrite(of: record.revision, past)
         return Conversion(
             prepared: try coder.prepare(decoded.value, slot, facts), origin: origin,
@@ -59,7 +59,7 @@ struct Converter: Sendable {
         let keepsBackup = slot.key.evolution?.keepsBackup == true
         let past = try await coder.origin(of: record.metadata, slot.route)
         var origin = past
-        // In a release window, the mirror names the former revision.
+        // In a release window, the mirror names the revision of the stored record. The origin lists it, so the mirror remains valid.
         if slot.key.releaseWindow != nil { origin?.recordRewrite(of: record.revision, past) }
         return Conversion(
             prepared: prepared, origin: origin, record: record,
@@ -67,22 +67,22 @@ struct Converter: Sendable {
             backup: keepsBackup ? Backups.change(of: record, at: slot.route, version: version) : nil)
     }
 
-    /// Writes a value of an earlier shape in its new one, over the record that it was read from: durable and read back when it returns.
-    /// - Returns: Whether it was written; false means that the slot changed meanwhile.
+    /// Replaces the stored record by the converted one, makes it durable, reads it back, and counts the conversion in the ledger.
+    /// - Returns: Whether the record was written; false if the slot has changed since it was read.
     func convert<Value>(_ conversion: Conversion, _ slot: Slot<Value>) async throws -> Bool {
         guard try await write(conversion, slot) else { return false }
         history.ledger.worked(Self.ledgerID(slot.key.entity, from: conversion.version))
         return true
     }
 
-    /// Like ``convert(_:_:)``, but without a note in the ledger.
+    /// Like ``convert(_:_:)``, but does not count the conversion in the ledger.
     func write<Value>(_ conversion: Conversion, _ slot: Slot<Value>) async throws -> Bool {
         try await DurableWriter(slots, coder, history, program).write(
             conversion.prepared, slot, conversion.origin, if: conversion.unchanged, after: conversion.backup, conversion.holder) != nil
     }
 
-    /// Writes records of one store in their new shape, in one commit.
-    /// - Returns: Whether they were written; false means that one of them changed meanwhile, and that nothing was written.
+    /// Writes several conversions of one store in one commit.
+    /// - Returns: Whether the records were written; false if one of their slots has changed since it was read, and no record was written.
     func convertTogether(_ conversions: [Conversion]) async throws -> Bool {
         var changes: [Committer.Change] = []
         for conversion in conversions {
@@ -93,6 +93,6 @@ struct Converter: Sendable {
         return try await slots.committer.commit(changes + conversions.compactMap(\.backup), readsBack: true).isCommitted
     }
 
-    /// The name in the ledger of what a chain does to records of one version.
+    /// Returns the name of the ledger entry that counts the conversions of an entity's records from one schema version.
     static func ledgerID(_ entity: String, from version: Int) -> String { "\(entity):Evolution:\(version)" }
 }

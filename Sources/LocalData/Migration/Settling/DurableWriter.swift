@@ -1,6 +1,7 @@
 import BackendContract
 
-/// Writes values that migrations and chains make: the records that they refer to first, then the value, durably and read back.
+/// Writes the values that migrations and chains of versions make. First stores the records that the value refers to, then
+/// writes the value durably and reads it back.
 struct DurableWriter: Sendable {
     let slots: SlotAccess
     let coder: RecordCoder
@@ -11,14 +12,14 @@ struct DurableWriter: Sendable {
         (self.slots, self.coder, self.history, self.program) = (slots, coder, history, program)
     }
 
-    /// What a write achieved.
+    /// The record that a write stored, and its durability.
     struct Written: Sendable {
         let record: StorageRecord
         let durability: StorageDurability
     }
 
-    /// Writes a value under a precondition. Nil when the precondition did not hold.
-    /// - Throws: ``StorageError``; when the value could not be read back, with the outcome `unknown`.
+    /// Writes a value under a precondition. Returns nil if the precondition did not hold.
+    /// - Throws: ``StorageError``; with the outcome `unknown` if the value could not be read back.
     func write<Value>(
         _ value: Value, _ slot: Slot<Value>, _ origin: RecordOrigin, _ facts: WriteAttributes,
         if precondition: StorageMutation.Precondition,
@@ -27,8 +28,12 @@ struct DurableWriter: Sendable {
         try await write(try coder.prepare(value, slot, facts), slot, origin, if: precondition, holder)
     }
 
-    /// Writes a prepared value under a precondition, after a backup of what it replaces if one is given, and in the removal epoch of its collection.
-    /// Nil when the precondition did not hold, or another epoch has begun.
+    /// Writes an encoded value under a precondition.
+    /// - Parameters:
+    ///   - backup: The change that stores a backup of the replaced record; nil for none. It is in the same commit or, without
+    ///     atomic batches, before the write.
+    ///   - epoch: The check that the removal epoch of the collection is unchanged; nil for none.
+    /// - Returns: The written record; nil if the precondition did not hold, or if the removal epoch has changed.
     func write<Value>(
         _ prepared: EncodedValue, _ slot: Slot<Value>, _ origin: RecordOrigin?, if precondition: StorageMutation.Precondition,
         after backup: Committer.Change? = nil,

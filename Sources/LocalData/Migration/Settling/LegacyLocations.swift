@@ -1,23 +1,24 @@
 import BackendContract
 
-/// The legacy locations of a value, and what they hold.
+/// Finds the legacy locations of a value and reads their records.
 struct LegacyLocations: Sendable {
     let slots: SlotAccess
 
     init(_ slots: SlotAccess) { self.slots = slots }
 
-    /// What was found in the legacy locations of a value.
+    /// The results of reading the legacy locations of a value.
     struct Contents: Sendable {
         var found: [SourceRecord] = []
-        /// Locations that hold nothing.
+        /// The locations that are empty or contain a tombstone.
         var empty: [Route] = []
-        /// Locations that cannot be read now.
+        /// The locations that are locked, unavailable or damaged, or whose read failed.
         var unreadable: [Route] = []
 
         static let none = Contents()
     }
 
-    /// Every legacy location of a value, through the migrations of its sources too: the oldest last. A location that leads back is named once.
+    /// Returns all legacy locations of a value: the sources of its migrations, then the sources of these sources, and so on. So the oldest
+    /// locations come last. Each location is listed once, even if migrations form a cycle.
     func all(of slot: UntypedSlot) throws -> [(key: AnyStorageKey, route: Route)] {
         try all(slot.key.migrations.flatMap(\.legacyLocations), of: slot.id)
     }
@@ -36,8 +37,8 @@ struct LegacyLocations: Sendable {
         return found
     }
 
-    /// The records that the legacy locations hold now.
-    /// - Parameter kept: An older place that was read already, and is kept up to date.
+    /// Reads the legacy locations of a value.
+    /// - Parameter kept: A legacy location that was already read. It is not read again if its release window is open.
     func read(for slot: UntypedSlot, except kept: MirroredLocations.Seen? = nil) async throws -> Contents {
         guard slot.key.hasMigration else { return .none }
         var contents = Contents()
@@ -48,7 +49,7 @@ struct LegacyLocations: Sendable {
                 continue
             }
             switch probe {
-            // A record of another type in an older collection is no copy of the value, and not the key's to remove.
+            // A legacy collection has a record of another type. It is not a copy of the value, and the key must not remove it.
             case .value(let record) where source.base.refuses(record.metadata): continue
             case .value(let record): contents.found.append(SourceRecord(key: source, route: route, record: record))
             case .absent, .tombstone: contents.empty.append(route)
@@ -58,7 +59,7 @@ struct LegacyLocations: Sendable {
         return contents
     }
 
-    /// Whether any of the sources holds a value, or cannot be read.
+    /// Returns whether any of the sources has a value, is damaged, or cannot be read.
     func holdAnything(_ sources: [AnyStorageKey]) async throws -> Bool {
         for source in sources {
             switch try await slots.routes.route(for: source).read() {

@@ -1,7 +1,9 @@
 import BackendContract
 
-/// Moves a value from legacy locations to its place, in the safe order: read, write to a place that holds nothing usable, make durable, read back, and only then delete the
-/// copies.
+/// Moves a value from legacy locations to the destination.
+///
+/// The order of the steps is safe: read the value, write it to a destination without a usable value, make it durable, read it
+/// back, and only then delete the copies.
 struct Mover: Sendable {
     let slots: SlotAccess
     let coder: RecordCoder
@@ -15,7 +17,7 @@ struct Mover: Sendable {
     private var mirrorWriter: MirrorWriter { MirrorWriter(slots, coder, history) }
     private var origins: Origins { Origins(slots, coder, history) }
 
-    /// What the destination holds when a value is looked for elsewhere.
+    /// The content of a destination without a usable value.
     enum Occupant: Sendable {
         case none
         /// A record that does not decode as the key's type.
@@ -24,19 +26,19 @@ struct Mover: Sendable {
         case corrupt(StorageCorruption)
     }
 
-    /// What came of one migration.
+    /// The result of one attempt to run a migration.
     enum Attempt {
         /// The key is settled.
         case finished(Visit)
-        /// The destination was changed meanwhile.
+        /// The destination changed since it was read.
         case lookAgain
         /// Every source is empty.
         case foundNothing
-        /// Its condition does not hold, or it does not make a value yet.
+        /// The condition of the migration does not hold, or the migration does not make a value yet.
         case waits
     }
 
-    /// Tries one migration for a destination that holds nothing usable.
+    /// Tries one migration for a destination without a usable value.
     func attempt<Value>(
         _ migration: AnyStorageMigration, _ slot: Slot<Value>, _ run: MigrationRun, _ occupant: Occupant
     ) async throws -> Attempt {
@@ -53,13 +55,13 @@ struct Mover: Sendable {
         }
     }
 
-    /// Tries a ready-made migration for a destination that holds nothing usable.
+    /// Tries a ready-made migration for a destination without a usable value.
     func attempt<Value>(
         _ step: MigrationStep<Value>, _ slot: Slot<Value>, _ run: MigrationRun, _ occupant: Occupant
     ) async throws -> Attempt {
         guard try await program.wrappingUserErrors(slot.name, { try await step.mayRun(run) }) else { return .waits }
         try checkProtection(of: step.sources, step.options, slot.untyped)
-        // Read before the sources: what they hold now counts only in this epoch.
+        // Read the removal epoch before the sources. The write of the value fails if another epoch has begun since.
         let epoch = try await RemovalEpochs(slots, coder).current(for: slot.untyped)
         var probes: [SourceReader.Probe] = []
         for source in step.sources {
@@ -71,7 +73,8 @@ struct Mover: Sendable {
             if let isSealed = try await SealedRemovals(slots, coder).seal(occupant, slot.untyped, as: step.sources[0]) {
                 return isSealed ? .finished(Visit(state: .removed)) : .lookAgain
             }
-            // The removal of the source decides, and older values do not count. An unreadable value at the destination is not gone by it.
+            // The source was removed, so values of older sources do not count. Unreadable content at the destination stays, and the
+            // call throws.
             guard case .none = occupant else { return try await Self.emptiness(occupant, slot.route).map(Attempt.finished) ?? .lookAgain }
             return .finished(Visit(state: .removed))
         }
@@ -82,7 +85,7 @@ struct Mover: Sendable {
         return try await move(value, step, slot, run, occupant, readings, epoch)
     }
 
-    // MARK: The program's own migrations
+    // MARK: Custom migrations
 
     private func attempt<Value>(
         _ custom: AnyStorageMigration.CustomMigration, _ id: String, _ slot: Slot<Value>, _ run: MigrationRun
@@ -100,7 +103,7 @@ struct Mover: Sendable {
         }
     }
 
-    /// Runs a program's own migration if it wants to run; nil when it does not.
+    /// Runs a custom migration; returns nil if its `shouldMigrate` returns false.
     func run(
         _ custom: AnyStorageMigration.CustomMigration, _ id: String, _ name: String, _ run: MigrationRun
     ) async throws -> MigrationResult? {
@@ -121,7 +124,8 @@ struct Mover: Sendable {
 
     // MARK: Protection
 
-    /// Judges from the keys, before anything is read, whether values would be less protected, or less durable, than where they are.
+    /// Throws `weakerProtection` if the destination protects less or is less durable than a source, unless the options allow
+    /// it. It needs only the declarations of the keys, so it is called before anything is read.
     func checkProtection(of sources: [AnyStorageKey], _ options: MigrationOptions, _ slot: UntypedSlot) throws {
         if options.allowsWeakerProtection { return }
         let route = slot.route
@@ -155,7 +159,7 @@ struct Mover: Sendable {
             value, slot, WriteAttributes.carried(from: readings.map(\.source.record.metadata)))
         let precondition = try await makeRoom(occupant, step, slot, elsewhere, isInPlace: elsewhere.count < readings.count)
         let kept = try MirroredLocations(slots, coder, history).declared(by: slot.untyped)
-        // A copy leaves nothing behind that is its own to delete, and an open window keeps what it replaces.
+        // `copied(from:)` keeps its sources. A release window keeps its legacy location until a sweep ends the window.
         let replaced = step.keepsSources ? [] : elsewhere
         let emptied = replaced.filter { $0.route.slot != kept?.route.slot }
         var origin = try await origins.made(of: replaced, migration: step.id, for: route)
@@ -163,7 +167,7 @@ struct Mover: Sendable {
             origin.noteOpen(kept.name)
             if replaced.contains(where: { $0.route.slot == kept.route.slot }) { try await origins.noteMade(&origin, of: kept) }
         }
-        // A value in a new shape still replaces the copies that it named in the old one.
+        // A value that was converted in its slot still replaces the copies that the origin of the former record named.
         for old in readings where old.isInPlace && route.protection >= old.source.route.protection {
             origin.merge(try await coder.origin(of: old.source.record.metadata, old.source.route))
         }
@@ -190,14 +194,16 @@ struct Mover: Sendable {
         return .finished(visit)
     }
 
-    /// Brings the older place of an open window up to date with a value that was moved, if nobody has changed it meanwhile.
+    /// Writes the mirror of a moved value to the legacy location of an open window. Writes nothing if another process has
+    /// changed the legacy location or the destination since the move.
     private func keep(_ place: MirroredLocation, _ record: MirroredRecord, _ content: MirrorWriter.Content) async {
         guard let contents = try? await mirrorWriter.outdated(record, at: place) else { return }
         _ = await mirrorWriter.write(content, of: record, at: place, over: contents)
     }
 
-    /// Quarantines what the new value replaces.
-    /// - Returns: The precondition that it is still what was seen.
+    /// Quarantines the content of the destination that the new value replaces. A record from which the new value was made is
+    /// quarantined only with the option `keepsReplacedBytes`.
+    /// - Returns: The precondition that the destination is unchanged since it was read.
     private func makeRoom<Value>(
         _ occupant: Occupant, _ step: MigrationStep<Value>, _ slot: Slot<Value>, _ elsewhere: [SourceRecord], isInPlace: Bool
     ) async throws -> StorageMutation.Precondition {
@@ -221,7 +227,8 @@ struct Mover: Sendable {
         }
     }
 
-    /// The result for a destination for which no value was found: it is empty, or it fails if its content cannot be read. Nil means: it changed meanwhile.
+    /// Returns the result of a visit that found no value: `absent` if the destination is empty. Throws if the destination has
+    /// content that cannot be read. Returns nil if the destination changed since it was read.
     static func emptiness(_ occupant: Occupant, _ route: Route) async throws -> Visit? {
         switch (occupant, try await route.read()) {
         case (.none, .absent): return Visit(state: .absent)
@@ -232,7 +239,7 @@ struct Mover: Sendable {
     }
 }
 
-/// What one visit of a key did.
+/// The result of one visit of a key.
 struct Visit: Sendable {
     var state: MigrationReport.State
     var from: [StoragePlace] = []
@@ -240,12 +247,12 @@ struct Visit: Sendable {
     var bytes = 0
     var residue: [String] = []
     var message: String?
-    /// The code of the error that left something to do.
+    /// The code of the error because of which the key needs another visit.
     var errorCode: StorageError.Code?
 }
 
 extension Visit {
-    /// What this visit and an earlier one of the same key did together.
+    /// Returns the combined result of an earlier visit of the same key and this one.
     func after(_ earlier: Visit?) -> Visit {
         guard let earlier else { return self }
         var visit = self

@@ -1,7 +1,8 @@
 import BackendContract
 import BackendRuntime
 
-/// What records say of their past: which copies elsewhere they replaced.
+/// Creates the origins of records, and matches older copies with them. An origin names the copies in other locations that a record
+/// replaced.
 struct Origins: Sendable {
     let slots: SlotAccess
     let coder: RecordCoder
@@ -11,7 +12,8 @@ struct Origins: Sendable {
 
     private var residuePurger: ResiduePurger { ResiduePurger(slots, coder, history) }
 
-    /// The origin of a value that was made of others: the copies it was made of, and what those replaced in their turn.
+    /// Returns the origin of a value that was made from others. It names the copies from which the value was made, and the copies that
+    /// these replaced.
     func made(of sources: [SourceRecord], migration: String?, for route: Route) async throws -> RecordOrigin {
         var origin = RecordOrigin(migration: migration, boot: slots.runtime.host.bootID)
         for source in sources {
@@ -28,14 +30,15 @@ struct Origins: Sendable {
         return origin
     }
 
-    /// Notes that a record is made of what an older place holds, which is made certain to last.
+    /// Makes the content of a legacy location durable, and notes in an origin that the record was made from it. Notes nothing if the
+    /// achieved durability is less than the store declares, or only `untilPowerLoss`.
     func noteMade(_ origin: inout RecordOrigin, of place: MirroredLocation) async throws {
         let achieved = try await residuePurger.settledDurability(of: place.route, nil)
         if achieved >= place.route.capabilities.durability, achieved != .untilPowerLoss { origin.noteMade(of: place.name) }
     }
 
-    /// The origin of a record that replaces another one. Without a migration of the key's own it is the old record's: records of a collection may have been moved by a
-    /// call, and a copy that remained must not replace a later value.
+    /// Returns the origin of a record that replaces another one. If the key has no migration, this is the origin of the replaced record: a
+    /// call may have moved records of a collection, and a copy that remained must not replace a later value.
     func next(_ slot: UntypedSlot, over probe: StorageProbe, _ kept: MirroredLocations.Seen? = nil) async throws -> RecordOrigin? {
         if slot.key.hasMigration {
             return try await carried(
@@ -44,13 +47,15 @@ struct Origins: Sendable {
         return try await self.kept(slot, over: probe)
     }
 
-    /// The origin that a record already has, for the one that replaces it; nil where it has none.
+    /// Returns the origin of a record, for the record that replaces it; nil if it has none.
     func kept(_ slot: UntypedSlot, over probe: StorageProbe) async throws -> RecordOrigin? {
         probe.metadata?.origin == nil ? nil : try await carried(slot, over: probe, .none)
     }
 
-    /// The origin of a record that replaces another one: what the old one names, and the copies that are there now.
-    /// - Throws: ``StorageError`` when a legacy location that wins conflicts cannot be read: its content could not be named, and would later undo the change.
+    /// Returns the origin of a record that replaces another one. It names the copies that the replaced record names, and the copies in the
+    /// legacy locations now.
+    /// - Throws: ``StorageError`` if a legacy location that wins conflicts cannot be read: its content could not be named, and would later
+    ///   undo the change.
     func carried(
         _ slot: UntypedSlot, over probe: StorageProbe, _ contents: LegacyLocations.Contents, _ kept: MirroredLocations.Seen? = nil
     ) async throws -> RecordOrigin {
@@ -65,7 +70,7 @@ struct Origins: Sendable {
             } catch let error as StorageError
                 where error.meansUndecodable
             {
-                // The old record's seal does not open: its copies are unknown, and will count as conflicts instead of copies.
+                // The seal of the replaced record does not open, so the copies that it names are unknown. They will count as conflicts.
             }
         }
         // Reason: "A durably empty legacy location makes later writes new" in Docs/Decisions/Migration.md.
@@ -76,8 +81,9 @@ struct Origins: Sendable {
         return origin
     }
 
-    /// The origin of a removal, after which the older copies are deleted. If a window is over for this program and no record says so, the removal does: a program that keeps the
-    /// window would take the emptied place for a removal by an earlier release.
+    /// Returns the origin of a removal, after which the older copies are deleted. If a window is over for this program and no record says
+    /// so, the removal records it. Otherwise a program that keeps the window would take the emptied legacy location for a removal by an
+    /// earlier release.
     func removed(
         _ slot: UntypedSlot, over probe: StorageProbe, _ contents: LegacyLocations.Contents, _ kept: MirroredLocations.Seen?
     ) async throws -> RecordOrigin {
@@ -90,8 +96,8 @@ struct Origins: Sendable {
         return origin
     }
 
-    /// Notes in a record what its writer saw in the older place of a release window. What an earlier release wrote there is made certain to last before it is named; a mirror
-    /// does not displace it.
+    /// Notes in the origin of a record what its writer read in the legacy location of a release window. Content that an earlier release
+    /// wrote there is made durable before the origin names it. A mirror does not replace that content in the origin.
     private func note(_ kept: MirroredLocations.Seen, in origin: inout RecordOrigin, _ key: any TypedKey) async throws {
         let place = kept.place
         if !place.isOpen { return origin.noteReleased(place.name) }
@@ -102,7 +108,8 @@ struct Origins: Sendable {
             if contents.mirror != nil { return }
             // Reason: "A legacy write is durable before a record names it" in Docs/Decisions/ReleaseWindows.md.
             do { _ = try await residuePurger.settledDurability(of: place.route, nil) } catch let error as StorageError {
-                // The key's own place alone decides whether a change succeeds, unless what is not named here would undo it.
+                // A change may succeed without naming this content. If legacy locations win conflicts, the content would later undo the
+                // change, so the change fails.
                 if key.sourceWinsConflicts { throw error }
                 return
             }
@@ -113,19 +120,21 @@ struct Origins: Sendable {
         }
     }
 
-    /// Makes other programs' values durable before they are named, where they may win conflicts: a power cut could bring back what stood there before, which nothing names.
+    /// Makes the values of other programs durable before an origin names them, if they may win conflicts. Otherwise a power cut could bring
+    /// back earlier values, which no origin names.
     func requireLasting(_ copies: [SourceRecord], for slot: UntypedSlot) async throws {
         guard slot.key.mayLoseConflicts else { return }
         for copy in copies where copy.record.isForeign { _ = try await residuePurger.settledDurability(of: copy.route, nil) }
     }
 
-    /// Whether the emptiness of a place, which has been seen, lasts. A power cut would otherwise bring the old content back, and it would count as a new write.
+    /// Returns whether a location that was found empty is durably empty. If it is not, a power cut may bring its old content back, which
+    /// would then count as a new write.
     private func isDurablyEmpty(_ place: Route) async -> Bool {
         (try? await residuePurger.settledDurability(of: place, nil)) == .durable
     }
 
-    /// Refuses a change because of a location that could not be read, unless its content is damaged: damage wins no conflict. A location that can be read again meanwhile
-    /// was not named all the same.
+    /// Throws because a location could not be read, unless its content is damaged: damaged content wins no conflict. Also throws if the
+    /// location can be read by now, because the origin does not name its content.
     private func requireDamage(_ place: Route, of name: String) async throws {
         if case .corrupt = try await place.read() { return }
         throw StorageError(
@@ -134,11 +143,11 @@ struct Origins: Sendable {
         )
     }
 
-    /// Whether a record in a legacy location is a copy of what a value replaced: the value's origin names it, or an older version of the program has written it again, or has
-    /// made it of what the origin names.
+    /// Returns whether a record in a legacy location is a copy that a value replaced. It is a copy if the value's origin names it. It is
+    /// also one if an older version of the program rewrote such a copy, or made the record from copies that the origin names.
     func match(_ source: SourceRecord, _ origin: RecordOrigin?) async -> RecordOrigin.Match {
         let past = source.record.metadata.origin == nil ? nil : try? await coder.origin(of: source.record.metadata, source.route)
-        // What a release window left says nothing that the key's own place did not say.
+        // The mirror of a value is always a copy: it has only content that was in the destination.
         if past?.mirrors?.kind == .value { return .exact }
         guard let origin else { return .none }
         var match = origin.match(source.record, at: source.route.place.text)

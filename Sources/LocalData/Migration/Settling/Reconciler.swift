@@ -1,7 +1,8 @@
 import BackendContract
 import BackendRuntime
 
-/// Compares what legacy locations still hold with a destination that is settled: copies are deleted, anything else is a conflict.
+/// Compares the content of legacy locations with a settled destination. Deletes the copies that the destination replaced. Any
+/// other content is a conflict.
 struct Reconciler: Sendable {
     let slots: SlotAccess
     let coder: RecordCoder
@@ -18,7 +19,7 @@ struct Reconciler: Sendable {
     private var residuePurger: ResiduePurger { ResiduePurger(slots, coder, history) }
     private var sourceReader: SourceReader { SourceReader(slots, coder, history, program) }
 
-    /// What a settled destination holds.
+    /// The content of a settled destination.
     enum Settled<Value: Sendable>: Sendable {
         case value(StorageRecord, Value)
         case removed(StorageTombstone)
@@ -40,8 +41,10 @@ struct Reconciler: Sendable {
         var isRemoved: Bool { if case .removed = self { true } else { false } }
     }
 
-    /// Compares a destination with its legacy locations. Nil means: the destination changed meanwhile, look at it again.
-    /// - Parameter kept: An older place that is kept up to date, and left alone here.
+    /// Compares a destination with its legacy locations, and deletes copies and resolves conflicts there.
+    /// - Parameter kept: The slot of a legacy location that a release window keeps up to date; it stays unchanged here. Nil if
+    ///   there is none.
+    /// - Returns: The visit; nil if the destination has changed since it was read, and must be re-read.
     func reconcile<Value>(
         _ slot: Slot<Value>, _ run: MigrationRun, _ settled: Settled<Value>, keeping kept: PhysicalSlot? = nil
     ) async throws -> Visit? {
@@ -54,7 +57,7 @@ struct Reconciler: Sendable {
             switch migration.form {
             case .custom(let custom):
                 if settled.isRemoved {
-                    // A removal decides: a program's own migration, which cannot see it, would bring the value back.
+                    // The removal decides. A custom migration cannot see the removal and would bring the value back, so it does not run.
                     switch try await clear(migration.sources, slot, run, settled, origin, except: known) {
                     case .nothing: continue
                     case .lookAgain: return nil
@@ -86,7 +89,7 @@ struct Reconciler: Sendable {
                     visit.from = from
                     visit.protectionBefore = protection
                     visit.residue += residue
-                    // The destination may have been replaced: what further steps find is left to the next sweep.
+                    // The destination may have been replaced. The next sweep compares it with the sources of the other migrations.
                     if state == .resolved { return visit }
                 }
             }
@@ -94,9 +97,10 @@ struct Reconciler: Sendable {
         return visit
     }
 
-    /// Deletes the copies that a record's origin names, wherever among the legacy locations they are. What has only the content of one, and may have been written anew, is
-    /// quarantined first; in a source of a value it is left to the comparison with that value.
-    /// - Returns: The slots of what was found here and needs no comparison. Nil means: the destination changed meanwhile.
+    /// Deletes the copies that the origin of the destination names, in any legacy location. A value of another program that
+    /// equals such a copy may be a new write: it is quarantined before it is deleted. In a source of a ready-made migration, it
+    /// is left for the comparison with the destination's value.
+    /// - Returns: The slots whose content was handled here and needs no comparison; nil if the destination has changed since it was read.
     private func collectCopies<Value>(
         _ slot: Slot<Value>, _ run: MigrationRun, _ settled: Settled<Value>, _ origin: RecordOrigin?,
         keeping kept: PhysicalSlot?, _ visit: inout Visit
@@ -119,7 +123,7 @@ struct Reconciler: Sendable {
                 guard try await isUnchanged(settled, slot) else { return nil }
                 copies.append(source)
             case .content where !compared.contains(source.route.slot): doubtful.append(source)
-            // Another program cannot have seen the removal, and its value has no mark that tells a new write from an old one.
+            // Another program does not see the removal, and its value has no revision: the value may be older or newer than the removal.
             case .none where settled.isRemoved && source.record.isForeign:
                 doubtful.append(source)
             case .content, .none: continue
@@ -143,19 +147,21 @@ struct Reconciler: Sendable {
         return Set(found.map(\.route.slot))
     }
 
-    /// Whether a destination still holds what it was seen to hold, after a legacy location was read: only then is equal content there no new write over a later value.
+    /// Returns whether the destination is unchanged since it was read. Called after a legacy location was read: if the
+    /// destination has changed, equal content at the legacy location may be a new write over a later value.
     private func isUnchanged<Value>(_ settled: Settled<Value>, _ slot: Slot<Value>) async throws -> Bool {
         try await slot.route.probe().revision == settled.revision
     }
 
-    /// Whether what a legacy location was found to hold says nothing that is later than a destination: what a release window left there may be of a value that was set
-    /// after the destination was looked at, and its absence would count as a removal of that value.
+    /// Returns whether the record of a legacy location is not later than the destination. If the record has an origin, the
+    /// destination must be unchanged since it was read. Otherwise the record may be the mirror of a value that was set since.
+    /// If that mirror were deleted, its absence would count as a removal of that value.
     private func isEarlier<Value>(_ source: SourceRecord, _ settled: Settled<Value>, _ slot: Slot<Value>) async throws -> Bool {
         if source.record.metadata.origin == nil { return true }
         return try await isUnchanged(settled, slot)
     }
 
-    /// The sources of ready-made migrations, which are decoded and compared with the value.
+    /// Returns the slots of the sources of ready-made migrations. Their values are decoded and compared with the destination's value.
     private func comparedSources<Value>(_ slot: Slot<Value>) throws -> Set<PhysicalSlot> {
         Set(
             try slot.key.migrations.filter { $0.step(for: Value.self) != nil }.flatMap(\.sources).map {
@@ -186,7 +192,8 @@ struct Reconciler: Sendable {
                 continue
             }
             let copy = SourceRecord(key: source, route: route, record: record)
-            // A location that could not be read at first, and can be now: what the origin names is a copy, and no conflict. The next sweep deletes it.
+            // The location may have been unreadable before. If the origin names its record, the record is a copy and no
+            // conflict. The next sweep deletes it.
             let match = await origins.match(copy, origin)
             if match == .exact {
                 history.ledger.remains(route, of: slot.route, "it could not be read at first")
@@ -204,7 +211,7 @@ struct Reconciler: Sendable {
             let prepared = try coder.prepare(candidate, slot, .new)
             if try coder.bytes(of: value, slot.key) == prepared.bytes {
                 guard try await isUnchanged(settled, slot) else { return .lookAgain }
-                // Equal but for the records within them, perhaps.
+                // The values are equal, but the records within their references may differ.
                 let copies = found + doubtful
                 try await ReferenceWriter(slots, coder, history, program).store(prepared.references, for: holder(step, slot, run, copies))
                 let residue = await residuePurger.purge(
@@ -213,11 +220,11 @@ struct Reconciler: Sendable {
             }
         }
         if !doubtful.isEmpty {
-            // Nobody can tell this content from a copy of what was replaced: it decides nothing, and is not lost.
+            // The content may be a copy of a replaced value or a new write. It decides nothing, and is quarantined so that it is not lost.
             try await quarantine(doubtful, slot, "may be a new write of \(slot.name)")
             let residue = await residuePurger.purge(
                 doubtful, for: slot.route, achieved: try await certainty(of: settled, slot, run, origin, doubtful))
-            // What else was found is compared with the value by the next sweep.
+            // The next sweep compares the other records that were found with the value.
             return .done(.resolved, from: from, protection, residue: residue)
         }
         guard let residue = try await resolve(candidate, found, step, slot, run, settled, origin) else { return .lookAgain }
@@ -232,8 +239,8 @@ struct Reconciler: Sendable {
 
     // MARK: Conflicts
 
-    /// Applies the key's conflict policy. Nothing that anybody might miss goes before it is quarantined. Nil means: the destination changed meanwhile.
-    /// - Returns: What remains in legacy locations, in words.
+    /// Applies the key's conflict policy. Every value that the result may lack is quarantined before it is deleted or replaced.
+    /// - Returns: Descriptions of the copies that remain in legacy locations; nil if the destination has changed since it was read.
     private func resolve<Value>(
         _ candidate: Value?, _ found: [SourceRecord], _ step: MigrationStep<Value>, _ slot: Slot<Value>, _ run: MigrationRun,
         _ settled: Settled<Value>, _ origin: RecordOrigin?
@@ -299,7 +306,7 @@ struct Reconciler: Sendable {
         return await residuePurger.purge(found, for: slot.route, achieved: written.durability)
     }
 
-    /// Ends a conflict with a removal.
+    /// Resolves a conflict with a removal.
     private func remove<Value>(
         _ settled: Settled<Value>, _ slot: Slot<Value>, _ found: [SourceRecord], _ origin: RecordOrigin?
     ) async throws -> [String]? {
@@ -307,7 +314,7 @@ struct Reconciler: Sendable {
         return await residuePurger.purge(found, for: slot.route, achieved: durability)
     }
 
-    /// Writes a tombstone that names copies. Nil when the slot changed meanwhile.
+    /// Writes a tombstone whose origin names copies. Returns nil if the slot has changed since it was read.
     private func writeTombstone<Value>(
         _ settled: Settled<Value>, _ slot: Slot<Value>, _ found: [SourceRecord], _ origin: RecordOrigin?
     ) async throws -> StorageDurability? {
@@ -320,7 +327,8 @@ struct Reconciler: Sendable {
 
     // MARK: Removals and certainty
 
-    /// Quarantines what legacy locations hold beside a removal, and deletes it there.
+    /// Deletes the values in the sources of a custom migration, because the destination has a tombstone. A value that is not a
+    /// copy is quarantined first.
     private func clear<Value>(
         _ sources: [AnyStorageKey], _ slot: Slot<Value>, _ run: MigrationRun, _ settled: Settled<Value>, _ origin: RecordOrigin?,
         except known: Set<PhysicalSlot>
@@ -342,15 +350,16 @@ struct Reconciler: Sendable {
         return .done(.resolved, from: found.map(\.route.reported), nil, residue: residue)
     }
 
-    /// How durable a settled destination is known to be. If only a reboot proves durability, and the record does not have the boot ID of its write, rewrite it with one: a
-    /// record that is there after a later reboot was durable.
+    /// Returns how durable the record of a settled destination is. In some stores, only a reboot proves that a record is
+    /// durable. If the record then lacks the boot ID of its write, rewrites it with the present one: if the record still exists
+    /// after a later reboot, it is durable.
     private func certainty<Value>(
         of settled: Settled<Value>, _ slot: Slot<Value>, _ run: MigrationRun, _ origin: RecordOrigin?, _ copies: [SourceRecord]
     ) async throws -> StorageDurability {
         let achieved = try await residuePurger.settledDurability(of: slot.route, origin)
         guard achieved == .untilPowerLoss, origin?.boot == nil, slots.runtime.host.bootID != nil else { return achieved }
         switch settled {
-        // A value that another program wrote stays as that program reads it.
+        // Do not rewrite another program's value: that program must still be able to read it.
         case .value(let record, _) where record.isForeign: return achieved
         case .value(let record, let value):
             var newOrigin = try await origins.made(of: copies, migration: nil, for: slot.route)

@@ -1,17 +1,18 @@
 import BackendContract
 
-/// A value that a migration, or a chain of versions, made of older ones, and that refers to records.
+/// A value that refers to records. A migration or a chain of versions made it from older values.
 struct ReferenceHolder: Sendable {
-    /// The place that the value is written to.
+    /// The destination of the value.
     let route: Route
-    /// What it was made of.
+    /// The records from which the value was made.
     let copies: [SourceRecord]
     var allowsWeakerProtection = false
-    /// The bytes of the records that the same step writes by themselves.
+    /// The bytes of the records that the same step writes without ``ReferenceWriter``, by slot.
     var written: [PhysicalSlot: [UInt8]] = [:]
 }
 
-/// Stores the records that a made value refers to, before the value is written and what it was made of goes.
+/// Stores the records to which a ``ReferenceHolder`` refers, before that value is written and the records from which it was made are
+/// deleted.
 struct ReferenceWriter: Sendable {
     let slots: SlotAccess
     let coder: RecordCoder
@@ -22,11 +23,11 @@ struct ReferenceWriter: Sendable {
         (self.slots, self.coder, self.history, self.program) = (slots, coder, history, program)
     }
 
-    /// What became of a record that a value refers to.
+    /// The result of storing a record to which a value refers.
     private enum Insertion: Sendable {
-        /// It is stored as it was held.
+        /// The record is stored, with the content that the value contains.
         case isStored
-        /// Another state of it is stored or will be, or it was removed.
+        /// Another state of the record is stored or will be stored, or the record was removed.
         case differs
     }
 
@@ -50,8 +51,8 @@ struct ReferenceWriter: Sendable {
         }
     }
 
-    /// Stores one record where there is none. The precondition alone protects it, since the lane of its holder is held: two records that refer to each other would wait for
-    /// each other.
+    /// Stores one record if its slot is empty. Only the precondition of the write protects the slot. The lane of the slot is not taken,
+    /// because the caller holds the lane of the value: two records that refer to each other would wait for each other.
     private func insert<Target>(_ referred: Referred<Target>, for holder: ReferenceHolder) async throws -> Insertion {
         let collection = Target.collection
         let slot = try slots.routes.slot(for: referred.key)
@@ -59,12 +60,12 @@ struct ReferenceWriter: Sendable {
         guard !holder.copies.contains(where: { $0.route.slot == slot.id }) else {
             throw StorageError(
                 StorageError.migrationFailed, key: holder.route.keyName,
-                "It refers to \(slot.name) in \(collection.name), which it was made of and which would go. Give the record another collection; the older value is left as it is."
+                "The new value refers to the record \(slot.name) in \(collection.name). It was made from that record, which would then be deleted. Give the record another collection; the older value is unchanged."
             )
         }
         if let bytes = holder.written[slot.id] { return referred.bytes == bytes ? .isStored : .differs }
         try checkProtection(of: slot.route, for: holder)
-        // A list that holds all of its collection's records is taken apart first.
+        // If a list contains all records of the collection, it is split into records first.
         let mark = try slots.routes.slot(for: collection.placeholder)
         if !slots.lanes.isHeldByCurrentChain(mark.id) { try await slots.lists.prepare(slot.key) }
         let stored: StorageRecord?
@@ -91,17 +92,17 @@ struct ReferenceWriter: Sendable {
         return try coder.bytes(of: mine, slot.key) == referred.bytes ? .isStored : .differs
     }
 
-    /// Whether a record will come to its place by itself: a legacy location holds it.
+    /// Returns whether a migration will move a record to its slot, because a legacy location contains it.
     private func comesByItself<Record>(_ slot: Slot<Record>, _ holder: ReferenceHolder) async throws -> Bool {
         let contents = try await LegacyLocations(slots).read(for: slot.untyped)
         if let place = contents.unreadable.first {
             throw StorageError(
                 StorageError.unavailable, key: slot.name,
-                "Whether \(place.displayName) holds the record cannot be known now. The value that refers to it is left as it is; try again when it can be read."
+                "\(place.displayName) may contain the record, but cannot be read now. The value that refers to the record is unchanged; try again when the location can be read."
             )
         }
         if !contents.found.isEmpty { return true }
-        // A record of the collection that is being moved comes from where its holder came from.
+        // If the record and its holder are in one collection, the record may still be in the collection from which the holder comes.
         let (own, its) = (slot.id, holder.route.slot)
         guard own.store == its.store, own.address.namespace == its.address.namespace else { return false }
         for copy in holder.copies where copy.route.slot != its && copy.route.address.name == its.address.name {
@@ -116,7 +117,8 @@ struct ReferenceWriter: Sendable {
         return false
     }
 
-    /// Requires protection and durability at least those of what the value was made of.
+    /// Throws if a record's store protects less, or is less durable, than the store of a copy from which the value was made, unless that is
+    /// allowed.
     private func checkProtection(of route: Route, for holder: ReferenceHolder) throws {
         if holder.allowsWeakerProtection { return }
         for copy in holder.copies {
@@ -129,12 +131,12 @@ struct ReferenceWriter: Sendable {
         }
     }
 
-    /// Requires a record to be as certain to last as its store can make it.
+    /// Throws unless a record is as durable as its store can make it, or as one of the stores from which the value came.
     private func requireDurable(_ achieved: StorageDurability, _ route: Route, for holder: ReferenceHolder) throws {
         let needed = holder.copies.map(\.route.capabilities.durability).reduce(route.capabilities.durability, min)
         guard achieved < needed else { return }
         throw StorageError(
             StorageError.unavailable, key: route.keyName,
-            "The record is in \(route.domain) and not certain to last yet. The value that refers to it is left as it is; try again.")
+            "The record is in \(route.domain) and not certain to last yet. The value that refers to it is unchanged; try again.")
     }
 }

@@ -1,27 +1,33 @@
 import BackendContract
 
-/// The removal epoch of a collection that takes its records from older ones: it tells whether tombstones were dropped since a mover read its source.
+/// Reads and changes the removal epoch of a collection that takes its records from legacy locations. The epoch shows whether tombstones
+/// were dropped since a move read its source.
 ///
-/// A tombstone keeps a mover from bringing a removed record back. Once a sweep has proven that the older places of the record are empty, only a mover that read its source
-/// before that could still do so. The sweep therefore rewrites the collection's mark in the commit that drops the tombstones, and each mover's put depends on the mark
-/// being as it was before the mover read its source. The epoch is the mark's revision; its number, in the mark's attributes, is for people.
+/// A tombstone prevents a move from bringing a removed record back. Once a sweep has proven that the legacy locations of the record are
+/// empty, only a move that read its source before that could bring it back. Therefore the sweep rewrites the collection's mark in the
+/// commit that drops the tombstones. Each move reads the mark before its source, and its put has the precondition that the mark is
+/// unchanged.
+///
+/// The epoch is the revision of the mark. Its number, in the mark's attributes, is only for people.
 struct RemovalEpochs: Sendable {
     let slots: SlotAccess
     let coder: RecordCoder
 
     init(_ slots: SlotAccess, _ coder: RecordCoder) { (self.slots, self.coder) = (slots, coder) }
 
-    /// The attribute of a mark that counts how often tombstones were dropped.
+    /// The attribute of a mark that counts the epochs.
     static let attribute = "LocalData.removalEpoch"
 
-    /// What a put that moves a record to a slot depends on; nil where tombstones are never dropped. Called before the source is read.
+    /// Returns the check of the present epoch, for the commit that moves a record to a slot. Call this before the source is read.
+    /// - Returns: Nil if no tombstone is dropped while records can be moved to the slot: its store has no atomic batches, or it is not the
+    ///   slot of a record of a collection with legacy locations.
     func current(for slot: UntypedSlot) async throws -> Committer.Change? {
         guard slot.route.capabilities.atomicBatch, let collection = slot.key.membership?.gathered else { return nil }
         let mark = try mark(of: collection)
         return .check(mark, if: try await mark.probe().unchanged)
     }
 
-    /// The place of a collection's mark.
+    /// Returns the route of a collection's mark.
     func mark(of collection: any TypedCollection) throws -> Route {
         func open<Collection: TypedCollection>(_ collection: Collection) throws -> Route {
             try slots.routes.slot(for: collection.typed.placeholder).route
@@ -29,7 +35,7 @@ struct RemovalEpochs: Sendable {
         return try open(collection)
     }
 
-    /// The change that begins another epoch.
+    /// Returns the change that begins the next epoch: a rewrite of the mark.
     func next(of mark: Route) async throws -> Committer.Change {
         let probe = try await mark.probe()
         if case .corrupt(let corruption) = probe { throw mark.corrupted(corruption) }

@@ -1,15 +1,17 @@
 import BackendContract
 import BackendRuntime
 
-/// Seals the removals that were written in a key's place while it was not sealed, or sealed with another key: nothing proves them to the key.
+/// Seals tombstones in a key's slot that were written while the key's values were not sealed, or were sealed with another sealing key.
+/// Without a new seal, nothing proves to the key that they are removals.
 struct SealedRemovals: Sendable {
     let slots: SlotAccess
     let coder: RecordCoder
 
     init(_ slots: SlotAccess, _ coder: RecordCoder) { (self.slots, self.coder) = (slots, coder) }
 
-    /// Seals what a key's place holds, if one of the key's sources has the same place and proves there that it is a removal.
-    /// - Returns: Whether it was written; false means that the place was changed meanwhile. Nil for anything else.
+    /// Seals the content of a key's slot, if a source of the key has the same slot and proves that the content is a tombstone.
+    /// - Returns: Whether the tombstone was written; false if the slot was changed since it was read. Nil if there is no such source or
+    ///   tombstone.
     func seal(_ occupant: Mover.Occupant, _ slot: UntypedSlot, as source: AnyStorageKey) async throws -> Bool? {
         let older = try slots.routes.route(for: source)
         guard case .corrupt(let corruption) = occupant, older.slot == slot.id, case .tombstone(let tombstone) = try await older.read(),

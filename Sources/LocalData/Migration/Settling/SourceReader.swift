@@ -1,6 +1,6 @@
 import BackendContract
 
-/// Reads the sources of a migration, each after its own migrations.
+/// Reads the sources of a migration, and first settles those that have migrations.
 struct SourceReader: Sendable {
     let slots: SlotAccess
     let coder: RecordCoder
@@ -13,23 +13,23 @@ struct SourceReader: Sendable {
 
     private var settler: Settler { Settler(slots, coder, history, program) }
 
-    /// A source that was read, opened and decoded.
+    /// A source whose record was read, unsealed and decoded.
     struct Reading: Sendable {
         let source: SourceRecord
         let value: any Sendable
-        /// Whether it is the destination's own slot, in an older shape.
+        /// Whether the source and the destination have the same slot. The record then has an earlier form.
         let isInPlace: Bool
     }
 
-    /// What a source holds.
+    /// The result of reading a source.
     enum Probe: Sendable {
         case value(Reading)
         case absent
         case removed
     }
 
-    /// Reads a source for a destination that holds nothing usable.
-    /// - Parameter keeps: Whether the source keeps its value, also one that has expired.
+    /// Reads a source for a destination that contains no usable value.
+    /// - Parameter keeps: Whether the migration copies the value of the source. An expired value of the source is then not purged.
     func read<Key: TypedKey>(
         _ source: Key, for destination: UntypedSlot, _ occupant: Mover.Occupant, _ options: MigrationOptions, _ run: MigrationRun,
         keeps: Bool
@@ -39,7 +39,7 @@ struct SourceReader: Sendable {
         let skips = options.whenSourceUnavailable == .skip
         switch try await readSettled(slot, skips, run) {
         case .value(let record) where coder.isExpired(record):
-            // A sweep purges it in its place, in time.
+            // Unless this is a read, purge the expired value. The purger waits until a day after a sweep found the value expired.
             if run.reason != .read, !keeps { _ = try await Purger(slots, coder, history).purge(record, slot.untyped) }
             return .removed
         case .value(let record):
@@ -49,7 +49,7 @@ struct SourceReader: Sendable {
             } catch let error as StorageError where error.meansUndecodable {
                 throw StorageError(
                     StorageError.migrationFailed, key: destination.name,
-                    "The older value \(slot.name) in \(slot.route.domain) cannot be read as its key describes it. It is left as it is. \(error.message)",
+                    "The value of the source \(slot.name) in \(slot.route.domain) cannot be decoded. It is unchanged. \(error.message)",
                     underlying: error)
             }
         case .absent: return .absent
@@ -62,7 +62,8 @@ struct SourceReader: Sendable {
         }
     }
 
-    /// Reads a source once its own migrations have run. A value that was there then and is gone now was deleted in between: what its own sources hold counts again.
+    /// Settles a source that has migrations, then reads it. If the source was not absent when it was settled but is absent in the read, its
+    /// record was deleted in between. Then the sources of this source count again, so both steps are repeated.
     private func readSettled<Value>(_ slot: Slot<Value>, _ skips: Bool, _ run: MigrationRun) async throws -> StorageProbe {
         guard slot.key.hasMigration, !slots.lanes.isHeldByCurrentChain(slot.id) else { return try await slot.route.read() }
         for await _ in slots.attempts {
@@ -80,7 +81,8 @@ struct SourceReader: Sendable {
     }
 
     private func readInPlace<Value>(_ slot: Slot<Value>, _ occupant: Mover.Occupant) async throws -> Probe {
-        // As the source sees it: what the destination's seal does not prove, it may not show.
+        // This read uses the key of the source: the destination may reject a tombstone or a record that is valid for the source. The result
+        // counts only if the slot still has the revision that was read for the destination.
         switch (occupant, try await slot.route.read()) {
         case (.corrupt(let corruption), .tombstone(let tombstone)) where tombstone.revision == corruption.revision: return .removed
         case (.undecodable(let record, _), .value(let own)) where own.revision == record.revision: return try await readInPlace(own, slot)
@@ -94,7 +96,8 @@ struct SourceReader: Sendable {
         } catch let error as StorageError where error.meansUndecodable { return .absent }
     }
 
-    /// Reads a source that is compared with a settled destination: one that does not decode still counts, as bytes.
+    /// Reads a source to compare it with a settled destination.
+    /// - Returns: The record and its value. The value is nil if the record does not decode; the result is nil if the source has no record.
     func readOther<Key: TypedKey>(
         _ source: Key, _ options: MigrationOptions, _ run: MigrationRun
     ) async throws -> (record: StorageRecord, value: (any Sendable)?)? {
@@ -102,11 +105,11 @@ struct SourceReader: Sendable {
         if slot.key.hasMigration, !slots.lanes.isHeldByCurrentChain(slot.id) {
             do {
                 try await slots.withLane(slot.route) {
-                    // A sweep clears the legacy locations of the legacy location, too.
+                    // This uses the reason of the run, because a sweep also clears the legacy locations of a source.
                     _ = try await settler.settle(slot, await program.run(run.reason, slot.id, within: run))
                 }
             } catch let error as StorageError where error.meansUndecodable || error.code == StorageError.migrationFailed {
-                // It is there and cannot be read: compared as bytes below.
+                // The source cannot be settled. The read below returns its record, without a value if it does not decode.
             }
         }
         switch try await slot.route.read() {
