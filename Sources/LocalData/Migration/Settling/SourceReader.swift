@@ -37,7 +37,8 @@ struct SourceReader: Sendable {
         let slot = try slots.routes.slot(for: source.typed)
         if slot.id == destination.id { return try await readInPlace(slot, occupant) }
         let skips = options.whenSourceUnavailable == .skip
-        switch try await readSettled(slot, skips, run) {
+        guard let probe = try await readSettled(slot, skips, run) else { return .removed }
+        switch probe {
         case .value(let record) where coder.isExpired(record):
             // Unless this is a read, purge the expired value. The purger waits until a day after a sweep found the value expired.
             if run.reason != .read, !keeps { _ = try await Purger(slots, coder, history).purge(record, slot.untyped) }
@@ -62,20 +63,25 @@ struct SourceReader: Sendable {
         }
     }
 
-    /// Settles a source that has migrations, then reads it. If the source was not absent when it was settled but is absent in the read, its
+    /// Settles a source that has migrations, then reads it. If the source had a value when it was settled but is absent in the read, its
     /// record was deleted in between. Then the sources of this source count again, so both steps are repeated.
-    private func readSettled<Value>(_ slot: Slot<Value>, _ skips: Bool, _ run: MigrationRun) async throws -> StorageProbe {
+    /// - Returns: The content; nil if the source is absent because its own migrations found that the value was removed or has expired.
+    private func readSettled<Value>(_ slot: Slot<Value>, _ skips: Bool, _ run: MigrationRun) async throws -> StorageProbe? {
         guard slot.key.hasMigration, !slots.lanes.isHeldByCurrentChain(slot.id) else { return try await slot.route.read() }
         for await _ in slots.attempts {
             let state: MigrationReport.State
             do {
                 state = try await slots.withLane(slot.route) {
-                    try await settler.settle(slot, await program.run(.read, slot.id, within: run)).state
+                    try await settler.settle(slot, await program.run(run.reason, slot.id, within: run)).state
                 }
             } catch StorageError.unavailable where skips { return .absent }
             let probe = try await slot.route.read()
-            if case .absent = probe, state != .absent { continue }
-            return probe
+            guard case .absent = probe else { return probe }
+            switch state {
+            case .absent: return probe
+            case .removed, .expired: return nil
+            default: continue
+            }
         }
         throw slot.route.error(for: .notAttempted)
     }
