@@ -4,6 +4,7 @@
     import LocalData
     import LocalDataBackup
     import Sealing
+    import Synchronization
     import TestSupport
     import Testing
 
@@ -18,6 +19,24 @@
             var text = "note"
         }
 
+        /// A custom key source, which is as secure as a keyring.
+        private final class Shelf: CustomKeySource {
+            let protection = ProtectionLevel.keychain
+            private let key = Mutex<SealingKeyMaterial?>(nil)
+
+            func load() -> SealingKeyMaterial? { key.withLock(\.self) }
+
+            func create(_ new: SealingKeyMaterial) -> SealingKeyMaterial {
+                key.withLock { key in
+                    key = key ?? new
+                    return key ?? new
+                }
+            }
+
+            func lose() { key.withLock { $0 = nil } }
+        }
+
+        private let shelf = Shelf()
         private let stage: Stage
         private let list = textKey("list", .userDefaults(suite: "list"), .encrypted)
         private let late = textKey("late", .userDefaults(suite: "list"), .encrypted)
@@ -47,6 +66,7 @@
             configuration.deadlines = stage.configuration.deadlines
             configuration.runtime.isPatient = true
             configuration.keychain = .sealedVault(.configured)
+            configuration.customKeySources["shelf"] = shelf
             if let files { configuration.runtime.files = files }
             let router = StorageRouter(configuration: configuration)
             try await router.registerCatalog(
@@ -179,9 +199,11 @@
         }
 
         /// Returns a router with a quarantined value, the catalog of the key of that value, and the quarantine entry.
-        private func quarantined() async throws -> (router: StorageRouter, catalog: TestCatalog, entry: QuarantinedValue) {
+        private func quarantined(
+            security: SecurityPolicy = .encrypted
+        ) async throws -> (router: StorageRouter, catalog: TestCatalog, entry: QuarantinedValue) {
             let older = textKey("older", .userDefaults(suite: "older"), .encrypted)
-            let key = textKey("key", .userDefaults(suite: "list"), .encrypted).moved(from: older)
+            let key = textKey("key", .userDefaults(suite: "list"), security).moved(from: older)
             let (router, catalog) = (try await launch(), TestCatalog([.key(key)], id: "Quarantine"))
             try await router.registerCatalog(catalog)
             try await router.set("first", for: older)
@@ -200,6 +222,29 @@
             try await router.deleteOlderKeys()
             #expect(try !isNamed(id(old)))
             #expect(try await launch().quarantine.data(of: entry) == content)
+        }
+
+        @Test func `a value in an entry that another source has sealed is sealed again with the new key`() async throws {
+            // The key file does not protect as well as the custom source, so a key of the custom source seals the entry.
+            let (router, _, entry) = try await quarantined(security: .encrypted(.custom("shelf")))
+            let content = try await router.quarantine.data(of: entry)
+            #expect(content == Data("\"conflict\"".utf8) || content == Data("conflict".utf8), "\(content)")
+            let report = try await router.rotateKey()
+            #expect(report.isComplete, "\(report)")
+            try await router.deleteOlderKeys()
+            #expect(try await launch().quarantine.data(of: entry) == content)
+        }
+
+        @Test func `an entry that another source has sealed keeps the old key while it cannot be opened`() async throws {
+            let (first, catalog, entry) = try await quarantined(security: .encrypted(.custom("shelf")))
+            try await first.shutdown()
+            shelf.lose()
+            let router = try await launch()
+            try await router.registerCatalog(catalog)
+            let report = try await router.rotateKey()
+            #expect(report.remaining.count == 1 && report.remaining[0].contains("quarantine/\(entry.id)"), "\(report.remaining)")
+            let refusal = try await #require(throws: StorageError.self) { try await router.deleteOlderKeys() }
+            #expect(refusal.code == StorageError.conflict && refusal.message.contains(entry.id), "\(refusal)")
         }
 
         /// Removes the value of a slot in a property list and damages its metadata.

@@ -30,79 +30,83 @@ extension Quarantine {
                 continue
             case .absent, .tombstone, .value: break
             }
-            guard let record = probe.record, try needsOlderKey(record, id, source, keys) else { continue }
-            if isOnlyLook {
-                remaining.append("quarantine/\(id)")
-                continue
-            }
+            guard let entry = probe.record else { continue }
             do {
-                let (content, metadata) = try resealedEntry(record, id, keys)
-                let result = try await translatingErrors(key: id) { () throws(BackendError) in
-                    try await store.apply(.put(.bytes(content), metadata, at: address, if: .revision(record.revision)))
+                let old = try await OldSeals(of: entry, id, in: self, source, keys)
+                guard old.isAny else { continue }
+                if isOnlyLook {
+                    remaining.append("quarantine/\(id)")
+                    continue
                 }
-                // Other code never changes an entry, but may discard it. Then the precondition fails, and the entry is not counted.
-                if result.isApplied { resealed += 1 }
-            } catch let error as StorageError { remaining.append("quarantine/\(id): \(error.message)") }
+                let (content, metadata) = try resealedEntry(entry, id, old, keys)
+                let result = try await translatingErrors(key: id) { () throws(BackendError) in
+                    try await store.apply(.put(.bytes(content), metadata, at: address, if: .revision(entry.revision)))
+                }
+                switch result {
+                case .applied: resealed += 1
+                // Other code never changes an entry, but may discard it.
+                case .conflict, .notAttempted: break
+                case .failed(let error): throw StorageError.from(error, key: id)
+                case .locked: throw StorageError(StorageError.locked, key: id, "The quarantine is locked. Nothing was changed.")
+                }
+            } catch let error as StorageError {
+                // The entry may need an older key, so the caller must keep the older keys.
+                remaining.append("quarantine/\(id): \(error.message)")
+            }
         }
         return (resealed, remaining)
     }
 
-    /// Returns whether a key that only opens has sealed an entry, or the value in it.
-    private func needsOlderKey(_ entry: StorageRecord, _ id: String, _ source: any KeySource, _ keys: SourceKeys) throws -> Bool {
-        func isOlder(_ named: String?) -> Bool { keys.others.contains { SealingKey.name(of: $0.id) == named } }
-        let facts = entry.metadata.attributes
-        if entry.metadata.sealing != nil, try isOf(source, facts["source"]) {
-            if isOlder(entry.metadata.sealing) { return true }
-        }
-        guard facts["seal"] != nil, try isOf(source, facts["seal"]) else { return false }
-        // A sealed entry that the keys of the source do not open is skipped, so that it does not prevent the resealing of other entries. If
-        // the record in an unsealed entry cannot be decoded, the entry is not skipped, so that `reseal` reports it.
-        guard let kept = try? keptRecord(entry, id, keys) else { return entry.metadata.sealing == nil }
-        return isOlder(kept.metadata.sealing)
-    }
+    /// The seals of an entry that older keys of a source made.
+    private struct OldSeals {
+        /// Whether such a key sealed the entry.
+        private(set) var isOutside = false
+        /// Whether such a key sealed the value in the entry.
+        private(set) var isInside = false
+        /// The record in the entry, and the key that sealed the entry; nil if no key of the source sealed the value in it.
+        private(set) var opened: (record: StorageRecord, key: SealingKey?)?
 
-    private func isOf(_ source: any KeySource, _ reference: String?) throws -> Bool {
-        guard let reference else { return false }
-        return (try? seals.sources(Self.reference(reference)))?.identifier == source.identifier
-    }
+        var isAny: Bool { isOutside || isInside }
 
-    /// Returns the record in an entry; nil if the key of another source has sealed the entry.
-    private func keptRecord(_ entry: StorageRecord, _ id: String, _ keys: SourceKeys) throws -> StorageRecord? {
-        guard case .bytes(var content) = entry.payload else { return nil }
-        defer { wipe(&content) }
-        if entry.metadata.sealing != nil {
-            guard let key = Envelope.keyID(of: content).flatMap({ keys.key($0) }) else { return nil }
-            do throws(BackendError) { content = try Envelope.open(content, with: key, for: context(id, entry.metadata)) } catch {
-                throw StorageError.from(error, key: id)
+        /// - Throws: ``StorageError`` if the entry may contain a value that a key of the source sealed, but cannot be opened.
+        init(
+            of entry: StorageRecord, _ id: String, in quarantine: Quarantine, _ source: any KeySource, _ keys: SourceKeys
+        ) async throws {
+            func isOlder(_ named: String?) -> Bool { keys.others.contains { SealingKey.name(of: $0.id) == named } }
+            func isOfSource(_ reference: String?) -> Bool {
+                guard let reference else { return false }
+                return (try? quarantine.seals.sources(Quarantine.reference(reference)))?.identifier == source.identifier
             }
+            let facts = entry.metadata.attributes
+            isOutside = entry.metadata.sealing != nil && isOfSource(facts["source"]) && isOlder(entry.metadata.sealing)
+            guard isOutside || (facts["seal"] != nil && isOfSource(facts["seal"])) else { return }
+            let opened = try await quarantine.opened(entry, id)
+            self.opened = opened
+            isInside = isOfSource(facts["seal"] ?? facts["source"]) && isOlder(opened.record.metadata.sealing)
         }
-        guard case .record(let kept) = RecordCodec.decode(content) else {
-            throw StorageError(StorageError.corrupted, key: id, "The quarantined record is damaged.")
-        }
-        return kept
     }
 
-    /// Returns the content and metadata of an entry after resealing. The current key seals the entry, if it was sealed, and the value in
-    /// it, if an older key had sealed that value.
+    /// Returns the content and metadata of an entry after resealing. If an older key had sealed the value in the entry, the current key
+    /// seals it. The entry is sealed with the current key, or, if a key of another source had sealed it, with that key.
     private func resealedEntry(
-        _ entry: StorageRecord, _ id: String, _ keys: SourceKeys
+        _ entry: StorageRecord, _ id: String, _ old: OldSeals, _ keys: SourceKeys
     ) throws -> (content: [UInt8], metadata: StorageMetadata) {
-        guard var kept = try keptRecord(entry, id, keys) else {
-            throw StorageError(
-                StorageError.encryptionKeyMismatch, key: id, "Another source's key sealed the entry, so the value in it stays.")
+        guard var (kept, key) = old.opened else {
+            throw StorageError(StorageError.corrupted, key: id, "The quarantined record is damaged.")
         }
         var metadata = entry.metadata
         do throws(BackendError) {
-            if let place = metadata.attributes["place"].flatMap(Place.init(text:)), case .bytes(let sealed) = kept.payload,
-                let key = Envelope.keyID(of: sealed).flatMap({ keys.key($0) }), key.id != keys.current.id
+            if old.isInside, let place = metadata.attributes["place"].flatMap(Place.init(text:)), case .bytes(let sealed) = kept.payload,
+                let former = Envelope.keyID(of: sealed).flatMap({ keys.key($0) })
             {
-                try reseal(&kept, sealed, of: place, from: key, to: keys.current)
+                try reseal(&kept, sealed, of: place, from: former, to: keys.current)
             }
             var content = RecordCodec.encode(kept)
-            guard metadata.sealing != nil else { return (content, metadata) }
+            if old.isOutside { key = keys.current }
+            guard let key else { return (content, metadata) }
             defer { wipe(&content) }
-            metadata.sealing = SealingKey.name(of: keys.current.id)
-            return (try Envelope.seal(content, with: keys.current, for: context(id, metadata), runtime.randomBytes), metadata)
+            metadata.sealing = SealingKey.name(of: key.id)
+            return (try Envelope.seal(content, with: key, for: context(id, metadata), runtime.randomBytes), metadata)
         } catch { throw StorageError.from(error, key: id) }
     }
 

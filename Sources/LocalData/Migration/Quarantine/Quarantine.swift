@@ -188,31 +188,42 @@ final class Quarantine: Sendable {
             throw StorageError(
                 StorageError.corrupted, key: id, "The entry is damaged. Its bytes are left as they are; discard it if they are of no use.")
         }
-        guard case .value(let record) = probe, case .bytes(var content) = record.payload else {
+        guard case .value(let record) = probe else {
             throw StorageError(StorageError.notFound, key: id, "Nothing is quarantined under this name.")
         }
-        if record.metadata.sealing != nil {
-            let source = try seals.sources(Self.reference(record.metadata.attributes["source"] ?? ""))
-            content = try await translatingErrors(key: id) { [content] () throws(BackendError) in
-                let key = try await seals.keys.key(for: Envelope.keyID(of: content).map { [$0] } ?? [], from: source)
-                return try Envelope.open(content, with: key, for: context(id, record.metadata))
-            }
-        }
-        guard case .record(let kept) = RecordCodec.decode(content) else {
-            throw StorageError(StorageError.corrupted, key: id, "The quarantined record is damaged.")
-        }
+        let kept = try await opened(record, id).record
         switch kept.payload {
         case .bytes(let bytes):
-            return Data(try await opened(bytes, kept.metadata, record.metadata.attributes, id))
+            return Data(try await decrypted(bytes, kept.metadata, record.metadata.attributes, id))
         case .native(.string(let text)): return Data(text.utf8)
         case .native(.data(let bytes)): return Data(bytes)
         case .native(let value): return NativeCoding.json(of: value) ?? Data(value.canonicalBytes)
         }
     }
 
+    /// Returns the record in an entry, and the key that sealed the entry; nil if the entry is not sealed.
+    func opened(_ entry: StorageRecord, _ id: String) async throws -> (record: StorageRecord, key: SealingKey?) {
+        guard case .bytes(var content) = entry.payload else {
+            throw StorageError(StorageError.corrupted, key: id, "The quarantined record is damaged.")
+        }
+        defer { wipe(&content) }
+        var key: SealingKey?
+        if entry.metadata.sealing != nil {
+            let source = try seals.sources(Self.reference(entry.metadata.attributes["source"] ?? ""))
+            (content, key) = try await translatingErrors(key: id) { [content] () throws(BackendError) in
+                let key = try await seals.keys.key(for: Envelope.keyID(of: content).map { [$0] } ?? [], from: source)
+                return (try Envelope.open(content, with: key, for: context(id, entry.metadata)), key)
+            }
+        }
+        guard case .record(let kept) = RecordCodec.decode(content) else {
+            throw StorageError(StorageError.corrupted, key: id, "The quarantined record is damaged.")
+        }
+        return (kept, key)
+    }
+
     /// Returns the decrypted content of a value that was sealed in its slot. Other bytes, and a value whose seal does not open, are
     /// returned unchanged.
-    private func opened(_ bytes: [UInt8], _ metadata: StorageMetadata, _ facts: [String: String], _ id: String) async throws -> [UInt8] {
+    private func decrypted(_ bytes: [UInt8], _ metadata: StorageMetadata, _ facts: [String: String], _ id: String) async throws -> [UInt8] {
         guard metadata.sealing != nil, let place = facts["place"].flatMap(Place.init(text:)), let source = facts["seal"] ?? facts["source"]
         else { return bytes }
         let keySource = try seals.sources(Self.reference(source))
@@ -237,9 +248,12 @@ final class Quarantine: Sendable {
             // A store deletes damaged bytes only if the change has their revision as precondition.
             return try await store.apply(.delete(address, if: .revision(revision)))
         }
-        guard result.isApplied else {
-            // A delete whose flush failed may have been applied.
-            if case .failed(let error) = result { throw StorageError.from(error, key: id) }
+        switch result {
+        case .applied: return
+        // A delete whose flush failed may have been applied.
+        case .failed(let error): throw StorageError.from(error, key: id)
+        case .locked: throw StorageError(StorageError.locked, key: id, "The quarantine is locked. Unlock its store and try again.")
+        case .conflict, .notAttempted:
             throw StorageError(StorageError.unavailable, key: id, "The entry could not be removed from quarantine.")
         }
     }
