@@ -165,7 +165,7 @@ package struct CacheAccess<Record: Codable & Sendable>: Sendable {
         let store = try await router.completingForgetting { try self.store }
         do {
             return try await translatingErrors(key: name) { () throws(BackendError) in try await body(store) }
-        } catch let error as StorageError where Self.ruined.contains(error.code) && domain.kind == .cache && !configuration.isInMemory {
+        } catch let error as StorageError where isRuined(error) {
             await store.close()
             // Without a database, its key source is the problem.
             guard try await CacheProvider.discard(domain.scope ?? "", configuration) else { throw error }
@@ -176,7 +176,14 @@ package struct CacheAccess<Record: Codable & Sendable>: Sendable {
         return try await translatingErrors(key: name) { () throws(BackendError) in try await body(store) }
     }
 
-    private static var ruined: Set<StorageError.Code> {
-        [StorageError.corrupted, StorageError.encryptionKeyMissing, StorageError.encryptionKeyMismatch]
+    /// Returns whether an error shows that the database can never be opened again.
+    private func isRuined(_ error: StorageError) -> Bool {
+        guard domain.kind == .cache, !configuration.isInMemory else { return false }
+        switch error.code {
+        case .corrupted, .encryptionKeyMissing: return true
+        // A wrong passphrase shows nothing about the database.
+        case .encryptionKeyMismatch: return !CacheProvider.needsPassphrase(domain.scope ?? "", configuration)
+        default: return false
+        }
     }
 }

@@ -45,6 +45,27 @@ import Testing
             #expect(try await next.value("002") != nil)
         }
 
+        @Test func `a wrong passphrase does not discard a cache, and the right one finds its values`() async throws {
+            let folder = try TemporaryDirectory()
+            func open(_ passphrase: String) throws -> (storage: StorageRouter, cache: StorageCache<CachedPage>) {
+                var configuration = StorageConfiguration(root: URL(fileURLWithPath: folder.path), applicationID: "app")
+                configuration.deadlines.files = .seconds(120)
+                configuration.keySource = .passphrase()
+                configuration.scryptCost = .tooCheapForAnythingButTests(logN: 4)
+                configuration.passphrase = { _ in passphrase }
+                let storage = StorageRouter(configuration: configuration)
+                return (storage, try CacheBench().cache(.count(10), in: storage))
+            }
+            let (first, cache) = try open("correct horse")
+            try await cache.set(CachedPage(id: "001", text: "kept"))
+            try await first.shutdown()
+            let (second, mistyped) = try open("correct house")
+            await #expect { try await mistyped.value("001") } throws: { StorageError.encryptionKeyMismatch ~= $0 }
+            #expect(try await mistyped.value("001") { CachedPage(id: "001", text: "computed") }.text == "computed")
+            try await second.shutdown()
+            #expect(try await open("correct horse").cache.value("001")?.text == "kept")
+        }
+
         @Test func `two processes with one database keep its limit together`() async throws {
             let folder = try TemporaryDirectory()
             let caches = [try open(folder, .count(5)).cache, try open(folder, .count(5)).cache]

@@ -35,6 +35,12 @@ struct CacheProvider: BackendProvider {
         configuration.databaseKeySources[name] ?? .configured
     }
 
+    /// Returns whether the key of a cache is encrypted with a passphrase.
+    static func needsPassphrase(_ scope: String, _ configuration: StorageConfiguration) -> Bool {
+        let source = source(of: scope, configuration)
+        return if case .passphrase = (source == .configured ? configuration.keySource : source).form { true } else { false }
+    }
+
     /// Deletes the database of a cache. The caller has closed its store.
     ///
     /// The database goes first. If the process is killed then, its log is left, which counts as damage, and the next
