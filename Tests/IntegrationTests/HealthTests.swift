@@ -41,6 +41,19 @@ struct HealthTests {
         #expect(recovered.stores.first { $0.domain.kind == .keychain }?.lastError == StorageError.locked)
     }
 
+    @Test("a failed sweep is the last error of the store")
+    func failedSweep() async throws {
+        let machine = TestMachine()
+        machine.seedUserDefaults(["token": .string("abc")], suite: "old")
+        let storage = machine.launch()
+        machine.lock(.keychain)
+        try await storage.registerCatalog(Keys(), migrateImmediately: true)
+        let health = await storage.health(within: .seconds(60))
+        let keyring = try #require(health.stores.first { $0.domain.kind == .keychain })
+        #expect(keyring.lastError == StorageError.locked)
+        #expect(keyring.lastErrorAt != nil)
+    }
+
     @Test("a store that never answers is reported at the deadline")
     func stuckStore() async throws {
         let machine = TestMachine()

@@ -30,7 +30,7 @@ extension StorageRouter {
         } catch is CancellationError {
             throw StorageError.cancelled(name(), isStepwise: isStepwise)
         } catch let error as StorageError {
-            if let domain { failures.note(error, of: domain, at: configuration.runtime.clock.wallSeconds) }
+            if let domain { failures.note(error.code, of: domain, at: configuration.runtime.clock.wallSeconds) }
             throw error
         }
     }
@@ -103,9 +103,9 @@ package final class StoreFailures: Sendable {
     /// The failures since the router was created.
     var all: [StorageDomain: Failure] { failures.withLock(\.self) }
 
-    func note(_ error: StorageError, of domain: StorageDomain, at seconds: Double) {
-        guard Self.concerningStores.contains(error.code) else { return }
-        failures.withLock { $0[domain] = Failure(code: error.code, seconds: seconds) }
+    func note(_ code: StorageError.Code, of domain: StorageDomain, at seconds: Double) {
+        guard Self.concerningStores.contains(code) else { return }
+        failures.withLock { $0[domain] = Failure(code: code, seconds: seconds) }
     }
 
     private static let concerningStores: Set<StorageError.Code> = [

@@ -232,6 +232,9 @@ extension StorageRouter {
             for catalog in Set(entries.map(\.catalog)) { history.ledger.completed(version: version, catalog) }
         }
         await history.ledger.flush()
+        for row in report.rows {
+            if let code = row.errorCode { failures.note(code, of: row.to, at: configuration.runtime.clock.wallSeconds) }
+        }
         report.duration = start.duration(to: slots.runtime.clock.now)
         let (blocked, failed) = (report.blocked.count, report.failed.count)
         history.events.send(
