@@ -53,7 +53,10 @@ package enum Output {
     private static func write(_ data: Data) {
         if let receiver { return receiver(data) }
         do { try FileHandle.standardOutput.write(contentsOf: data) } catch {
-            Failure.write("\(Failure.program): The output could not be written: \(error.localizedDescription)")
+            let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError ?? error as NSError
+            // The reader, such as `head`, has enough. A shell expects the status of a process that SIGPIPE ended.
+            if cause.domain == NSPOSIXErrorDomain, cause.code == Int(EPIPE) { Foundation.exit(128 + SIGPIPE) }
+            Failure.write("\(Failure.program): The output could not be written: \(cause.localizedDescription)")
             Foundation.exit(ExitStatus.noRoom.rawValue)
         }
     }

@@ -51,6 +51,15 @@
             for status in LocalDataCommands.ExitStatus.allCases { #expect(help.stdout.contains("\(status.rawValue)  "), "\(status)") }
         }
 
+        @Test func `the tool ends without a message when the reader of its output has ended`() async throws {
+            try writeList(["text": "one"])
+            // The fifo has a reader while the shell opens it, and none when the tool writes. Libraries may ignore SIGPIPE, so it is ignored.
+            let script = "trap '' PIPE; mkfifo \"$1\"; exec 3<>\"$1\" 4>\"$1\" 3<&-; shift; exec \"$0\" \"$@\" >&4"
+            let arguments = ["-c", script, try Program.built("localdata"), folder.file("pipe"), "list", "defaults:old"]
+            let ended = try await run("/bin/bash", arguments + owned(["--root", folder.file("root")]), environment: environment)
+            #expect(ended.status == 141 && ended.stderr.isEmpty, "\(ended)")
+        }
+
         @Test func `a change that loses data needs --yes, or the word yes on a terminal`() async throws {
             try writeList(["text": "one"])
             for arguments in [["remove", "defaults:old", "text"], ["damaged", "set-aside", "defaults:old"]] {
