@@ -190,6 +190,14 @@ import Testing
         }
     }
 
+    @Test func `a locked store does not report that there is no backup`() async throws {
+        let domain = StorageDomain.encryptedSQLite(database: "notes")
+        let evolving = key(domain, Note.self).evolving(Self.chain.keepingBackup())
+        let storage = TestMachine().launch()
+        try await storage.lock(domain)
+        await #expect { try await storage.restoreBackup(for: evolving) } throws: { StorageError.locked ~= $0 }
+    }
+
     @Test(arguments: Place.allCases)
     func `removing a value deletes the backup of its older version, and backups can be purged`(place: Place) async throws {
         try await place.withLaunches { launch, domain in

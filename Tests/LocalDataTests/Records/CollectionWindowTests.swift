@@ -329,7 +329,7 @@ import Testing
             }
         for entry in [AnyStorageKey.collection(titled), .key(titled.key("a"))] {
             #expect(try router.problems(of: TestCatalog(entry)).map(\.kind) == [.unusableWindow])
-            await expectRefusal(.unsupported, saying: "own place") { try await router.registerCatalog(TestCatalog(entry)) }
+            await expectRefusal(.unsupported, saying: "slot of the key itself") { try await router.registerCatalog(TestCatalog(entry)) }
         }
     }
 

@@ -32,6 +32,7 @@ struct Backups: Sendable {
     /// - Returns: The version that was restored; nil if there is no backup.
     func restore<Value>(_ slot: Slot<Value>, _ wanted: Int?) async throws -> Int? {
         let route = slot.route
+        if route.isLocked { throw route.error(for: .locked) }
         for version in wanted.map({ [$0] }) ?? (slot.key.evolution?.older ?? []).reversed() {
             let address = Self.address(of: route.address, version: version)
             let probes = try await translatingErrors(key: slot.name) { () throws(BackendError) in

@@ -61,7 +61,7 @@ struct Settler: Sendable {
 }
 
 private let messageOfKept =
-    "Its lifetime is over. A sweep removes it a day after one first found it so; until then it comes back if the clock is set back."
+    "It has expired. A sweep removes it a day after a sweep first found it expired. Until then, it returns if the clock is set back."
 
 /// The attempts to settle one key. Each attempt reads the destination again.
 private struct Settling<Value: Codable & Sendable> {
