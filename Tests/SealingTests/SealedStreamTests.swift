@@ -87,6 +87,59 @@ struct SealedStreamTests {
         #expect(try StreamHeader(header(victim.tag(of: tagged)), opening: .recovery(victim), for: .backup).id == id)
     }
 
+    @Test func `a header without recipients, with too many or with an expensive passphrase is not made`() throws {
+        let recipient = StreamRecipient.recovery(RecoveryKeyPair(random))
+        let expensive = StreamRecipient.passphrase(try StreamPassphrase("secret"), PassphraseCost(logN: 40, blockSize: 8, parallelism: 1))
+        for recipients in [[], [StreamRecipient](repeating: recipient, count: 17), [expensive]] {
+            let error = #expect(throws: BackendError.self) { try StreamHeader(.backup, for: recipients, random) }
+            #expect(error?.code == .unsupported)
+        }
+    }
+
+    @Test func `a file names the kind of key that it was sealed for, and the command that reads it`() throws {
+        let recovery = RecoveryKeyPair(random)
+        func reason(_ recipient: StreamRecipient, _ opener: StreamOpener, as purpose: StreamHeader.Purpose = .export) throws -> String {
+            let header = try StreamHeader(.export, for: [recipient], random)
+            return try #require(#expect(throws: BackendError.self) { try StreamHeader(header.bytes, opening: opener, for: purpose) }).reason
+        }
+        let (phrase, key) = (StreamRecipient.passphrase(try StreamPassphrase("secret"), cheap), StreamRecipient.recovery(recovery))
+        #expect(try reason(phrase, .recovery(recovery)).contains("Give its passphrase"))
+        #expect(try reason(key, .passphrase(StreamPassphrase("secret"))).contains("for a recovery key only"))
+        #expect(try reason(key, .recovery(recovery), as: .backup).contains("Use import"))
+        #expect("\(try StreamPassphrase("secret"))" == "StreamPassphrase")
+        var dumped = ""
+        dump(try StreamPassphrase("secret"), to: &dumped)
+        #expect(!dumped.contains("secret"))
+    }
+
+    @Test func `a passphrase may have its accents composed or decomposed`() throws {
+        let header = try StreamHeader(.backup, for: [.passphrase(StreamPassphrase("caf\u{E9}"), cheap)], random)
+        #expect(try StreamHeader(header.bytes, opening: .passphrase(StreamPassphrase("cafe\u{301}")), for: .backup).id == header.id)
+        let error = #expect(throws: BackendError.self) {
+            try StreamHeader(header.bytes, opening: .passphrase(StreamPassphrase("cafe")), for: .backup)
+        }
+        #expect(error?.code == .encryptionKeyMismatch)
+    }
+
+    @Test func `a header that was opened before opens only the same file for the same purpose`() throws {
+        let recovery = RecoveryKeyPair(random)
+        let header = try StreamHeader(.backup, for: [.recovery(recovery)], random)
+        let other = try StreamHeader(.backup, for: [.recovery(recovery)], random)
+        #expect(try StreamHeader(header.bytes + [1, 2], opening: .opened(header), for: .backup).id == header.id)
+        #expect(throws: BackendError.self) { try StreamHeader(other.bytes, opening: .opened(header), for: .backup) }
+        #expect(throws: BackendError.self) { try StreamHeader(header.bytes, opening: .opened(header), for: .export) }
+    }
+
+    @Test func `after the last part, no further part is read`() throws {
+        let recovery = RecoveryKeyPair(random)
+        let header = try StreamHeader(.backup, for: [.recovery(recovery)], random)
+        var stream = SealedStream(header)
+        let sealed = try stream.seal([1], isLast: true)
+        var reading = SealedStream(header)
+        #expect(try reading.open(sealed, isLast: true) == [1])
+        #expect(throws: BackendError.self) { try reading.open(sealed, isLast: true) }
+    }
+
     @Test func `a file with a changed bit, a missing end or extra bytes is refused`() throws {
         let recovery = RecoveryKeyPair(random)
         let bytes = try make(Array("a small content".utf8), recovery)
