@@ -48,4 +48,23 @@ import Testing
         #expect(try await storage.value(for: fourth) == nil)
         #expect(await storage.sweep(TestCatalog(.key(fourth))).isComplete)
     }
+
+    /// Keys with and without the migration of the value are different programs.
+    @Test(arguments: [SecurityPolicy.none, .encrypted(.keyFile("key"))])
+    func `a removal by a program without the migration hides a legacy copy that could not be deleted`(
+        _ security: SecurityPolicy
+    ) async throws {
+        let machine = TestMachine()
+        let storage = machine.launch()
+        let old = textKey("old", .userDefaults(suite: "old"))
+        let bare = textKey("new", .userDefaults(suite: "new"), security)
+        try await storage.set("text", for: old)
+        let store = try #require(machine.backends(of: old.domain).first)
+        store.inject(.unavailable, of: .apply, repeats: true)
+        #expect(try await storage.get(bare.moved(from: old)) == "text")
+        store.removeFaults()
+        #expect(try await machine.launch().get(old) == "text")
+        try await machine.launch().remove(bare)
+        #expect(try await machine.launch().value(for: bare.moved(from: old)) == nil)
+    }
 }

@@ -118,6 +118,27 @@ import Testing
         #expect(try await next.history().migrations.map(\.successes) == [1])
     }
 
+    @Test func `the history of a migration keeps the dates of its successes and failures over several launches`() async throws {
+        struct Bad: Error {}
+        let machine = TestMachine()
+        machine.writeForeign(.string("a"), to: list, name: "a")
+        machine.writeForeign(.string("b"), to: list, name: "b")
+        func key(_ name: String, fails: Bool) -> StorageKey<String> {
+            textKey("new \(name)", ring).moved(from: textKey(name, list), id: "move") { if fails { throw Bad() } else { return $0 } }
+        }
+        _ = try await launch(machine, .key(key("a", fails: false))).sweep()
+        let first = try #require(try await launch(machine, .key(key("a", fails: false))).history().migrations.first)
+        #expect(first.firstWorked != nil && first.firstWorked == first.lastWorked && first.lastFailed == nil)
+        _ = try await launch(machine, .key(key("b", fails: true))).sweep()
+        let second = try #require(try await launch(machine, .key(key("b", fails: true))).history().migrations.first)
+        #expect(second.firstWorked == first.firstWorked && second.lastWorked == first.lastWorked)
+        #expect(second.lastFailed != nil && second.lastError != nil && second.successes == 1 && second.failures == 1)
+        _ = try await launch(machine, .key(key("b", fails: false))).sweep()
+        let third = try #require(try await launch(machine, .key(key("b", fails: false))).history().migrations.first)
+        #expect(third.firstWorked == first.firstWorked && third.lastFailed == second.lastFailed && third.lastError == second.lastError)
+        #expect(third.successes == 2 && third.failures == 1 && third.lastWorked != nil)
+    }
+
     @Test func `the ledger counts a failed conversion step and a failed merge under the ids of their migrations`() async throws {
         struct Bad: Error {}
         let machine = TestMachine()
