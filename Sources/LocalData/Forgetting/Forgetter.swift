@@ -29,9 +29,14 @@ struct Forgetter: Sendable {
         do {
             try await removeCopies(of: domains, &hasBegun)
             guard let directories else {
+                hasBegun = true
                 await close()
-                return try await clearOtherStores(domains)
+                try await clearOtherStores(domains)
+                return try await forgetNotes(domains)
             }
+            // The call that completes a killed one does not purge the quarantine, so purge it before the mark is written. A second purge
+            // follows when the stores are destroyed, and it reports an error.
+            do { try await purgeQuarantined(of: domains, &hasBegun) } catch is StorageError {}
             try await locked(directories) { () throws(BackendError) in
                 try (try ForgetMark.read(directories, files)?.union(mark) ?? mark).write(directories, files)
             }
@@ -81,29 +86,63 @@ struct Forgetter: Sendable {
 
     // MARK: Copies
 
-    /// Removes the values of registered keys whose destination is forgotten, with every older copy in other domains. A
+    /// Removes the values of registered keys and collections whose destination is forgotten, with every older copy in other domains. A
     /// copy that stayed would be migrated again.
     /// - Parameter hasBegun: Set before the first removal.
     private func removeCopies(of domains: Set<StorageDomain>?, _ hasBegun: inout Bool) async throws {
-        for entry in history.registry.entries() where entry.key.hasMigration && domains?.contains(scoped(entry.route.domain)) != false {
+        for entry in history.registry.entries() where domains?.contains(scoped(entry.route.domain)) != false {
+            guard entry.key.hasMigration || !entry.key.legacyLocations.isEmpty else { continue }
             hasBegun = true
-            func open<Key: TypedKey>(_ key: Key) async throws {
-                try await valueWriter.remove(try slots.routes.slot(for: key.typed))
+            if let collection = entry.key.collection {
+                try await removeOlderRecords(of: collection)
+            } else {
+                try await removeValue(of: entry.key.base)
             }
-            guard let collection = entry.key.collection else {
-                try await open(entry.key.base)
-                continue
-            }
-            func openRecords<Collection: TypedCollection>(_ collection: Collection) async throws {
-                let records = collection.typed
-                for listed in try await Listing(slots).names(in: records.domain, .collection(records.name)) {
-                    if case .value(let name) = listed {
-                        try await valueWriter.remove(try slots.routes.slot(for: records.key(name)))
-                    }
-                }
-            }
-            try await openRecords(collection)
         }
+    }
+
+    private func removeValue<Key: TypedKey>(of key: Key) async throws {
+        try await valueWriter.remove(try slots.routes.slot(for: key.typed))
+    }
+
+    /// Removes the records that are in the legacy locations of a collection, and the lists from which it takes records. A record that is
+    /// only in the collection has no older copy, and is destroyed with its store.
+    private func removeOlderRecords<Collection: TypedCollection>(of collection: Collection) async throws {
+        let records = collection.typed
+        var names: Set<String> = []
+        var seen: Set<PhysicalSlot> = []
+        var open = [AnyStorageKey.collection(records)]
+        while let next = open.popLast() {
+            let slot = try slots.routes.route(for: next).slot
+            guard seen.insert(slot).inserted else { continue }
+            for location in next.legacyLocations {
+                guard let older = location.collection else {
+                    // The list is removed before the records, because the removal of a record would split it.
+                    try await removeList(location, of: slot)
+                    continue
+                }
+                names.formUnion(try await self.names(in: older))
+                open.append(location)
+            }
+        }
+        for name in names.sorted() { try await valueWriter.remove(try slots.routes.slot(for: records.key(name))) }
+    }
+
+    private func names<Collection: TypedCollection>(in collection: Collection) async throws -> [String] {
+        let records = collection.typed
+        return try await Listing(slots).slots(in: records.domain, records.namespace, name: records.name).addresses.map(\.name)
+    }
+
+    /// Removes the list from which a collection takes its records.
+    /// - Throws: ``StorageError`` with `residueRemains` if another key or collection still takes values from the list.
+    private func removeList(_ list: AnyStorageKey, of collection: PhysicalSlot) async throws {
+        let route = try slots.routes.route(for: list)
+        if let other = try await ResiduePurger(slots, coder, history).neededBy(route.slot, except: collection) {
+            throw StorageError(
+                StorageError.residueRemains, key: list.name,
+                "\(other) still takes its value from \(list.name), so no store was forgotten. Sweep, and try again.")
+        }
+        try await removeValue(of: list.base)
     }
 
     // MARK: Stores that are not on the disk
@@ -112,18 +151,23 @@ struct Forgetter: Sendable {
     private func clearOtherStores(_ domains: Set<StorageDomain>?) async throws {
         for domain in domains ?? domainsInUse where try !isOnDisk(domain) {
             let (_, backend) = try slots.routes.anyBackend(for: domain, key: "\(domain)")
-            var namespaces: Set<StorageNamespace> = [.values]
-            for entry in history.registry.entries() where scoped(entry.route.domain) == domain {
-                namespaces.insert(entry.route.slot.address.namespace)
-            }
-            for namespace in namespaces {
-                try await translatingErrors(key: "\(domain)") { () throws(BackendError) in
-                    for address in try await backend.addresses(in: namespace) {
-                        if case .failed(let error) = try await backend.apply(.delete(address)) { throw error }
-                    }
-                }
+            for namespace in try namespaces(in: domain) {
+                try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await backend.deleteAll(in: namespace) }
             }
         }
+    }
+
+    /// Returns the namespaces of a domain: those of single values, of registered collections, and of the backups of both.
+    private func namespaces(in domain: StorageDomain) throws -> Set<StorageNamespace> {
+        var namespaces: Set<StorageNamespace> = [.values]
+        for entry in history.registry.entries() where scoped(entry.route.domain) == domain {
+            let slot = entry.route.slot.address.namespace
+            let records = entry.key.collection == nil ? slot : StorageNamespace.collection(entry.key.name)
+            namespaces.formUnion([slot, records])
+            guard let chain = try slots.routes.slot(entry.key.base).key.evolution else { continue }
+            for version in chain.older + [chain.version] { namespaces.insert(Backups.namespace(of: records, version: version)) }
+        }
+        return namespaces
     }
 
     /// Whether the destruction of the folders destroys the store of a domain.
@@ -136,14 +180,24 @@ struct Forgetter: Sendable {
 
     /// Forgets the notes about values that were forgotten: quarantined values, and entries of the ledger.
     private func forgetNotes(_ domains: Set<StorageDomain>?) async throws {
-        guard let domains else { return }
+        var hasBegun = true
+        try await purgeQuarantined(of: domains, &hasBegun)
+        if let domains { await history.ledger.forget(domains) }
+    }
+
+    /// Purges the quarantined values of domains.
+    /// - Parameter hasBegun: Set before the first purge.
+    private func purgeQuarantined(of domains: Set<StorageDomain>?, _ hasBegun: inout Bool) async throws {
+        // If everything on the disk is forgotten, the quarantine is destroyed with its folder.
+        if try domains == nil && configuration.directories != nil { return }
         for value in try await history.quarantine.list() {
-            let isForgotten = domains.contains {
+            let isForgotten = domains?.contains {
                 value.place == "\($0)" || value.place.hasPrefix("\($0.kind.name)/\($0.scope ?? "")/")
             }
-            if isForgotten { try await history.quarantine.purge(value.id) }
+            if isForgotten == false { continue }
+            hasBegun = true
+            try await history.quarantine.purge(value.id)
         }
-        await history.ledger.forget(domains)
     }
 
     // MARK: The lock
@@ -171,6 +225,38 @@ struct Forgetter: Sendable {
             try await runtime.makeLane("forget").run(
                 clock: runtime.clock, deadline: runtime.clock.now.advanced(by: .seconds(120)), isMutation: true
             ) { (_) throws(BackendError) in try work() }
+        }
+    }
+}
+
+extension StorageBackend {
+    /// Deletes the slots of a namespace, and all damaged slots of the store whose names cannot be read.
+    /// - Throws: ``BackendError`` if one of them was not deleted.
+    fileprivate func deleteAll(in namespace: StorageNamespace) async throws(BackendError) {
+        guard let salvageable = self as? any SalvageableBackend else {
+            for address in try await addresses(in: namespace) { try await deleteAnything(at: address) }
+            return
+        }
+        let listing = try await salvageable.listing(in: namespace)
+        for address in listing.addresses { try await deleteAnything(at: address) }
+        for slot in listing.damaged { _ = try await salvageable.deleteDamage(at: slot.handle) }
+    }
+
+    /// Deletes the content of a slot, also damaged bytes.
+    /// - Throws: ``BackendError`` if the slot was not deleted.
+    func deleteAnything(at address: StorageAddress) async throws(BackendError) {
+        var result = try await apply(.delete(address))
+        // A store deletes damaged bytes only if the change has their revision as precondition.
+        if case .conflict(let probe) = result, let revision = probe.revision {
+            result = try await apply(.delete(address, if: .revision(revision)))
+        }
+        switch result {
+        case .applied: return
+        case .failed(let error), .conflict(.unavailable(let error)): throw error
+        case .locked, .conflict(.locked): throw BackendError(.locked, "The store is locked. Unlock it and try again.")
+        case .conflict(.corrupt(let corruption)): throw BackendError(.corrupted, "The store is damaged (\(corruption.reason)).")
+        case .conflict, .notAttempted:
+            throw BackendError(.unavailable, "Another process or task changed a value at the same time. Try again.")
         }
     }
 }

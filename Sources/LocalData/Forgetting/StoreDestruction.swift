@@ -26,6 +26,13 @@ struct StoreDestruction: Sendable {
                 continue
             }
             try await removeItems(of: service, store.scope, withKeys: mark.domains == nil)
+            // A restore keeps the items that it replaces in another service, if their format is that of another program.
+            if service.keptService != store.scope,
+                let provider = Wiring.backedProviders.first(where: { $0.backedKinds.contains(store.kind) }),
+                case .items(let kept) = try provider.backedStore(store.kind, service.keptService, configuration).form
+            {
+                try await removeItems(of: kept, service.keptService, withKeys: mark.domains == nil)
+            }
         }
         let deadline = runtime.clock.now.advanced(by: max(configuration.deadlines.files, configuration.deadlines.keychain))
         let locks = try await translatingErrors(key: "forget") { () throws(BackendError) in
@@ -94,9 +101,14 @@ struct StoreDestruction: Sendable {
             guard let backend = service as? any StorageBackend else { return }
             for item in try await service.items(deadline: runtime.clock.now.advanced(by: deadline)) {
                 let address = StorageAddress(item.name, in: item.namespace.isEmpty ? .values : StorageNamespace(item.namespace))
-                if !withKeys, let record = try await backend.read(address, .fresh).record, SealingKey.begins(record.payload) { continue }
-                let result = try await backend.apply(.delete(address))
-                if case .failed(let error) = result { throw error }
+                if !withKeys {
+                    switch try await backend.read(address, .fresh) {
+                    case .value(let record) where SealingKey.begins(record.payload): continue
+                    case .corrupt(let corruption) where SealingKey.begins(.bytes(corruption.bytes)): continue
+                    default: break
+                    }
+                }
+                try await backend.deleteAnything(at: address)
             }
         }
     }

@@ -5,15 +5,16 @@ import Sealing
 extension StorageRouter {
     /// Destroys everything that a domain stores, including values of other programs in it.
     ///
-    /// First, the values of registered keys in the domain are removed with every older copy in other domains: a copy that
-    /// stayed would be migrated again. So register the catalogs before this call. Then the store is destroyed:
+    /// First, the values of registered keys and collections in the domain are removed with every older copy in other
+    /// domains: a copy that stayed would be migrated again. So register the catalogs before this call. Then the store is
+    /// destroyed:
     ///
     /// | store | what is destroyed |
     /// |---|---|
     /// | encrypted database, sealed vault | the file and SQLite's log are overwritten with zeros, with the data key in them, and removed |
     /// | property list | the file is overwritten with zeros and removed |
     /// | keyring | the items of the service; a sealing key stays, because other domains may need it |
-    /// | memory, server, custom backend | the values, and the records of registered collections |
+    /// | memory, server, custom backend | the values, the records of registered collections, and backups of what is registered |
     ///
     /// At last the notes about the domain are removed: its entries in the quarantine and the migration ledger, and the
     /// records of presence. If the process is killed, the next call of any program with this configuration completes the

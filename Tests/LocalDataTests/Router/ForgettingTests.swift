@@ -113,6 +113,87 @@ struct ForgettingTests {
         }
     #endif
 
+    private static let modern = StorageDomain.userDefaults(suite: "new")
+    private static let note = Note(id: "a", text: secret)
+
+    @Test func `records of a collection do not return from the older collection, whether they were moved or not`() async throws {
+        for isMoved in [false, true] {
+            let stage = try Stage()
+            let storage = stage.launch()
+            let older = Note.collection("older", Self.legacy)
+            let notes = Note.collection("notes", Self.modern).moved(from: older)
+            try await storage.set(Self.note, in: older)
+            try await storage.registerCatalog(TestCatalog(.collection(notes)))
+            if isMoved {
+                #expect(try await storage.everything(in: notes).records == [Self.note])
+                // A program of an earlier release writes again.
+                try await stage.launch().set(Note(id: "b", text: Self.secret), in: older)
+            }
+            try await storage.forget(Self.modern)
+            #expect(try await storage.everything(in: notes).records == [])
+            #expect(try await stage.launch().everything(in: notes).records == [])
+            #expect(try stage.traces(of: Self.secret) == [])
+        }
+    }
+
+    @Test func `records of a collection do not return from the oldest of several collections, or from a list`() async throws {
+        let stage = try Stage()
+        let storage = stage.launch()
+        let list = testKey("list", Self.legacy, of: [Note].self)
+        let oldest = Note.collection("oldest", Self.legacy)
+        let notes = Note.collection("notes", Self.modern).moved(from: Note.collection("older", Self.legacy).moved(from: oldest))
+        let split = Note.collection("split", Self.modern).moved(from: list) { $0 }
+        try await storage.set(Self.note, in: oldest)
+        try await storage.set([Self.note], for: list)
+        try await storage.registerCatalog(TestCatalog(.collection(notes), .collection(split)))
+        try await storage.forget(Self.modern)
+        #expect(try await storage.everything(in: notes).records == [])
+        #expect(try await storage.everything(in: split).records == [])
+        #expect(try stage.traces(of: Self.secret) == [])
+    }
+
+    @Test func `a list from which another collection still takes records is not removed, and nothing is forgotten`() async throws {
+        let storage = try Stage().launch()
+        let list = testKey("list", Self.legacy, of: [Note].self)
+        let notes = Note.collection("notes", Self.modern).moved(from: list) { $0 }
+        let others = Note.collection("others", .userDefaults(suite: "kept")).moved(from: list) { $0 }
+        try await storage.set([Self.note], for: list)
+        try await storage.registerCatalog(TestCatalog(.collection(notes), .collection(others)))
+        await expectRefusal(.residueRemains, saying: "others") { try await storage.forget(Self.modern) }
+        #expect(try await storage.value(for: list) == [Self.note])
+        await storage.sweep()
+        try await storage.forget(Self.modern)
+        #expect(try await storage.everything(in: notes).records == [])
+        #expect(try await storage.everything(in: others).records == [Self.note])
+    }
+
+    @Test func `a call that was killed at any file operation leaves no quarantined copy`() async throws {
+        let key = Self.key("token", Self.modern).moved(from: Self.key("oldToken", Self.legacy))
+        for number in 1... {
+            let stage = try Stage()
+            let before = stage.launch()
+            try await before.set("mine", for: Self.key("token", Self.modern))
+            try await before.set("x", for: Self.key("other", Self.legacy))
+            try await before.set(Self.secret, for: Self.key("oldToken", Self.legacy))
+            _ = try await before.registerCatalog(TestCatalog(.key(key)), migrateImmediately: true)
+            try #require(try await before.quarantine.values().count == 1)
+            try await before.shutdown()
+
+            let files = HookedFiles()
+            let killed = stage.launch { $0.runtime.files = files }
+            files.arm(.stops, at: number)
+            var isKilled = false
+            do { try await killed.forget(Self.legacy) } catch { isKilled = true }
+
+            let next = stage.launch()
+            if try await next.value(for: Self.key("other", Self.legacy)) == nil {
+                #expect(try await next.quarantine.values().isEmpty, "killed at operation \(number)")
+            }
+            try await next.shutdown()
+            if !isKilled { break }
+        }
+    }
+
     @Test func `a list is forgotten with its quarantined copies`() async throws {
         let stage = try Stage()
         let storage = stage.launch()
@@ -147,6 +228,47 @@ struct ForgettingTests {
         try await storage.set("x", for: key)
         try await storage.forget(.keychain)
         #expect(try await storage.value(for: key) == nil)
+    }
+
+    @Test func `damaged bytes in a store of a custom backend are deleted`() async throws {
+        let machine = TestMachine()
+        let storage = machine.launch()
+        let key = Self.key("a", .keychain)
+        try await storage.set("x", for: key)
+        machine.corrupt(.keychain, name: "a", bytes: [0xFF])
+        try await storage.forget(.keychain)
+        #expect(try await storage.value(for: key) == nil)
+    }
+
+    @Test func `a store of a custom backend that is locked during the call is reported as locked`() async throws {
+        let machine = TestMachine()
+        let storage = machine.launch()
+        let key = Self.key("a", .keychain)
+        try await storage.set("x", for: key)
+        for backend in machine.backends(of: .keychain) { backend.inject(.locked, of: .apply) }
+        await expectRefusal(.locked) { try await storage.forget(.keychain) }
+        #expect(try await storage.value(for: key) == "x")
+        try await storage.forget(.keychain)
+        #expect(try await storage.value(for: key) == nil)
+    }
+
+    @Test func `the records of a collection in a store of a custom backend are deleted`() async throws {
+        let storage = TestMachine().launch()
+        let notes = Note.collection(.keychain)
+        try await storage.registerCatalog(TestCatalog(.collection(notes)))
+        try await storage.set(Self.note, in: notes)
+        try await storage.forget(.keychain)
+        #expect(try await storage.everything(in: notes).records == [])
+    }
+
+    @Test func `the backup of an older version in a store of a custom backend is deleted`() async throws {
+        let storage = TestMachine().launch()
+        let key = Self.key("a", .keychain).evolving(Evolution.from(Int.self).to { "\($0)" }.keepingBackup())
+        try await storage.set(7, for: testKey("a", .keychain, of: Int.self))
+        try await storage.registerCatalog(TestCatalog(.key(key)))
+        #expect(try await storage.get(key) == "7")
+        try await storage.forget(.keychain)
+        #expect(try await storage.restoreBackup(for: key) == nil)
     }
 
     @Test func `two programs that find an unfinished call complete it once, and keep what is written afterwards`() async throws {

@@ -126,7 +126,7 @@ struct ResiduePurger: Sendable {
     // MARK: Shared sources
 
     /// The name of another registered key that still needs a slot as its source; nil when none does.
-    private func neededBy(_ source: PhysicalSlot, except destination: PhysicalSlot) async throws -> String? {
+    func neededBy(_ source: PhysicalSlot, except destination: PhysicalSlot) async throws -> String? {
         for other in namers(of: source, except: destination) {
             func isSettled<Key: TypedKey>(_ key: Key) async throws -> Bool {
                 try await self.isSettled(Slot(key: key.typed, route: other.route))
