@@ -47,11 +47,13 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
         return work
     }
 
-    /// Converts every record as a move would, and writes nothing.
+    /// Converts and encodes every record as a move would, and writes nothing.
     /// - Throws: ``StorageError``, which names the first record that cannot be moved.
     func validate() async throws {
         for try await page in recordQueries.pages(way.source, .all) {
-            for entry in try page.requireWhole() { _ = try await candidate(entry) }
+            for entry in try page.requireWhole() {
+                if let candidate = try await candidate(entry) { _ = try coder.prepare(candidate.value, candidate.slot, .new) }
+            }
         }
     }
 
@@ -138,8 +140,8 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
         }
     }
 
-    /// Moves the records whose destination is empty, in one commit.
-    /// - Returns: The records that must be settled one by one.
+    /// Moves the records whose destination is empty, in one commit. In a read, a record that cannot be written is a failure.
+    /// - Returns: The records that must be settled one by one. In a sweep, these include the records that cannot be written.
     private func moveTogether(
         _ candidates: [Candidate], _ run: MigrationRun, _ epoch: Committer.Change?, _ work: inout RecordWork
     ) async throws -> [Candidate] {
@@ -150,26 +152,37 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
         }
         if run.reason == .read { rest = [] }
         if free.isEmpty { return rest }
+        var ready: [Candidate] = []
         var changes: [Committer.Change] = []
         for candidate in free {
-            let route = candidate.slot.route
-            let facts = WriteAttributes.carried(from: [candidate.copy.record.metadata])
-            let prepared = try coder.prepare(candidate.value, candidate.slot, facts)
-            let origin = try await Origins(slots, coder, history).made(of: [candidate.copy], migration: id, for: route)
-            try await ReferenceWriter(slots, coder, history, program).store(
-                prepared.references,
-                for: ReferenceHolder(
-                    route: route, copies: [candidate.copy], allowsWeakerProtection: way.options.allowsWeakerProtection))
-            changes.append(Committer.Change(try await coder.complete(prepared, origin: origin).operation, route, if: .absent))
+            do {
+                changes.append(try await change(candidate))
+                ready.append(candidate)
+            } catch let error as StorageError {
+                if run.reason == .read { try work.fail(candidate.slot.name, error) } else { rest.append(candidate) }
+            }
         }
+        if ready.isEmpty { return rest }
         let receipt = try await slots.committer.commit(changes + (epoch.map { [$0] } ?? []), readsBack: true)
-        guard receipt.isCommitted else { return run.reason == .read ? free : candidates }
-        work.moved += free.count
+        guard receipt.isCommitted else { return run.reason == .read ? ready : candidates }
+        work.moved += ready.count
         work.bytes += changes.reduce(0) { $0 + $1.mutation.payloadSize }
-        let (copies, routes) = (free.map(\.copy), free.map(\.slot.route))
+        let (copies, routes) = (ready.map(\.copy), ready.map(\.slot.route))
         work.residue += await ResiduePurger(slots, coder, history).purgeTogether(copies, for: routes, achieved: receipt.durability).flatMap(
             \.self)
         return rest
+    }
+
+    /// Returns the change that writes a record to its empty destination. First stores the records to which it refers.
+    private func change(_ candidate: Candidate) async throws -> Committer.Change {
+        let route = candidate.slot.route
+        let facts = WriteAttributes.carried(from: [candidate.copy.record.metadata])
+        let prepared = try coder.prepare(candidate.value, candidate.slot, facts)
+        let origin = try await Origins(slots, coder, history).made(of: [candidate.copy], migration: id, for: route)
+        try await ReferenceWriter(slots, coder, history, program).store(
+            prepared.references,
+            for: ReferenceHolder(route: route, copies: [candidate.copy], allowsWeakerProtection: way.options.allowsWeakerProtection))
+        return Committer.Change(try await coder.complete(prepared, origin: origin).operation, route, if: .absent)
     }
 }
 

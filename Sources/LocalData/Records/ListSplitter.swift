@@ -135,6 +135,7 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
     ) async throws -> Written? {
         var written = Written()
         var changes: [Committer.Change] = []
+        var free: [(part: Part, probe: StorageProbe, holder: ReferenceHolder)] = []
         let bytes = Dictionary(parts.map { ($0.slot.id, $0.prepared.bytes) }, uniquingKeysWith: { $1 })
         for (part, probe) in zip(parts, try await Route.probes(parts.map(\.slot.route))) {
             let holder = ReferenceHolder(route: part.slot.route, copies: [copy], written: bytes)
@@ -143,9 +144,16 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
             case .conflict(let change):
                 written.hasConflict = true
                 if let change { changes.append(change) }
-            case .written(let change): changes.append(change)
+            case .free: free.append((part, probe, holder))
             }
         }
+        // If the list remains, its records name it. The sweep that resolves the conflict then undoes no later change of these records.
+        var origin: RecordOrigin?
+        if written.hasConflict, run.reason == .read, let first = free.first {
+            let list = LegacyLocations.Contents(found: [copy])
+            origin = try await origins.carried(first.part.slot.untyped, over: first.probe, list)
+        }
+        for (part, probe, holder) in free { changes.append(try await change(part.prepared, over: probe, origin, holder)) }
         written.count = changes.count
         // A read decides no conflict. It moves the records whose slots are empty, and does not write the mark.
         if written.hasConflict, run.reason == .read { return try await commit(changes, nil, mark.route) == nil ? nil : written }
@@ -163,7 +171,8 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
         /// The slot has a tombstone or a different record, or an older program has written the list again. The change is nil if the slot
         /// remains unchanged.
         case conflict(Committer.Change?)
-        case written(Committer.Change)
+        /// The slot is empty, and the record is written.
+        case free
     }
 
     /// Decides what happens to one record of the list, by the content of its slot. A record or tombstone in the slot wins over what an
@@ -173,7 +182,12 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
     ) async throws -> Outcome {
         let route = part.slot.route
         if case .corrupt(let corruption) = probe { throw route.corrupted(corruption) }
-        if case .absent = probe, !isLate { return .written(try await change(part.prepared, part.slot, over: probe, holder)) }
+        if case .absent = probe, !isLate { return .free }
+        // The content of the slot is this record of the list, or a later change of it.
+        let origin = try await MirroredLocations(slots, coder, history).origin(of: probe, part.slot.untyped)
+        if await origins.match(copy, origin) != .none { return .unchanged }
+        // Another program does not see the removal, and its list has no revision: the list may be older or newer than the removal.
+        if case .tombstone = probe, copy.record.isForeign { return .conflict(nil) }
         var mine: Record?
         if let stored = probe.record {
             let value = try await coder.decode(stored, part.slot)
@@ -202,14 +216,13 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
         if let stored = probe.record {
             try await history.quarantine.keep(stored, of: route, beside: [copy.route], reason: "replaced in a conflict")
         }
-        return .conflict(try await change(prepared, part.slot, over: probe, holder))
+        return .conflict(try await change(prepared, over: probe, try await origins.kept(part.slot.untyped, over: probe), holder))
     }
 
     private func change(
-        _ prepared: EncodedValue, _ slot: Slot<Record>, over probe: StorageProbe, _ holder: ReferenceHolder
+        _ prepared: EncodedValue, over probe: StorageProbe, _ origin: RecordOrigin?, _ holder: ReferenceHolder
     ) async throws -> Committer.Change {
         try await referenceWriter.store(prepared.references, for: holder)
-        let origin = try await origins.kept(slot.untyped, over: probe)
         return Committer.Change(try await coder.complete(prepared, origin: origin).operation, prepared.route, if: probe.unchanged)
     }
 

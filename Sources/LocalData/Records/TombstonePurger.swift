@@ -9,7 +9,8 @@ import BackendContract
 /// 2. Read all legacy locations of the removed records. Continue with the records for which all of them are empty.
 /// 3. Make the empty state durable.
 /// 4. Begin a new removal epoch in each older collection that takes records from others.
-/// 5. Drop the tombstones, in one commit with a new epoch of the collection itself.
+/// 5. Repeat the steps 2 and 3: before its new epoch, another process may have written to an older collection again.
+/// 6. Drop the tombstones, in one commit with a new epoch of the collection itself.
 ///
 /// A move that read a legacy location before it was found empty has read an earlier epoch, so its put is refused. ``RemovalEpochs`` has the
 /// reason.
@@ -127,12 +128,14 @@ struct TombstonePurger<Record: Codable & Sendable>: Sendable {
         let (candidates, hadWindow) = try await withoutWindow(removed)
         // Without atomic batches, the write of a mirror cannot depend on an epoch.
         if hadWindow, !between.oldest.allSatisfy(\.capabilities.atomicBatch) { return }
-        let gone = try await withoutOlder(candidates)
-        if gone.isEmpty { return }
+        let empty = try await withoutOlder(candidates)
+        if empty.isEmpty { return }
         let epochs = RemovalEpochs(slots, coder)
         let mark = try slots.routes.slot(for: collection.placeholder).route
-        for other in between.marks + (hadWindow ? between.oldest : [])
-        where try await !slots.committer.commit([epochs.next(of: other)]).isCommitted { return }
+        let others = between.marks + (hadWindow ? between.oldest : [])
+        for other in others where try await !slots.committer.commit([epochs.next(of: other)]).isCommitted { return }
+        let gone = others.isEmpty ? empty : try await withoutOlder(empty)
+        if gone.isEmpty { return }
         try await slots.lanes.withLanes(gone.map(\.slot.id) + [mark.slot], keyName: collection.name) {
             let drops = gone.map { Committer.Change(.delete, $0.slot.route, if: .revision($0.tombstone.revision)) }
             if !mark.capabilities.atomicBatch {

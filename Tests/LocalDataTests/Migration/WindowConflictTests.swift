@@ -131,4 +131,16 @@ import Testing
         #expect(try await v2.value(for: key) == nil)
         #expect(try await machine.launch().value(for: old) == nil)
     }
+
+    @Test func `an update in a window does not depend on a legacy value that has expired`() async throws {
+        let clock = TestClock()
+        let machine = TestMachine { $0.use(clock) }
+        let old = textKey("code", .userDefaults(suite: "old")).expiring(after: .seconds(60))
+        let key = textKey("modern code", .userDefaults(suite: "new")).moved(from: old, keeping: .untilReleased)
+        try await machine.launch().set("one", for: old)
+        clock.advance(by: .seconds(61))
+        try await machine.launch().update(key, default: "none") { $0 = "two" }
+        #expect(try await machine.launch().get(key) == "two")
+        #expect(try await machine.launch().get(old) == "two")
+    }
 }

@@ -1,3 +1,4 @@
+import BackendContract
 import LocalDataTesting
 import Synchronization
 import TestSupport
@@ -10,16 +11,17 @@ import Testing
 /// A conflict is a record that differs from the legacy record with the same id. A legacy record is one that an earlier
 /// version stored in another collection or list. A sweep moves all legacy records of a catalog and resolves conflicts.
 @Suite(.inTurn) struct CollectionReadTests {
+    private static var policies: [ConflictPolicy<Note>] {
+        [.destinationWins, .sourceWins, .merge { mine, other in Note(id: other.id, text: "\(mine?.text ?? "") \(other.text)") }]
+    }
+
     @Test(arguments: Place.allCases, [0, 1, 2])
     func `counting and enumerating move the legacy records that the collection does not have, and resolve no conflict`(
         _ place: Place, policy: Int
     ) async throws {
         try await place.withLaunches { launch, domain in
-            let policies: [ConflictPolicy<Note>] = [
-                .destinationWins, .sourceWins, .merge { mine, other in Note(id: other.id, text: "\(mine?.text ?? "") \(other.text)") },
-            ]
             let old = Note.collection("old", place.olderDomain)
-            let notes = Note.collection(domain).moved(from: old).resolvingConflicts(policies[policy])
+            let notes = Note.collection(domain).moved(from: old).resolvingConflicts(Self.policies[policy])
             try await launch().set(Note(id: "a", text: "first"), in: old)
             #expect(try await launch().count(in: notes) == 1)
             // An older program stores record a again with another text, and also stores record b.
@@ -58,11 +60,8 @@ import Testing
         _ place: Place, policy: Int
     ) async throws {
         try await place.withLaunches { launch, domain in
-            let policies: [ConflictPolicy<Note>] = [
-                .destinationWins, .sourceWins, .merge { mine, other in Note(id: other.id, text: "\(mine?.text ?? "") \(other.text)") },
-            ]
             let list = testKey("list", place.olderDomain, of: [Note].self)
-            let notes = Note.collection(domain).moved(from: list) { $0 }.resolvingConflicts(policies[policy])
+            let notes = Note.collection(domain).moved(from: list) { $0 }.resolvingConflicts(Self.policies[policy])
             try await launch().set([Note(id: "a", text: "older"), Note(id: "b", text: "second")], for: list)
             // A program without the migration from the list stores a record.
             try await launch().set(Note(id: "a", text: "first"), in: Note.collection(domain))
@@ -83,6 +82,96 @@ import Testing
             #expect(row.conflict != nil && row.residue.isEmpty)
             #expect(try await launch().value(for: list) == nil)
             #expect(try await launch().value("a", in: notes)?.text == ["first", "older", "first older"][policy])
+            #expect(try await launch().value("b", in: notes) == nil)
+        }
+    }
+
+    @Test(arguments: Place.allCases, [0, 1, 2])
+    func `a record that is set after a read has moved it from a legacy list keeps its text when a sweep resolves a conflict of the list`(
+        _ place: Place, policy: Int
+    ) async throws {
+        try await place.withLaunches { launch, domain in
+            let list = testKey("list", place.olderDomain, of: [Note].self)
+            let notes = Note.collection(domain).moved(from: list) { $0 }.resolvingConflicts(Self.policies[policy])
+            try await launch().set([Note(id: "a", text: "older"), Note(id: "b", text: "second")], for: list)
+            try await launch().set(Note(id: "a", text: "first"), in: Note.collection(domain))
+            #expect(try await launch().count(in: notes) == 2)
+            try await launch().set(Note(id: "b", text: "newer"), in: notes)
+            let row = try #require(try await launch().row(of: notes))
+            #expect(row.conflict != nil && row.residue.isEmpty)
+            #expect(try await launch().value(for: list) == nil)
+            #expect(try await launch().value("b", in: notes)?.text == "newer")
+        }
+    }
+
+    @Test(arguments: [0, 1, 2])
+    func `a removed record stays removed if a program without LocalData writes the legacy list again`(policy: Int) async throws {
+        let machine = TestMachine()
+        let list = testKey("list", .userDefaults(suite: "older"), of: [Note].self)
+        let notes = Note.collection(.userDefaults(suite: "main")).moved(from: list) { $0 }.resolvingConflicts(Self.policies[policy])
+        func writeList(_ ids: String...) {
+            let records = ids.map { NativeValue.dictionary(["id": .string($0), "text": .string("text")]) }
+            machine.writeForeign(.array(records), to: list.domain, name: "list")
+        }
+        writeList("a", "b")
+        #expect(try await machine.launch().count(in: notes) == 2)
+        try await machine.launch().remove("b", in: notes)
+        writeList("a", "b", "c")
+        _ = try await machine.launch().row(of: notes)
+        #expect(try await machine.launch().value("b", in: notes) == nil)
+        #expect(try await machine.launch().value("a", in: notes)?.text == "text")
+        #expect(try await machine.launch().value(for: list) == nil)
+        #expect(try await machine.launch().audit().quarantine.map(\.key) == ["list"])
+    }
+
+    /// A record that a property list can represent and JSON cannot, if the number is infinite.
+    private struct Reading: Codable, Equatable, Identifiable, Sendable {
+        var id: String
+        var degrees: Double
+
+        static func collection(
+            _ name: String, _ domain: StorageDomain, _ serializer: Serializer<Reading> = .json
+        ) -> StorageCollection<Reading> {
+            StorageCollection(name, domain: domain, serializer: serializer, owner: "Tests", description: "Readings", typeTag: "Reading")
+        }
+
+        static let all = [
+            Reading(id: "first", degrees: 1), Reading(id: "infinite", degrees: .infinity), Reading(id: "last", degrees: 2),
+        ]
+    }
+
+    @Test(arguments: Place.allCases, [true, false])
+    func `a record that the new collection cannot encode stays in the legacy collection, and the others are moved`(
+        _ place: Place, sweeps: Bool
+    ) async throws {
+        try await place.withLaunches { launch, domain in
+            let old = Reading.collection("old", place.olderDomain, .plist)
+            let new = Reading.collection("new", domain).moved(from: old)
+            for reading in Reading.all { try await launch().set(reading, in: old) }
+            if sweeps {
+                let row = try #require(try await launch().row(of: new))
+                #expect(row.state == .failed)
+                #expect(row.records == 2)
+                #expect(row.message?.contains("infinite") == true)
+            } else {
+                await #expect(throws: StorageError.self) { try await launch().count(in: new) }
+            }
+            #expect(try await launch().count(in: Reading.collection("new", domain)) == 2)
+            #expect(try await launch().count(in: old) == 1)
+            #expect(try await launch().value("infinite", in: old)?.degrees == .infinity)
+        }
+    }
+
+    @Test(arguments: Place.allCases)
+    func `migrateAll moves no record if the new collection cannot encode one of them`(_ place: Place) async throws {
+        try await place.withLaunches { launch, domain in
+            let old = Reading.collection("old", place.olderDomain, .plist)
+            let new = Reading.collection("new", domain)
+            for reading in Reading.all { try await launch().set(reading, in: old) }
+            let error = await #expect(throws: StorageError.self) { try await launch().migrateAll(from: old, to: new) }
+            #expect(error?.message.contains("infinite") == true)
+            #expect(try await launch().count(in: old) == 3)
+            #expect(try await launch().count(in: new) == 0)
         }
     }
 

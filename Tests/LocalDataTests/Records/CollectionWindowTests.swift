@@ -210,6 +210,25 @@ import Testing
         #expect(try await world.machine.quarantine(v2) == [])
     }
 
+    @Test(arguments: WindowWorld.Way.allCases, [true, false])
+    func `if the window of an empty collection has ended, records that are set later are not mirrored`(
+        _ way: WindowWorld.Way, _ isRequested: Bool
+    ) async throws {
+        let world = World(way)
+        let v2 = world.machine.launch()
+        if isRequested {
+            try await world.machine.launch().requestReleaseWindowEnd(in: world.notes)
+            _ = try await v2.row(of: world.notes)
+        } else {
+            try await v2.endReleaseWindow(in: world.notes)
+        }
+        for (id, router) in [("a", v2), ("b", world.machine.launch())] { try await router.set(Self.note(id, "one"), in: world.notes) }
+        #expect(try await world.left() == [])
+        _ = try await v2.row(of: world.notes)
+        #expect(try await world.left() == [])
+        #expect(try await world.texts(world.notes, v2) == ["a: one", "b: one"])
+    }
+
     @Test(arguments: WindowWorld.Way.allCases) func `a window of 30 days ends for all records together, counted from the first record`(
         _ way: WindowWorld.Way
     ) async throws {

@@ -30,16 +30,21 @@ import Testing
             }
         }
 
-        /// Creates a router. Its puts into the given suite wait at the gate.
-        func launch(stoppedIn suite: String = "", at gate: Gate = Gate(isOpen: true)) -> StorageRouter {
+        /// Creates a router. Its puts into the given suite wait at the gate, or its writes of tombstones.
+        func launch(stoppedIn suite: String = "", at gate: Gate = Gate(isOpen: true), beforeTombstones: Bool = false) -> StorageRouter {
             var configuration = StorageConfiguration.inMemory()
             configuration.useBackend(for: .userDefaults) { [self] scope in
                 FaultyStore(
                     store: InMemoryStore(medium: medium(scope)),
                     fault: FaultyStore.Fault(apply: { store, mutations async throws(BackendError) in
-                        if scope == suite, mutations.contains(where: { if case .put = $0.operation { true } else { false } }) {
-                            await gate.pass()
+                        let isStopped = mutations.contains { mutation in
+                            switch mutation.operation {
+                            case .put: !beforeTombstones
+                            case .tombstone: beforeTombstones
+                            default: false
+                            }
                         }
+                        if scope == suite, isStopped { await gate.pass() }
                         return try await store.apply(mutations)
                     }))
             }
@@ -107,6 +112,33 @@ import Testing
         #expect(try await world.slots("place", "notes").isEmpty, "the tombstone was not dropped")
         gate.open()
         try await moving.value
+        #expect(try await world.launch().value("a", in: notes) == nil)
+        #expect(try await world.launch().count(in: notes) == 0)
+    }
+
+    @Test func `a tombstone stays if a waiting migration writes its record between the sweep's first read and the new removal epoch`()
+        async throws
+    {
+        let world = World()
+        let oldest = Note.collection("oldest", .userDefaults(suite: "oldest"))
+        let old = Note.collection("old", Self.older).moved(from: oldest)
+        let notes = Note.collection(Self.domain).moved(from: old)
+        try await world.launch().set(Note(id: "a", text: "removed"), in: oldest)
+        let (writing, sweeping) = (Gate(), Gate())
+        let slow = world.launch(stoppedIn: "older", at: writing)
+        let moving = Task { _ = try await slow.value("a", in: old) }
+        await writing.arrived()
+        try await world.launch().remove("a", in: notes)
+        // The sweep has read the legacy collections as empty, and waits before it rewrites the mark of the older one.
+        let sweeper = world.launch(stoppedIn: "older", at: sweeping, beforeTombstones: true)
+        let sweep = Task { _ = try await sweeper.row(of: notes) }
+        await sweeping.arrived()
+        writing.open()
+        try await moving.value
+        #expect(try await world.slots("older", "old").count == 1)
+        sweeping.open()
+        try await sweep.value
+        #expect(try await world.slots("place", "notes").count == 1)
         #expect(try await world.launch().value("a", in: notes) == nil)
         #expect(try await world.launch().count(in: notes) == 0)
     }

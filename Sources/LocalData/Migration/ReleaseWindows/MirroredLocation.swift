@@ -328,7 +328,7 @@ struct MirroredLocations: Sendable {
             let contents = try await read(place)
             guard isMade, let contents else { return Seen(place: place, contents: contents) }
             guard let record = try await record(probe, slot) else {
-                if contents.record != nil { throw ChangedMeanwhile() }
+                if let older = contents.record, !coder.isExpired(older) { throw ChangedMeanwhile() }
                 return Seen(place: place, contents: contents)
             }
             switch await standing(of: contents, to: record, at: place) {
