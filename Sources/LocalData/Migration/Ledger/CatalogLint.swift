@@ -96,7 +96,10 @@ struct CatalogLint: Sendable {
             for source in way.count == 1 ? location.sources : location.legacyLocations {
                 guard let route = route(source, of: key, &problems), let last = way.last else { continue }
                 // A migration that converts a value within its slot names this slot as its source. That is not a cycle.
-                if route.slot == last.slot { continue }
+                if route.slot == last.slot {
+                    if way.count < 64 { follow(source, way + [route]) }
+                    continue
+                }
                 if way.contains(where: { $0.slot == route.slot }) {
                     problems.append(
                         CatalogProblem(

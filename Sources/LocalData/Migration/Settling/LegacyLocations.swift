@@ -2,6 +2,9 @@ import BackendContract
 
 /// Finds the legacy locations of a value and reads their records.
 struct LegacyLocations: Sendable {
+    /// The number of conversions within the slot that are followed. More of them are a cycle.
+    private static let mostInPlace = 64
+
     let slots: SlotAccess
 
     init(_ slots: SlotAccess) { self.slots = slots }
@@ -27,9 +30,15 @@ struct LegacyLocations: Sendable {
         var seen: Set<PhysicalSlot> = [slot]
         var found: [(key: AnyStorageKey, route: Route)] = []
         var open = direct
+        var inPlace = 0
         while !open.isEmpty {
             let source = open.removeFirst()
             let route = try slots.routes.route(for: source)
+            // A source in the slot of the value is no other location, but its sources are.
+            if route.slot == slot, inPlace < Self.mostInPlace {
+                inPlace += 1
+                open += source.legacyLocations
+            }
             guard seen.insert(route.slot).inserted else { continue }
             found.append((source, route))
             open += source.legacyLocations

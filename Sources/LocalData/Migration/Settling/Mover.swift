@@ -61,6 +61,7 @@ struct Mover: Sendable {
     ) async throws -> Attempt {
         guard try await program.wrappingUserErrors(slot.name, { try await step.mayRun(run) }) else { return .waits }
         try checkProtection(of: step.sources, step.options, slot.untyped)
+        if case .none = occupant, try await settleInPlace(step.sources, slot.id, run) { return .lookAgain }
         // Read the removal epoch before the sources. The write of the value fails if another epoch has begun since.
         let epoch = try await RemovalEpochs(slots, coder).current(for: slot.untyped)
         var probes: [SourceReader.Probe] = []
@@ -83,6 +84,21 @@ struct Mover: Sendable {
         let values = probes.map { probe -> (any Sendable)? in if case .value(let reading) = probe { reading.value } else { nil } }
         guard let value = try await program.wrappingUserErrors(slot.name, { try step.combine(values) }) else { return .waits }
         return try await move(value, step, slot, run, occupant, readings, epoch)
+    }
+
+    /// Runs the migrations of sources that are in the slot of the key itself. If no earlier release ran, these migrations have not moved
+    /// the value to this slot yet.
+    /// - Returns: Whether the slot may have a value now.
+    private func settleInPlace(_ sources: [AnyStorageKey], _ destination: PhysicalSlot, _ run: MigrationRun) async throws -> Bool {
+        func settle<Key: TypedKey>(_ key: Key) async throws -> Bool {
+            let slot = try slots.routes.slot(for: key.typed)
+            guard slot.id == destination, slot.key.hasMigration else { return false }
+            // The caller holds the lane of this slot.
+            let visit = try await Settler(slots, coder, history, program).settle(slot, await program.run(run.reason, slot.id, within: run))
+            return ![.absent, .removed, .expired].contains(visit.state)
+        }
+        for source in sources where try await settle(source.base) { return true }
+        return false
     }
 
     // MARK: Custom migrations

@@ -200,6 +200,14 @@ struct Reconciler: Sendable {
                 values.append(nil)
                 continue
             }
+            // An expired value is absent, so it takes part in no conflict.
+            if coder.isExpired(record) {
+                if run.reason != .read, !step.keepsSources {
+                    _ = try await Purger(slots, coder, history).purge(record, try slots.routes.slot(source.base))
+                }
+                values.append(nil)
+                continue
+            }
             values.append(value)
             if match == .content { doubtful.append(copy) } else { found.append(copy) }
         }

@@ -206,6 +206,7 @@ private struct Settling<Value: Codable & Sendable> {
                 let route = try slots.routes.route(for: source)
                 guard route.slot != slot.id else { continue }
                 switch try await route.read() {
+                case .value(let record) where coder.isExpired(record): continue
                 case .value, .corrupt: return true
                 case .absent, .tombstone: continue
                 case .locked: throw StorageError.locked(source.name, route.domain)
@@ -221,7 +222,7 @@ private struct Settling<Value: Codable & Sendable> {
     /// copy in another slot.
     private func inOrder(_ occupant: Mover.Occupant) throws -> [AnyStorageMigration] {
         let migrations = slot.key.migrations
-        guard case .undecodable = occupant else { return migrations }
+        if case .none = occupant { return migrations }
         let split = try migrations.map { migration in
             (migration, try migration.sources.contains { try slots.routes.route(for: $0).slot == slot.id })
         }

@@ -74,7 +74,7 @@ struct SourceReader: Sendable {
                 state = try await slots.withLane(slot.route) {
                     try await settler.settle(slot, await program.run(run.reason, slot.id, within: run)).state
                 }
-            } catch StorageError.unavailable where skips { return .absent }
+            } catch StorageError.unavailable where skips { return try await slot.route.read() }
             let probe = try await slot.route.read()
             guard case .absent = probe else { return probe }
             switch state {
