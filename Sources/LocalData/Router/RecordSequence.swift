@@ -51,8 +51,10 @@ struct RecordSequence<Record: Codable & Sendable>: AsyncSequence, Sendable {
         private mutating func advance() async throws -> ListEntry<StoredValue<Record>>? {
             try Task.checkCancellation()
             if pages == nil {
-                _ = try router.entry(collection.placeholder)
-                let gathered = try await router.gathering(collection)
+                let gathered = try await router.call("records", collection) { [router, collection] in
+                    _ = try router.entry(collection.placeholder)
+                    return try await router.gathering(collection)
+                }
                 reader = gathered.router
                 for failure in gathered.unreadable {
                     if let damaged = failure.damaged { waiting.append(.damaged(damaged, reason: failure.error)) }

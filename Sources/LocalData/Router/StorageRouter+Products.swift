@@ -105,6 +105,12 @@ package struct RotationAccess: Sendable {
         try await wiring?.keyedStores(of: source) ?? [:]
     }
 
+    /// Returns the library's internal stores that are encrypted as a whole, which are those on a server. The caller closes
+    /// them.
+    package func sealedOwnStores() throws -> [(name: String, store: any StorageBackend & RecipientStore)] {
+        try wiring?.sealedOwnStores() ?? []
+    }
+
     /// Reseals data: decrypts data that an older key sealed, and encrypts it with the present key. This covers the
     /// values of the registered catalogs, and the quarantine.
     /// - Parameter isOnlyLook: Whether to list the data without changing it.

@@ -89,7 +89,7 @@ package actor ValueFollower<Value: Codable & Sendable> {
         case .passed: return nil
         case .changed(let record):
             let value = try await router.valueWatcher.decode(record, slot)
-            note(record)
+            note(value == nil ? nil : record)
             hasVanished = false
             return deliver(value.map { .value($0) } ?? .absent, as: .content)
         case .look: return try await look(slot, subscription)

@@ -43,7 +43,10 @@ struct ValueSequence<Value: Codable & Sendable>: AsyncSequence, Sendable {
                         return .some(try await router.valueWatcher.decode(record, try slot()))
                     case .look:
                         // Nil means that changes of this process are queued. They are yielded first, in their order.
-                        guard let reading = try await look(subscription) else { continue }
+                        guard let reading = try await look(subscription) else {
+                            subscription.push(.look)
+                            continue
+                        }
                         if reading.record?.revision == lastRevision { continue }
                         lastRevision = reading.record?.revision
                         return .some(reading.value)
@@ -59,8 +62,10 @@ struct ValueSequence<Value: Codable & Sendable>: AsyncSequence, Sendable {
         }
 
         private func begin() async throws -> Value? {
-            let slot = try router.entry(key)
-            let (subscription, reading) = try await router.valueWatcher.watch(slot) { try await router.rehearsed(slot, after: $0) }
+            let (subscription, reading) = try await router.call("values", key) {
+                let slot = try router.entry(key)
+                return try await router.valueWatcher.watch(slot) { try await router.rehearsed(slot, after: $0) }
+            }
             self.subscription = subscription
             lastRevision = reading.record?.revision
             return reading.value

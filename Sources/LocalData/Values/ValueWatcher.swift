@@ -53,9 +53,9 @@ struct ValueWatcher: Sendable {
         do { return try await valueReader.read(slot) } catch { return try await ifUnwritten(error) }
     }
 
-    /// Returns the value of a record that was published; nil for a removal.
+    /// Returns the value of a record that was published; nil for a removal, and for a value that has expired since.
     func decode<Value>(_ record: StorageRecord?, _ slot: Slot<Value>) async throws -> Value? {
-        guard let record else { return nil }
+        guard let record, !coder.isExpired(record) else { return nil }
         return try await coder.decode(record, slot)
     }
 }

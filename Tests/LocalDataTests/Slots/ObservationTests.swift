@@ -42,6 +42,34 @@ import Testing
         #expect(try await values.next() == "moved")
     }
 
+    @Test(.timeLimit(.minutes(10)))
+    func `a change by another process that is reported before a change of this process is published is received`() async throws {
+        let (router, other) = (machine.launch(), machine.launch())
+        var values = router.values(for: Places.key).makeAsyncIterator()
+        _ = try await values.next()
+        machine.seedUserDefaults(["old": .string("moved")], suite: "a")
+        // The second read of the destination is the one that verifies the moved value. Its change is published after that read.
+        let gate = FaultGate()
+        try #require(machine.backends(of: Places.modern).first).inject(.hold(gate), at: 2, of: .read)
+        let get = Task { try await router.get(Places.key) }
+        await gate.untilArrivals(1)
+        try await other.set("newer", for: Places.key)
+        for _ in 0..<1_000 { await Task.yield() }
+        gate.open()
+        _ = try await get.value
+        var last = try await values.next()
+        while last != "newer" { last = try await values.next() }
+        #expect(last == "newer")
+    }
+
+    @Test(.timeLimit(.minutes(10))) func `a value that has expired before it is delivered is delivered as absent`() async throws {
+        let router = machine.launch()
+        var values = router.values(for: Places.bare).makeAsyncIterator()
+        _ = try await values.next()
+        try await router.set("x", for: Places.bare, expiresAt: Date(timeIntervalSince1970: 1))
+        #expect(try await values.next() == .some(nil))
+    }
+
     @Test(.timeLimit(.minutes(10))) func `a slow observer receives the latest value, after at most 63 earlier ones`() async throws {
         let router = machine.launch()
         var values = router.values(for: Places.bare).makeAsyncIterator()
