@@ -194,6 +194,34 @@ import Testing
         #expect(gate.arrivals == 2)
     }
 
+    @Test func `if the wait for the lock ends at the earliest deadline, only calls with that deadline fail, and the others try again`()
+        async
+    {
+        let (attempts, failure) = (Shared<[MonotonicInstant]>([]), BackendError(.timedOut, "Locked."))
+        let queue = GroupCommit<Int, Int>(
+            lane: lane, clock: clock,
+            hold: { deadline, work throws(BackendError) in
+                let number = attempts.value.withLock { attempts in
+                    attempts.append(deadline)
+                    return attempts.count
+                }
+                if number == 1 { throw failure }
+                work()
+            },
+            perform: { [groups] requests, _, _ in
+                groups.value.withLock { $0.append(requests) }
+                return requests.map { .success($0) }
+            })
+        let tasks = await submit([(1, .seconds(20)), (2, .seconds(5)), (3, .seconds(10)), (4, .seconds(5))], to: queue)
+        lane.runAll()
+        #expect(await tasks[0].value == .success(1))
+        #expect(await tasks[1].value == .failure(failure))
+        #expect(await tasks[2].value == .success(3))
+        #expect(await tasks[3].value == .failure(failure))
+        #expect(groups.value.withLock { $0 } == [[1, 3]])
+        #expect(attempts.value.withLock { $0 } == [MonotonicInstant.seconds(5), .seconds(10)])
+    }
+
     @Test func `a caller that times out while the queue waits for the lock has changed nothing, and the other requests continue`() async {
         let gate = Gate()
         let tasks = await submit(1, then: [2], to: locking(gate), gate)

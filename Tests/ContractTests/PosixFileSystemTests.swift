@@ -147,6 +147,12 @@ struct PosixFileSystemTests {
         for blocked in ["file", "file/below"] { #expect(throws: FileError.self) { try files.createDirectory(path(blocked)) } }
     }
 
+    @Test func `a symbolic link without a target does not count as a created folder`() throws {
+        #expect(symlink(path("target"), path("link")) == 0)
+        for blocked in ["link", "link/below"] { #expect(throws: FileError.self) { try files.createDirectory(path(blocked)) } }
+        #expect(try files.status(path("target")) == nil)
+    }
+
     @Test func `files are linked, renamed and removed`() throws {
         try files.create(path("one"), [1])
         try files.link(path("one"), to: path("two"))
@@ -218,6 +224,23 @@ struct PosixFileSystemTests {
         #expect(throws: FileError.self) { _ = try files.lock(path) { asked.add(1, ordering: .relaxed).newValue == 2 } }
         first.release()
         for _ in 0..<3 { try files.lock(path) { false }.release() }
+    }
+
+    @Test func `callers that give up waiting for a lock do not use up the threads of the process`() throws {
+        func threads() throws -> Int { try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count }
+        let path = path("lock")
+        let first = try files.lock(path) { false }
+        let before = try threads()
+        for _ in 0..<300 {
+            let asked = Atomic(0)
+            let error = #expect(throws: FileError.self) {
+                _ = try files.lock(path) { asked.add(1, ordering: .relaxed).newValue == 2 }
+            }
+            #expect(error?.number == ETIMEDOUT)
+        }
+        #expect(try threads() < before + 150)
+        first.release()
+        try files.lock(path) { false }.release()
     }
 
     @Test func `a program that takes the lock with flock alone excludes this library, and is excluded by it`() async throws {

@@ -265,6 +265,23 @@ import Testing
         #expect(try await store.read(StorageAddress("a")).text == "found")
     }
 
+    @Test func `a list in a folder behind a symbolic link without a target is unavailable, and the link stays`() async throws {
+        let (folder, disk) = (scratch.root + "/config", scratch.root + "/unmounted")
+        try FileManager.default.createSymbolicLink(atPath: folder, withDestinationPath: disk)
+        let store = scratch.store()
+        for freshness in [ReadFreshness.validated, .fresh] {
+            let error = try await #require(
+                store.read([StorageAddress("a")], freshness)[0].error, "an unreadable file was reported as absent")
+            #expect(error.code == .unavailable)
+            #expect(error.reason.contains("\(folder) is missing"))
+        }
+        #expect(try await store.apply(.delete(StorageAddress("a"))).error?.code == .unavailable)
+        #expect(try await store.apply(.put(.text("x"), at: StorageAddress("a"))).error?.outcome == .notApplied)
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: folder) == disk)
+        try scratch.write(try Scratch.propertyList(["a": "found"]), to: disk + "/suite.plist")
+        #expect(try await store.read(StorageAddress("a")).text == "found")
+    }
+
     @Test func `a refused call is reported as not applied, even if the outcome of its group of calls is unknown`() async throws {
         let (files, lane) = (HookedFiles(), TestLane(isHeld: true))
         _ = try await scratch.store().apply(.put(.text("old"), at: StorageAddress("a")))

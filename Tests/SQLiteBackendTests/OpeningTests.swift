@@ -26,6 +26,36 @@
             #expect(!FileManager.default.fileExists(atPath: place.folder + "/keys"))
         }
 
+        // MARK: Broken links
+
+        @Test(arguments: ["data", "data/store.sqlite"])
+        func `a database behind a symbolic link without a target is unavailable, and no removal from it succeeds`(
+            linked: String
+        ) async throws {
+            let place = try Place()
+            let files = FileManager.default
+            let first = place.store()
+            try await first.put("x", at: "name")
+            await first.close()
+            // Take the disk with the target of the link away.
+            let (link, disk, aside) = (place.folder + "/" + linked, place.folder + "/disk", place.folder + "/aside")
+            try files.moveItem(atPath: link, toPath: aside)
+            try files.createSymbolicLink(atPath: link, withDestinationPath: disk)
+            let store = place.store()
+            let error = try await #require(store.read(StorageAddress("name")).error, "an unknown value was reported as absent")
+            #expect(error.code == .unavailable)
+            #expect(error.reason.contains("\(link) is missing"))
+            #expect(try await store.apply(.delete(StorageAddress("name"))).error?.code == .unavailable)
+            #expect(try await store.apply(.text("y", at: "name")).error?.outcome == .notApplied)
+            await store.close()
+            #expect(try files.destinationOfSymbolicLink(atPath: link) == disk)
+            // Bring the disk back.
+            try files.moveItem(atPath: aside, toPath: disk)
+            let next = place.store()
+            #expect(try await next.text("name") == "x")
+            await next.close()
+        }
+
         // MARK: Closing
 
         @Test(.timeLimit(.minutes(5))) func `a store that is released without being closed closes its files and keeps its log`()

@@ -140,16 +140,11 @@ final class PropertyListFile: Sendable {
     }
 
     /// Returns whether the file certainly does not exist. Returns false if it was created after a read found no file.
-    /// - Throws: ``BackendError`` if the path is a symbolic link to a missing file, for example on a disk that is not
-    ///   mounted. The content of the missing file is unknown, so the link must not be replaced.
+    /// - Throws: ``BackendError`` if the file or a folder of its path is a symbolic link to a missing target, for example
+    ///   on a disk that is not mounted. The content of the missing file is unknown, so the link must not be replaced.
     private func isProvenMissing() throws(BackendError) -> Bool {
-        let (path, name) = (path, lastComponent(of: path))
-        let names = try onFiles { (files) throws(FileError) in try files.list(parentDirectory(of: path)) }
-        guard let names, names.contains(where: { $0.utf8.elementsEqual(name.utf8) }) else { return true }
-        guard try onFiles({ (files) throws(FileError) in try files.status(path) }) == nil else { return false }
-        throw BackendError(
-            .unavailable,
-            "The property list \(path) is a symbolic link to a file that is not there. Mount or restore that file, or remove the link.")
+        try files.requireNoBrokenLink(to: path)
+        return try onFiles { (files) throws(FileError) in try files.status(path) == nil }
     }
 
     /// Returns whether bytes are a property list, including one that this library does not support.

@@ -213,6 +213,33 @@ extension FileSystem {
     /// Does nothing: the default for a file system without owners.
     package func keepOwner(of path: String, for newPath: String) throws(FileError) {}
 
+    /// Checks that no symbolic link to a missing target, for example on a disk that is not mounted, leads to a path.
+    /// If there is no such link, a missing file certainly does not exist.
+    /// - Throws: ``BackendError`` with `unavailable`, which names the link.
+    package func requireNoBrokenLink(to path: String) throws(BackendError) {
+        let link: String?
+        do throws(FileError) { link = try brokenLink(to: path) } catch { throw error.backendError() }
+        guard let link else { return }
+        throw BackendError(
+            .unavailable,
+            "The target of the symbolic link \(link) is missing, so it is unknown whether there is a file at \(path). Mount or restore the target, or remove the link. Nothing was changed."
+        )
+    }
+
+    /// Returns the part of a path that is a symbolic link to a missing target; nil if there is none.
+    private func brokenLink(to path: String) throws(FileError) -> String? {
+        let folder = parentDirectory(of: path)
+        guard folder != path, try status(path) == nil else { return nil }
+        let found: [String]?
+        // A sandbox may refuse to list a folder. Then the file counts as missing.
+        do { found = try list(folder) } catch { return nil }
+        guard let names = found else { return try brokenLink(to: folder) }
+        let name = lastComponent(of: path)
+        // The second status excludes a file that was created after the first one.
+        guard names.contains(where: { $0.utf8.elementsEqual(name.utf8) }), try status(path) == nil else { return nil }
+        return path
+    }
+
     /// Replaces the content of a file durably and atomically.
     ///
     /// First, the content is written to a new file beside the old one (0600, or with the old owner and permissions).

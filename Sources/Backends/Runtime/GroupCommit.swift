@@ -54,7 +54,8 @@ package final class GroupCommit<Request: Sendable, Response: Sendable>: Sendable
     ///   - maximumWeight: The maximum total weight of a group. A heavier request forms a group alone.
     ///   - weight: Returns the weight of a request, which is the amount of its work.
     ///   - hold: Takes the resources of a group. The group is formed once they are held. If they cannot be taken, the
-    ///     requests that were waiting when the attempt began fail with the same error.
+    ///     requests that were waiting when the attempt began fail with the same error. If that error is `timedOut`, only
+    ///     the requests with the earliest deadline, or one at most 20 ms later, fail. The others are tried again.
     ///   - perform: Performs a group.
     package init(
         lane: any Lane, clock: any RuntimeClock, maximumGroup: Int = 4_096, maximumWeight: Int = .max,
@@ -144,9 +145,12 @@ private final class GroupQueue: Sendable {
         (self.hold, self.perform) = (hold, perform)
     }
 
-    func add(_ request: any WaitingRequest) {
+    func add(_ request: any WaitingRequest) { insert { $0.append(request) } }
+
+    /// Adds requests to the queue. Schedules a group unless one is scheduled already.
+    private func insert(_ change: (inout [any WaitingRequest]) -> Void) {
         let mustSchedule = state.withLock { state in
-            state.waiting.append(request)
+            change(&state.waiting)
             defer { state.isScheduled = true }
             return !state.isScheduled
         }
@@ -170,7 +174,16 @@ private final class GroupQueue: Sendable {
                 if !group.isEmpty { finish = perform(group) { for waiting in group { waiting.progressed() } } }
             }
         } catch {
-            for waiting in take({ _ in number }) { waiting.fail(error) }
+            var refused = take { _ in number }
+            // The attempt ended at the earliest deadline, so requests with later deadlines may still get the resources.
+            // Requests that would time out at nearly the same time fail together, because each attempt has a cost.
+            let latest = deadline.advanced(by: .milliseconds(20))
+            let others = error.code == .timedOut ? refused.filter { $0.deadline > latest } : []
+            if !others.isEmpty {
+                refused.removeAll { $0.deadline > latest }
+                insert { $0.insert(contentsOf: others, at: 0) }
+            }
+            for waiting in refused { waiting.fail(error) }
         }
         finish?()
     }

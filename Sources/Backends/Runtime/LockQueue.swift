@@ -64,31 +64,43 @@ struct LockQueue {
     /// The time between two calls of `giveUp` during the wait.
     private static let question = DispatchTimeInterval.milliseconds(5)
 
-    /// Takes a lock with a system call. If the lock is not free, another thread waits for it.
+    /// Takes a lock with a system call. If the lock is not free, another thread waits for it. While the thread of an
+    /// earlier caller, which gave up, still waits for the lock file, this thread repeats the call instead.
     /// - Parameter call: Makes the system call; the second argument is whether to wait. Returns 0, or -1 with an
     ///   error number.
     private func wait(_ giveUp: () -> Bool, _ call: @escaping @Sendable (Int32, _ waits: Bool) -> Int32) throws(LockFailure) {
         let descriptor = descriptor
-        guard let number = Self.repeated({ call(descriptor, false) }) else { return }
-        guard number == EWOULDBLOCK || number == EACCES else {
-            Self.leave(descriptor)
-            throw LockFailure(number: number)
-        }
-        if giveUp() {
-            Self.leave(descriptor)
-            throw LockFailure(number: ETIMEDOUT)
+        let file = AbandonedWaits.File(descriptor)
+        while true {
+            guard let number = Self.repeated({ call(descriptor, false) }) else { return }
+            guard number == EWOULDBLOCK || number == EACCES else {
+                Self.leave(descriptor)
+                throw LockFailure(number: number)
+            }
+            if giveUp() {
+                Self.leave(descriptor)
+                throw LockFailure(number: ETIMEDOUT)
+            }
+            guard AbandonedWaits.ofProcess.contains(file) else { break }
+            _ = DispatchSemaphore(value: 0).wait(timeout: .now() + Self.question)
         }
         let waiting = Waiting()
         DispatchLane(label: "lock").enqueue {
             let number = Self.repeated { call(descriptor, true) }
             // If the caller no longer waits, release the lock, so that the next process gets it.
-            if !waiting.end(number) { Self.leave(descriptor) }
+            if !waiting.end(number) {
+                Self.leave(descriptor)
+                AbandonedWaits.ofProcess.count(file, by: -1)
+            }
         }
         while true {
             if waiting.isOver(within: Self.question) { break }
             // Do not close the descriptor here: the other thread uses it until its system call returns, and that call
             // cannot be cancelled.
-            if giveUp(), waiting.leave() { throw LockFailure(number: ETIMEDOUT) }
+            if giveUp(), waiting.leave() {
+                AbandonedWaits.ofProcess.count(file, by: 1)
+                throw LockFailure(number: ETIMEDOUT)
+            }
         }
         if let number = waiting.failure {
             Self.leave(descriptor)
@@ -128,6 +140,38 @@ struct LockQueue {
             return code != 0 && errno == EINVAL ? 0 : code
         }
     #endif
+}
+
+/// The lock files for which threads of this process wait although their callers gave up.
+///
+/// Such a thread is blocked until the lock is free. Dispatch has a limited number of threads, so a lock that is held for
+/// a long time must not use up one for each caller.
+private final class AbandonedWaits: Sendable {
+    struct File: Hashable {
+        let device: UInt64
+        let inode: UInt64
+
+        init(_ descriptor: Int32) {
+            var info = stat()
+            // An error leaves zeros. Files with that identity share one count, so their callers may only wait longer.
+            _ = fstat(descriptor, &info)
+            (device, inode) = (UInt64(truncatingIfNeeded: info.st_dev), UInt64(info.st_ino))
+        }
+    }
+
+    static let ofProcess = AbandonedWaits()
+
+    private let counts = Mutex<[File: Int]>([:])
+
+    func contains(_ file: File) -> Bool { counts.withLock { $0[file, default: 0] > 0 } }
+
+    /// Changes the number of waits. The number is briefly negative if a thread ends its wait before its caller counts it.
+    func count(_ file: File, by step: Int) {
+        counts.withLock { counts in
+            let number = counts[file, default: 0] + step
+            counts[file] = number == 0 ? nil : number
+        }
+    }
 }
 
 /// The state that a caller shares with the thread that waits for the caller's lock.

@@ -257,6 +257,9 @@ package struct PosixFileSystem: FileSystem {
             try giveToOwner(of: parent, descriptor, path)
         } else if errno != EEXIST {
             throw FileError(number: errno, operation: "mkdir", path: path)
+        } else if try status(path)?.isDirectory != true {
+            // A symbolic link without a target has the name, and is no folder.
+            throw FileError(number: ENOTDIR, operation: "mkdir", path: path)
         }
         try flushFolder(parent)
     }

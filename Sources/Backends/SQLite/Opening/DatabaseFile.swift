@@ -182,6 +182,8 @@
         }
 
         /// Returns the file at the path; nil if there is neither a database nor a log with content.
+        /// - Throws: ``BackendError`` with `unavailable` if a symbolic link to a missing target leads to the path, and
+        ///   other errors.
         func fileID() throws(BackendError) -> FileID? {
             let (file, log, journal): (FileStatus?, FileStatus?, FileStatus?)
             do throws(FileError) {
@@ -209,6 +211,7 @@
                         "The database \(path) is missing, but its log \(lastComponent(of: path))-wal is there and holds data. Restore the database from a backup, or move the log away; nothing was changed."
                     )
                 }
+                try files.requireNoBrokenLink(to: path)
                 return nil
             }
             guard file.isRegular, file.size > 0 else {
