@@ -51,6 +51,31 @@
             }
         }
 
+        @Test func `a rotation of the data key is durable when it returns, whatever the default of the server is`() async throws {
+            let place = try await TestDatabase(on: PrivatePostgreSQL(["synchronous_commit=off", "wal_writer_delay=10s"]))
+            let store = place.store()
+            #expect(try await store.apply(.put(.bytes([1]), at: StorageAddress("name"))).isApplied)
+            _ = try await store.rotateDataKey(batch: 10) { _, _ in }
+            try await place.server.kill()
+            try await place.server.start()
+            #expect(try await place.server.sql("SELECT count(*) FROM tests.keys") == ["1"])
+            #expect(number(try await place.store().read(StorageAddress("name"), .fresh)) == 1)
+        }
+
+        @Test func `a machine completes the rotation that another machine began`() async throws {
+            let place = try await TestDatabase(on: PrivatePostgreSQL())
+            let (first, second) = (place.store(), place.store())
+            let addresses = (0..<3).map { StorageAddress("\($0)") }
+            #expect(try await first.apply(addresses.map { .put(.bytes([1]), at: $0) }).allSatisfy(\.isApplied))
+            let stopped = Task {
+                try await second.rotateDataKey(batch: 1) { _, _ in withUnsafeCurrentTask { $0?.cancel() } }
+            }
+            _ = await stopped.result
+            _ = try await first.rotateDataKey(batch: 10) { _, _ in }
+            #expect(try await place.server.sql("SELECT count(*) FROM tests.keys") == ["1"])
+            for address in addresses { #expect(number(try await place.store().read(address, .fresh)) == 1) }
+        }
+
         @Test func `a batch is applied as a whole or not at all when connections are cut`() async throws {
             let place = try await TestDatabase(on: PrivatePostgreSQL())
             let pair = [StorageAddress("left"), StorageAddress("right")]

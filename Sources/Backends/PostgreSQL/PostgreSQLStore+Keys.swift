@@ -56,6 +56,8 @@
             }
             var done = 0
             while true {
+                // Another machine may have begun the rotation, so the session of this store may have the keys from before it.
+                forgetSession()
                 done += try await resealAll(batch: batch, from: done, progress)
                 do throws(BackendError) {
                     try await changeHeader { (store, header) throws(BackendError) in
@@ -66,6 +68,7 @@
                 } catch {
                     // Another machine has sealed a row with the old key since it was counted.
                     guard error.code == .keyInUse else { throw error }
+                    forgetSession()
                     if try await remaining(damagedOnly: true) {
                         throw BackendError(
                             .corrupted,
@@ -153,10 +156,11 @@
                 guard let header = try await change(self, sealed) else { return }
                 let (tables, contextKey) = (facts.tables, contextKey)
                 let version = runtime.randomBytes(ServerRow.revisionLength)
+                let milliseconds = max(1, deadline.nanoseconds - runtime.clock.now.nanoseconds) / 1_000_000
                 let isChanged = try await onLink(deadline, isMutation: true) { (connection, limit) throws(ServerFault) in
                     do throws(ServerFault) {
-                        let begin = [ServerStatement("BEGIN"), tables.lockHeader(contextKey)]
-                        let present = try connection.run(begin, until: limit)[1].rows.first?.bytes(0)
+                        let begin = ServerTables.begin(milliseconds: milliseconds) + [tables.lockHeader(contextKey)]
+                        let present = try connection.run(begin, until: limit)[2].rows.first?.bytes(0)
                         guard present == found.version else {
                             _ = try connection.run([ServerTables.rollback], until: limit)
                             // The commit of the first attempt was not answered.

@@ -345,7 +345,7 @@
                 header = try ServerHeader.make(context, kek: kek, source: source.pin, runtime.randomBytes)
             }
             let statements =
-                [ServerStatement("BEGIN")]
+                ServerTables.begin(milliseconds: max(1, deadline.nanoseconds - runtime.clock.now.nanoseconds) / 1_000_000)
                 + facts.tables.create(contextKey, origin: context.bytes, version: runtime.randomBytes(ServerRow.revisionLength), header)
                 + [ServerTables.commit]
             try await onLink(deadline) { (connection, limit) throws(ServerFault) in

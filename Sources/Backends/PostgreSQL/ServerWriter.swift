@@ -148,7 +148,10 @@
                     let milliseconds = max(1, runtime.clock.now.duration(to: deadline).wholeNanoseconds / 1_000_000)
                     let question = ServerTables.begin(milliseconds: milliseconds) + tables.settle(unanswered.key) + [ServerTables.commit]
                     let row = try link.use(until: deadline) { (connection) throws(ServerFault) in
-                        try connection.run(question, until: deadline)[3].rows.first ?? []
+                        let row = try connection.run(question, until: deadline)[3].rows.first ?? []
+                        // The question waits for the standby, too. If that wait was cancelled, the answer may be lost with this server.
+                        if connection.hasWarned { throw .lost("The wait for a standby was cancelled.") }
+                        return row
                     }
                     guard !row.isEmpty else { return nil }
                     guard row.isTrue(0) else { return false }
