@@ -32,7 +32,9 @@ package enum Failure {
         var advice: String?
         let shown: Shown
         switch error {
-        case is ExitCode, is ValidationError, is CleanExit: return error
+        case is ExitCode, is CleanExit: return error
+        // The message may have names of files and applications.
+        case let error as ValidationError: return ValidationError(error.message.escapingControls(except: ["\n"]))
         case let error as Refusal:
             shown = Shown(
                 error: error.code, name: error.name, message: error.message, status: (fixed ?? error.status).rawValue, known: error.known)

@@ -61,7 +61,10 @@ enum Terminal {
         return first
     }
 
-    /// Reads a line; nil if the user cancels (Control-C, Control-D), or if the input is not UTF-8 text.
+    /// The length of a line that a terminal may have cut: see `termios(3)`.
+    private static let longestLine = 4_095
+
+    /// Reads a line; nil if the user cancels (Control-C, Control-D), if the input is not UTF-8 text, or if the terminal may have cut it.
     private static func line(_ terminal: Int32, _ prompt: String, echoes: Bool = false) -> String? {
         var usual = termios()
         guard tcgetattr(terminal, &usual) == 0 else { return nil }
@@ -83,6 +86,10 @@ enum Terminal {
         var byte: UInt8 = 0
         while read(terminal, &byte, 1) == 1 {
             if byte == UInt8(ascii: "\n") {
+                guard typed.count < longestLine else {
+                    Failure.write("\(Failure.program): A terminal takes a line of fewer than \(longestLine) bytes. Use a pipe.")
+                    return nil
+                }
                 // Decoding would replace invalid bytes, so that different inputs could result in the same secret.
                 // Reason: "Arguments and input that are not UTF-8 are refused" in Docs/Decisions/ToolAndErrors.md.
                 guard let text = String(validating: typed, as: UTF8.self) else {

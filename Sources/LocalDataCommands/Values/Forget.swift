@@ -40,8 +40,9 @@ struct Forget<Options: StorageOptions>: AsyncParsableCommand {
         if place.json { try Output.done() }
     }
 
-    /// Every database belongs to an application. The items of a keyring service and a property list need not.
+    /// Every database belongs to an application, and so does the default service of the keyring. The items of another keyring service and a
+    /// property list need not.
     private func selection(for domains: [StorageDomain]) -> StorageUse.Selection {
-        domains.contains { $0.kind == .encryptedSQLite } ? .identified : .any
+        domains.contains { $0.kind == .encryptedSQLite || $0 == .keychain } ? .identified : .any
     }
 }

@@ -38,5 +38,15 @@
             let unknown = try await tool(second, "migrate", "keychain:org.example.none", "--from-bus", first.address)
             #expect(unknown.status == 66, "\(unknown)")
         }
+
+        @Test func `forget keychain needs the application whose service it is`() async throws {
+            let keyring = try await offPool { try PrivateKeyring() }
+            #expect(try await tool(keyring, "set", "keychain", "token", "--app-id", "com.example.a", input: "one").status == 0)
+            let unnamed = try await tool(keyring, "forget", "keychain", "--yes")
+            #expect(unnamed.status == 64, "\(unnamed)")
+            #expect(try await tool(keyring, "get", "keychain", "token", "--app-id", "com.example.a").stdout == "one")
+            #expect(try await tool(keyring, "forget", "keychain", "--yes", "--app-id", "com.example.a").status == 0)
+            #expect(try await tool(keyring, "get", "keychain", "token", "--app-id", "com.example.a").status != 0)
+        }
     }
 #endif

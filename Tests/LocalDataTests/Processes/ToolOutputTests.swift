@@ -36,6 +36,12 @@
             #expect(try await tool("get", "defaults:new", "b").status == 1)
         }
 
+        @Test func `a typed line that the terminal may have cut is refused, and nothing is stored`() async throws {
+            let set = try await onTerminal("set", "defaults:new", "a", answers: [String(repeating: "x", count: 5_000) + "\n"])
+            #expect(set.status == 64 && set.stdout.contains("Use a pipe"), "\(set.stdout)")
+            #expect(try await tool("get", "defaults:new", "a").status != 0)
+        }
+
         @Test func `a terminal gets no control characters from names or values`() async throws {
             try writeList([hostile: "x", "plain": hostile, "data": Data("x\u{1B}y".utf8), "lines": "one\n\ttwo\u{1B}"])
             let commands = [
