@@ -68,7 +68,7 @@ struct BackupRun {
         for reference in Set(all + [configuration.keySource]).sorted(by: { $0.description < $1.description }) {
             let source = try router.wiring.keySource(reference)
             do throws(BackendError) {
-                found[source.identifier] = BackupSourceKeys(reference, try await router.keys.existing(from: source))
+                found[source.identifier] = BackupSourceKeys(reference, try await router.keys.latest(from: source))
             } catch {
                 guard error.code == .encryptionKeyMissing else { throw StorageError.from(error, key: "\(reference)") }
                 empty.append(source)

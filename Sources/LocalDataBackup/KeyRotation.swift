@@ -16,11 +16,22 @@ struct KeyRotation: Sendable {
     func rotate(_ progress: (Int) -> Void) async throws -> KeyRotationReport {
         let keys = try await calling { () throws(BackendError) in try await access.keys.rotate(source) }
         var report = KeyRotationReport(olderKeys: keys.others.count)
-        for (domain, ids) in try await found(keys) {
+        for domain in try await found(keys).keys {
             do {
-                try await rewrap(domain, ids, keys)
+                let store: any RecipientStore = try router.store(
+                    of: domain, otherwise: "This configuration does not open the database.")
+                try await rewrap(store, "\(domain)", keys)
                 report.databases += 1
             } catch let error as StorageError { report.remaining.append("\(domain): \(error.message)") }
+        }
+        for (name, store) in try access.sealedOwnStores() {
+            do {
+                if try await needsOlderKey(store, keys) {
+                    try await rewrap(store, name, keys)
+                    report.databases += 1
+                }
+            } catch let error as StorageError { report.remaining.append("\(name) on the server: \(error.message)") }
+            await store.close()
         }
         let databases = report.databases
         let values = try await access.reseal(keys) { progress(databases + $0) }
@@ -54,6 +65,10 @@ struct KeyRotation: Sendable {
             )
         }
         var remaining = try await found(keys).map { "\($0.key)" }
+        for (name, store) in try access.sealedOwnStores() {
+            if try await needsOlderKey(store, keys) { remaining.append("\(name) on the server") }
+            await store.close()
+        }
         remaining += try await access.reseal(keys, isOnlyLook: true).remaining
         guard remaining.isEmpty else {
             throw refusal(
@@ -71,9 +86,15 @@ struct KeyRotation: Sendable {
         return try await calling { () throws(BackendError) in try await access.keyedStores() }.filter { !$0.value.isDisjoint(with: older) }
     }
 
-    private func rewrap(_ domain: StorageDomain, _ ids: Set<[UInt8]>, _ keys: SourceKeys) async throws {
-        let store: any RecipientStore = try router.store(of: domain, otherwise: "This configuration does not open the database.")
-        try await translatingErrors(key: "\(domain)") { () throws(BackendError) in
+    /// Returns whether an older key of the source can open a store.
+    private func needsOlderKey(_ store: any RecipientStore, _ keys: SourceKeys) async throws -> Bool {
+        let older = Set(keys.others.map(\.id))
+        let recipients = try await calling { () throws(BackendError) in try await store.recipients() }
+        return recipients.contains { $0.source == source.pin && older.contains($0.id) }
+    }
+
+    private func rewrap(_ store: any RecipientStore, _ name: String, _ keys: SourceKeys) async throws {
+        try await translatingErrors(key: name) { () throws(BackendError) in
             try await store.change(.rotating(to: keys.current, from: keys.others.map(\.id), source: source.pin))
         }
     }

@@ -8,7 +8,8 @@
 /// if !report.isComplete { print("Repeat the call for \(report.remaining).") }
 /// ```
 public struct KeyRotationReport: Hashable, Sendable {
-    /// The number of databases whose data keys were encrypted again (rewrapped), with the new key.
+    /// The number of databases whose data keys were encrypted again (rewrapped), with the new key. The library's internal stores on a
+    /// server count as databases.
     public internal(set) var databases = 0
     /// The number of values, tombstones (records of removals) and quarantined values that were resealed.
     public internal(set) var values = 0

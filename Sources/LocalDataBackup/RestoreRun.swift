@@ -61,7 +61,7 @@ struct RestoreRun {
         try await onLane { () throws(BackendError) in try drafts.forget() }
         var report = RestoreReport(content.report)
         (report.restored, report.unchanged, report.givenToOtherKey) = (journal.restored, journal.unchanged, journal.givenToOtherKey)
-        report.kept = try await kept(journal)
+        report.kept = try await kept(journal, survey)
         report.missing = survey.missing.sorted()
         return report
     }
@@ -70,6 +70,7 @@ struct RestoreRun {
     private func begin(
         _ content: BackupVerifier.Content, _ survey: inout RestoreSurvey, _ directories: StorageDirectories, _ drafts: RestoreDrafts
     ) async throws -> RestoreJournal {
+        try configuration.requireNoForgetting()
         try await onLane { () throws(BackendError) in try drafts.removeLeft() }
         try await survey.compare(replacing)
         let keys = try await RestoredKeys(content, wiring).settle(survey)
@@ -228,7 +229,7 @@ struct RestoreRun {
         }
     }
 
-    private func kept(_ journal: RestoreJournal) async throws -> [String] {
+    private func kept(_ journal: RestoreJournal, _ survey: RestoreSurvey) async throws -> [String] {
         let files = runtime.files
         let paths = try await onLane { () throws(BackendError) in
             var found: [String] = []
@@ -238,8 +239,11 @@ struct RestoreRun {
             return found
         }
         return paths
-            + journal.items.filter(\.movesOthers).map {
-                "\(BackedStore.name($0.kind ?? RestoreJournal.Items.formerKind, $0.scope)), namespace \($0.kept)"
+            + journal.items.filter(\.movesOthers).map { items -> String in
+                let name = BackupManifest.Name(kind: items.kind ?? RestoreJournal.Items.formerKind, scope: items.scope)
+                var service = items.scope
+                if let store = survey.stores[name], case .items(let keyring) = store.form { service = keyring.keptService }
+                return "\(BackedStore.name(name.kind, service)), namespace \(items.kept)"
             }
     }
 

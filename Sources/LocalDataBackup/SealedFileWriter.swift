@@ -85,9 +85,11 @@ final class SealedFileWriter {
     /// Removes the draft.
     func discard() async {
         wipe(&buffer)
-        let draft = draft
-        // If the draft cannot be removed, its content is still sealed, and the next writer of this file removes it.
-        try? await onLane { (files, _) throws(FileError) in try files.remove(draft) }
+        let (draft, files) = (draft, runtime.files)
+        // If the draft cannot be removed, its content is still sealed, and the next writer of this file removes it. The removal also
+        // happens if the task is cancelled: then the wait below ends at once.
+        lane.enqueue { try? files.remove(draft) }
+        try? await onLane { (_, _) throws(FileError) in }
     }
 
     /// Runs work on files on a separate serial queue, because it would block the cooperative pool.

@@ -126,6 +126,8 @@ struct ValueExport {
         let line = try ExportCoding.decode(ExportLine<Key.Value>.self, line)
         let left = line.expires.map { $0 - router.configuration.runtime.clock.wallSeconds }
         if let left, left <= 0 { return .expired }
+        // A longer time is no time of an export, and `Duration` cannot represent every number.
+        if let left, left > 1e15 { throw ExportCoding.damaged }
         return try await store(line.value, opened.typed, line.attributes ?? [:], left, replacing)
     }
 

@@ -2,6 +2,7 @@
     import BackendRuntime
     import Foundation
     import LocalData
+    import LocalDataBackup
     import LocalDataPostgreSQL
     import TestSupport
     import Testing
@@ -79,6 +80,25 @@
             try await application("com.example.two").set("second", for: key)
             #expect(try await application("com.example.one").get(key) == "first")
             #expect(try await application("com.example.two").get(key) == "second")
+        }
+
+        @Test func `a key rotation includes the internal stores on the server, so all machines read after the older key is deleted`()
+            async throws
+        {
+            let (one, two) = (machine("one"), machine("two"))
+            try await one.set("secret", for: key)
+            #expect(try await two.get(key) == "secret")
+            _ = try await one.registerCatalog(Catalog(all: [key]))
+            let report = try await one.rotateKey()
+            #expect(report.isComplete && report.databases > 1, "\(report)")
+            // The ledger was open on both machines, with the older key.
+            #expect(try await one.get(key) == "secret")
+            #expect(try await two.get(key) == "secret")
+            try await one.deleteOlderKeys()
+            #expect(try await two.get(key) == "secret")
+            #expect(try await machine("three").get(key) == "secret")
+            try await machine("four").set("changed", for: key)
+            #expect(try await one.get(key) == "changed")
         }
 
         // MARK: Moves

@@ -8,6 +8,14 @@
     extension SecretServiceStore: BackupItemStore {
         package var backupLock: String? { lockFile }
 
+        package var keptService: String { keptLayout.service }
+
+        /// The layout of items that were moved to another namespace. A style of another program has no namespaces, so the
+        /// items get LocalData's format. They also get another service, so that no search of the other program finds them.
+        private var keptLayout: ItemLayout {
+            layout.style.isInterop ? ItemLayout(service: "replaced:\(layout.service)", style: .localData) : layout
+        }
+
         package func copyForBackup(deadline: MonotonicInstant) async throws(BackendError) -> (any BackupCopy)? {
             ItemsCopy(store: self, items: try await items(deadline: deadline))
         }
@@ -15,12 +23,12 @@
         package func items(deadline: MonotonicInstant) async throws(BackendError) -> [BackupItem] {
             try await onLane { [self] call throws(BackendError) in
                 try layout.validateStore()
-                return try conversing(call) { client throws(KeyringFault) in try items(client) }
+                return try conversing(call) { client throws(KeyringFault) in try items(client, layout) }
             }
         }
 
-        /// Returns every item of the service, sorted by namespace and name.
-        private func items(_ client: SecretServiceClient) throws(KeyringFault) -> [BackupItem] {
+        /// Returns every item of a layout, sorted by namespace and name.
+        private func items(_ client: SecretServiceClient, _ layout: ItemLayout) throws(KeyringFault) -> [BackupItem] {
             let found = try client.search(layout.searchAll)
             guard found.locked.isEmpty else { throw KeyringFault(.locked, "locked items") }
             switch try client.defaultCollection() {
@@ -51,10 +59,10 @@
             try await onLane(isMutation: true) { [self] call throws(BackendError) in
                 do throws(KeyringFault) {
                     try connection.repeatably(call) { client throws(KeyringFault) in
-                        let standing = try items(client).first { $0.namespace == item.namespace && $0.name == item.name }
+                        let standing = try items(client, layout).first { $0.namespace == item.namespace && $0.name == item.name }
                         if standing?.content == item.content { return }
                         if let standing { try move(standing, to: kept, client) }
-                        try create(item, client)
+                        try create(item, layout, client)
                         flush(client)
                     }
                 } catch { throw error.backendError(outcome: .unknown) }
@@ -75,13 +83,13 @@
         private func move(_ item: BackupItem, to kept: String, _ client: SecretServiceClient) throws(KeyringFault) {
             var moved = item
             moved.namespace = item.namespace.isEmpty ? kept : "\(kept):\(item.namespace)"
-            if try !items(client).contains(moved) { try create(moved, client) }
+            if try !items(client, keptLayout).contains(moved) { try create(moved, keptLayout, client) }
             let address = StorageAddress(item.name, in: StorageNamespace(item.namespace))
             for path in try client.search(layout.search(address)).unlocked
             where layout.address(of: try client.describe(path).attributes, in: address.namespace) == address { try client.delete(path) }
         }
 
-        private func create(_ item: BackupItem, _ client: SecretServiceClient) throws(KeyringFault) {
+        private func create(_ item: BackupItem, _ layout: ItemLayout, _ client: SecretServiceClient) throws(KeyringFault) {
             let address = StorageAddress(item.name, in: StorageNamespace(item.namespace))
             guard case .unlocked(let collection) = try client.defaultCollection() else {
                 throw KeyringFault(.locked, "the default collection")

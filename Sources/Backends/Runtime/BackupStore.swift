@@ -104,6 +104,10 @@ package struct BackupItem: Hashable, Sendable {
 
 /// A store of secrets whose items are restored one by one, with exactly the bytes that were stored.
 package protocol BackupItemStore: BackupStore {
+    /// The service of items that were moved to another namespace. It differs from the store's service if the items have
+    /// the format of another program.
+    var keptService: String { get }
+
     /// Returns all items of the store.
     func items(deadline: MonotonicInstant) async throws(BackendError) -> [BackupItem]
 

@@ -18,6 +18,9 @@ package actor SealingKeys {
         /// Returns the identities of all keys that were ever recorded, of all sources.
         package var all: @Sendable () async throws(BackendError) -> Set<KeyIdentity>
 
+        /// Whether these are the pins ``none``.
+        fileprivate var recordsNothing = false
+
         /// Creates pins from closures.
         package init(
             recorded: @escaping @Sendable (_ source: String) async throws(BackendError) -> KeyIdentity?,
@@ -30,9 +33,13 @@ package actor SealingKeys {
         }
 
         /// Pins that record nothing. Then only the contents of the stores show that a key must exist.
-        package static let none = Pins(
-            recorded: { (_) throws(BackendError) in nil }, record: { (_, _) throws(BackendError) in },
-            all: { () throws(BackendError) in [] })
+        package static let none: Pins = {
+            var pins = Pins(
+                recorded: { (_) throws(BackendError) in nil }, record: { (_, _) throws(BackendError) in },
+                all: { () throws(BackendError) in [] })
+            pins.recordsNothing = true
+            return pins
+        }()
     }
 
     private let pins: Pins
@@ -84,11 +91,26 @@ package actor SealingKeys {
         return try keep(keys, source)
     }
 
+    /// Returns the keys of a source, like ``existing(from:)``. Fetches them again if another process has recorded another
+    /// key since they were fetched. If that fails, the keys in memory stay.
+    /// - Throws: ``BackendError``, like ``existing(from:)``.
+    package func latest(from source: any KeySource) async throws(BackendError) -> SourceKeys {
+        guard let present = known[source.identifier], let recorded = try await pins.recorded(source.identifier),
+            recorded != present.current.identity
+        else { return try await existing(from: source) }
+        guard let keys = try await load(source) else { throw missing(source) }
+        guard keys.contains(recorded) else { throw mismatch(keys, recorded, source) }
+        // The new key seals only after this process has recorded its use.
+        settled.remove(source.identifier)
+        return try keep(keys, source)
+    }
+
     /// Returns the key of a source, for opening data that any key with one of the given ids opens.
     ///
     /// If no key in memory has one of these ids, and another program has rotated the source's key, the keys are fetched
-    /// again. If there still is no such key, the result is the source's current key. Opening data with it then fails
-    /// with an error that names the right key.
+    /// again. Without pins, the keys are always fetched again, because no record shows whether the key was rotated. If
+    /// there still is no such key, the result is the source's current key. Opening data with it then fails with an error
+    /// that names the right key.
     /// - Parameters:
     ///   - ids: The ids of the keys that open the data.
     ///   - source: The source.
@@ -98,8 +120,9 @@ package actor SealingKeys {
         let keys = try await existing(from: source)
         func found(_ keys: SourceKeys) -> SealingKey? { keys.all.first { ids.contains($0.id) } }
         if let key = found(keys) { return key }
-        guard isKnown, let recorded = try await pins.recorded(source.identifier), recorded != keys.current.identity else {
-            return keys.current
+        guard isKnown else { return keys.current }
+        if !pins.recordsNothing {
+            guard let recorded = try await pins.recorded(source.identifier), recorded != keys.current.identity else { return keys.current }
         }
         forget(source)
         let others = try await existing(from: source)

@@ -62,6 +62,19 @@ struct ForgetMark: Codable, Hashable {
     }
 }
 
+extension StorageConfiguration {
+    /// Throws if stores must be forgotten before they can be restored: the forgetting would destroy what was restored.
+    /// - Throws: ``StorageError`` with `unavailable`.
+    package func requireNoForgetting() throws {
+        do { try ForgetMark.requireNone(self) } catch let error as StorageError where error.isUnfinishedForgetting {
+            throw StorageError(
+                StorageError.unavailable, key: "restore",
+                "Stores of this program are being forgotten, or a process was killed while it did that. Any other call of the program completes it. Restore the backup then; nothing was changed."
+            )
+        }
+    }
+}
+
 /// The cause of an error: stores must be forgotten first.
 private struct UnfinishedForgetting: Error {}
 

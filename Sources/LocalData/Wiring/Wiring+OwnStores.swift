@@ -1,6 +1,7 @@
 package import BackendContract
 import DefaultsBackend
 import MemoryBackend
+import Sealing
 
 /// The library's internal stores: the ledger, the quarantine, and the witnesses (the records that values exist). They
 /// need no sealing key, so they can be created before any key exists.
@@ -27,6 +28,16 @@ extension Wiring {
     package static func importStore(_ configuration: StorageConfiguration) throws -> any StorageBackend {
         // The caller has checked that no restore is unfinished. A call that forgets all stores marks values here.
         try makeOwnStore("imports", configuration, isRestoring: true, importPath)
+    }
+
+    /// Returns the internal stores that are encrypted as a whole, which are those on a server. The caller closes them.
+    func sealedOwnStores() throws -> [(name: String, store: any StorageBackend & RecipientStore)] {
+        guard let make = configuration.makeOwnStore else { return [] }
+        var found: [(name: String, store: any StorageBackend & RecipientStore)] = []
+        for name in ["ledger", "quarantine", "witness", "imports"] {
+            if let store = try make(name) as? any StorageBackend & RecipientStore { found.append((name: name, store: store)) }
+        }
+        return found
     }
 
     /// Returns the path of the list of imported values.

@@ -105,6 +105,41 @@
                 #expect(try await next.value(for: textKey("gone", .keychain)) == nil)
                 try await next.shutdown()
             }
+
+            @Test(.tags(.keyring), arguments: ["username", "account"])
+            func `a restore keeps replaced items that have the format of another program, and that program does not find them`(
+                _ attribute: String
+            ) async throws {
+                let kit = try BackupStage(keyring: true)
+                let service = kit.stage.service
+                let style: KeyringStyle = attribute == "username" ? .pythonKeyring : .secretTool()
+                func configuration(_ root: String) -> StorageConfiguration {
+                    var configuration = kit.configuration(root)
+                    configuration.keychain = .session
+                    configuration.keychainStyles[service] = style
+                    return configuration
+                }
+                let environment = try #require(kit.stage.keyring).environment
+                func lookup(_ service: String, _ attribute: String, _ name: String) async throws -> String {
+                    try await run("secret-tool", ["lookup", "service", service, attribute, name], environment: environment).stdout
+                }
+                let (token, added) = (textKey("token", .keychain), textKey("added", .keychain))
+                let router = StorageRouter(configuration: configuration("root"))
+                try await router.set("older", for: token)
+                try await router.backup(to: kit.kit, openedBy: [kit.secret])
+                try await router.set("newer", for: token)
+                try await router.set("later", for: added)
+                try await router.shutdown()
+                let name = "keychain(\(service))"
+                let report = try await StorageRouter.restore(
+                    from: kit.kit, with: kit.secret, into: configuration("other"), replacing: [name])
+                #expect(report.restored.contains(name), "\(report)")
+                #expect(report.kept.contains { $0.hasPrefix("keychain(replaced:\(service)), namespace replaced:") }, "\(report)")
+                #expect(try await lookup(service, attribute, "token") == "older")
+                #expect(try await lookup(service, attribute, "added").isEmpty)
+                #expect(try await lookup("replaced:\(service)", "account", "token") == "newer")
+                #expect(try await lookup("replaced:\(service)", "account", "added") == "later")
+            }
         #endif
     }
 #endif

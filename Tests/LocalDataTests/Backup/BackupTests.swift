@@ -128,6 +128,25 @@
             #expect(report.restored.contains("userDefaults(torn)"))
         }
 
+        @Test func `a backup contains the new key of a source after another process rotated it`() async throws {
+            let kit = try BackupStage()
+            let (program, other) = (kit.router(), kit.router())
+            try await program.set(BackupStage.marker, for: kit.sealed)
+            try await other.registerCatalog(TestCatalog(.key(kit.sealed)))
+            let rotated = try await other.rotateKey()
+            #expect(rotated.isComplete && rotated.values == 1, "\(rotated)")
+            try await program.backup(to: kit.kit, openedBy: [kit.secret])
+            // The program still opens the value, and seals with the new key.
+            #expect(try await program.get(kit.sealed) == BackupStage.marker)
+            try await program.set("later", for: kit.sealed)
+            try await program.shutdown()
+            try await other.deleteOlderKeys()
+            #expect(try await other.get(kit.sealed) == "later")
+            try await other.shutdown()
+            try await kit.restore(into: "other")
+            #expect(try await kit.values("other", keys: [kit.sealed]) == [BackupStage.marker])
+        }
+
         @Test func `a database can be restored on a machine that does not have the key source of the backed-up machine`() async throws {
             let kit = try BackupStage()
             var configuration = kit.configuration()
