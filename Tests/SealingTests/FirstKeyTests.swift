@@ -39,6 +39,25 @@ import Testing
         #expect(store.log.filter { $0.kind == .synchronize }.count == 2)
     }
 
+    @Test func `the key of an interrupted rotation is flushed before it is recorded and used`() async throws {
+        let first = try await source().0.create(SourceKeys(only: .random(Runtime.live.randomBytes)))
+        let rotated = try first.adding(.random(Runtime.live.randomBytes))
+        try await source().0.replace(first, with: rotated)
+        let (source, store) = source()
+        let recorded = Mutex(first.current.identity)
+        let pins = SealingKeys.Pins(
+            recorded: { (_) throws(BackendError) in recorded.withLock(\.self) },
+            record: { (key, _) throws(BackendError) in recorded.withLock { $0 = key } },
+            all: { () throws(BackendError) in [recorded.withLock(\.self)] })
+        let keys = SealingKeys(pins: pins, randomBytes: Runtime.live.randomBytes)
+        store.inject(.unavailable, of: .synchronize)
+        await #expect(throws: BackendError.self) { _ = try await keys.forSealing(from: source) { () throws(BackendError) in [] } }
+        #expect(recorded.withLock(\.self) == first.current.identity)
+        let key = try await keys.forSealing(from: source) { () throws(BackendError) in [] }
+        #expect(key.id == rotated.current.id)
+        #expect(recorded.withLock(\.self) == rotated.current.identity)
+    }
+
     @Test func `an empty item at the place of a key counts as no key, and creating a key fills the item`() async throws {
         medium.corrupt(address, bytes: [])
         let (one, other) = (source().0, source().0)

@@ -86,6 +86,14 @@ import Testing
         #expect(try await anchor.load() == later)
     }
 
+    @Test func `the folders of an anchor file and of its lock are created`() async throws {
+        let (path, lockPath) = (bench.folder.file("marks/mark"), bench.folder.file("state/locks/anchor.lock"))
+        let anchor = FileAnchor(path: path, lockPath: lockPath, deadline: bench.deadline, runtime: .live)
+        #expect(try await anchor.store(mark, replacing: nil))
+        #expect(try await anchor.load() == mark)
+        #expect(try await !anchor.store(later, replacing: nil))
+    }
+
     @Test func `an anchor that was removed has no mark and can be stored again`() async throws {
         #expect(try await anchor.store(mark, replacing: nil))
         _ = try await store.apply(.tombstone(StorageMetadata(), at: address))
