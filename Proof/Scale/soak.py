@@ -183,7 +183,8 @@ def judge(rows):
                 findings.append("part %d, process %d: the %s grew from %d to %d" % (part, process, name, before, after))
 
         grew("memory", 1.05, 2_048)
-        grew("descriptors", 1, 3)
+        # The number at one moment varies by ten, with the connections that calls have open. A part has tens of thousands of calls.
+        grew("descriptors", 1, 10)
         grew("threads", 1, 3)
         # Other programs use the machine, too. They delay a bare write as well.
         before, after = (middle([row["p99"] / max(row["bare"], 1) for row in rows]) for rows in (first, last))
