@@ -40,6 +40,53 @@ struct Catalogs {
         try await router.shutdown()
     }
 
+    /// Sweeps a catalog of many keys from one database into another one, for the operations that come after a sweep.
+    func prepare(_ count: Int) async throws {
+        let router = StorageRouter(configuration: configuration(folder))
+        func older(_ index: Int) -> StorageKey<String> {
+            StorageKey(name: "value-\(index)", domain: .encryptedSQLite(database: "older"), owner: "Counts", description: "A value")
+        }
+        for start in stride(from: 0, to: count, by: 1_000) {
+            try await router.batch { batch in
+                for index in start..<min(start + 1_000, count) { batch.set("value \(index)", for: older(index)) }
+            }
+        }
+        let keys = (0..<count).map { index in
+            AnyStorageKey.key(
+                StorageKey<String>(
+                    name: "swept-\(index)", domain: .encryptedSQLite(database: "counts"), owner: "Counts", description: "A value"
+                ).moved(from: older(index)))
+        }
+        try await router.registerCatalog(Catalog(id: "swept", allKeys: keys), migrateImmediately: true).requireComplete()
+        try await router.shutdown()
+    }
+
+    /// Opens the database in a new router and gets a value, as a short-lived program does after a sweep.
+    func openAfterSweep() async throws {
+        let key = StorageKey<String>(
+            name: "swept-7", domain: .encryptedSQLite(database: "counts"), owner: "Counts", description: "A value")
+        func openAndGet() async throws -> StorageRouter {
+            let router = StorageRouter(configuration: configuration(folder))
+            _ = try await router.get(key)
+            return router
+        }
+        for _ in 0..<3 { try await openAndGet().shutdown() }
+        var opened: [StorageRouter] = []
+        try await measure(20) { for _ in 0..<20 { opened.append(try await openAndGet()) } }
+        for router in opened { try await router.shutdown() }
+    }
+
+    /// Gets that move one value each from a short list.
+    func getMigrating() async throws {
+        let count = 40
+        let router = StorageRouter(configuration: configuration(folder))
+        try await router.batch { batch in for index in 0..<count { batch.set("value \(index)", for: older(index)) } }
+        let domain = StorageDomain.encryptedSQLite(database: "counts")
+        for index in 0..<count / 2 { _ = try await router.get(key(index, domain)) }
+        try await measure(count / 2) { for index in count / 2..<count { _ = try await router.get(key(index, domain)) } }
+        try await router.shutdown()
+    }
+
     /// A sweep that has nothing to do, because every value is already at its destination.
     func sweepIdle() async throws {
         let count = 1_000

@@ -18,14 +18,20 @@ enum Counts {
         if words.dropFirst().elementsEqual(["--list"]) {
             return print(Operation.allCases.map { "\($0.rawValue)\t\($0.title)" }.joined(separator: "\n"))
         }
-        guard words.count == 3, let operation = Operation(rawValue: words[1]) else {
-            print("usage: counts operation folder | counts --list")
+        let isPreparing = words.count == 4 && words[1] == "--prepare"
+        guard isPreparing || words.count == 3, let operation = Operation(rawValue: words[words.count - 2]), let path = words.last else {
+            print("usage: counts [--prepare] operation folder | counts --list")
             exit(64)
         }
         let finished = DispatchSemaphore(value: 0)
         Task.detached {
             do {
-                try await operation.run(in: URL(fileURLWithPath: words[2]))
+                let folder = URL(fileURLWithPath: path)
+                if !isPreparing {
+                    try await operation.run(in: folder)
+                } else if operation.sweptKeys > 0 {
+                    try await Catalogs(folder).prepare(operation.sweptKeys)
+                }
             } catch {
                 print("\(operation.rawValue): \(error)")
                 exit(1)

@@ -10,6 +10,9 @@ enum Operation: String, CaseIterable {
     case set = "set"
     case setTasks = "set-64-tasks"
     case open = "open"
+    case openAfterThousand = "open-after-1000"
+    case openAfterSweep = "open-after-sweep"
+    case migratingGet = "migrating-get"
     case sweep = "sweep"
     case sweepIdle = "sweep-idle"
     case registration = "registration"
@@ -24,11 +27,24 @@ enum Operation: String, CaseIterable {
         case .set: "durable set of five fields in encrypted SQLite, one task"
         case .setTasks: "the same by 64 tasks"
         case .open: "open + first get, encrypted SQLite"
+        case .openAfterThousand: "the same after a sweep of 1,000 keys"
+        case .openAfterSweep: "the same after a sweep of 100,000 keys"
+        case .migratingGet: "a get that moves a value from a list into encrypted SQLite, after a sweep of 10,000 keys"
         case .sweep: "a key of a sweep from a list into encrypted SQLite"
         case .sweepIdle: "a key of a sweep with nothing to do, encrypted SQLite"
         case .registration: "a key with a legacy location, registered without a sweep"
         case .enumeration: "a record of a collection in encrypted SQLite, enumerated"
         case .chain: "a record read through a chain of three steps, written back"
+        }
+    }
+
+    /// The number of keys that a sweep moves before the operation, in a process that is not counted.
+    var sweptKeys: Int {
+        switch self {
+        case .openAfterThousand: 1_000
+        case .openAfterSweep: 100_000
+        case .migratingGet: 10_000
+        default: 0
         }
     }
 
@@ -42,6 +58,8 @@ enum Operation: String, CaseIterable {
         case .set: try await Values(folder).set()
         case .setTasks: try await Values(folder).setByTasks()
         case .open: try await Values(folder).open()
+        case .openAfterThousand, .openAfterSweep: try await Catalogs(folder).openAfterSweep()
+        case .migratingGet: try await Catalogs(folder).getMigrating()
         case .sweep: try await Catalogs(folder).sweep()
         case .sweepIdle: try await Catalogs(folder).sweepIdle()
         case .registration: try await Catalogs(folder).register()

@@ -17,9 +17,9 @@ extension StorageRouter {
     ///
     /// The backup contains the property lists, databases and vaults in the program's folders. It also contains the
     /// property lists and keyring services that the program's keys name, now or in an earlier release. Further parts
-    /// are the ledger (notes about migrations and keys), the quarantine (values that migrations displaced), and the
-    /// passphrase files. It also contains the encryption keys of these stores. The file has permissions 0600 and is
-    /// durable when this returns. `Docs/Formats.md` describes the format.
+    /// are the ledger (notes about sweeps and stores), the history of migrations, the quarantine (values that
+    /// migrations displaced), and the passphrase files. It also contains the encryption keys of these stores. The file
+    /// has permissions 0600 and is durable when this returns. `Docs/Formats.md` describes the format.
     ///
     /// All stores are copied at one moment: the backup holds the locks of all stores while it copies their states. It
     /// then releases the locks and writes the file. A deadline limits the time with the locks.

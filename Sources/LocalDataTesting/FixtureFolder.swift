@@ -47,10 +47,10 @@ struct FixtureFolder {
         }
     }
 
-    /// Removes lock files and the ledger, the router's notes about migrations. These files belong to one machine, and
-    /// no stored value depends on them.
+    /// Removes lock files, the ledger, and the history of migrations. These files belong to one machine, and no stored value
+    /// depends on them.
     static func removeMachineFiles(in root: URL) throws {
-        for name in ["locks", "state/ledger.plist"] {
+        for name in ["locks", "state/ledger.plist", "state/pins.plist", "state/history.log"] {
             let path = root.appending(path: name)
             if FileManager.default.fileExists(atPath: path.path) { try FileManager.default.removeItem(at: path) }
         }

@@ -17,6 +17,9 @@ package actor SealingKeys {
 
         /// Returns the identities of all keys that were ever recorded, of all sources.
         package var all: @Sendable () async throws(BackendError) -> Set<KeyIdentity>
+        /// Takes over identities that an earlier release of the program recorded elsewhere since the last call. Returns
+        /// whether there were any.
+        package var renew: @Sendable () async throws(BackendError) -> Bool
 
         /// Whether these are the pins ``none``.
         fileprivate var recordsNothing = false
@@ -25,11 +28,13 @@ package actor SealingKeys {
         package init(
             recorded: @escaping @Sendable (_ source: String) async throws(BackendError) -> KeyIdentity?,
             record: @escaping @Sendable (_ key: KeyIdentity, _ source: String) async throws(BackendError) -> Void,
-            all: @escaping @Sendable () async throws(BackendError) -> Set<KeyIdentity>
+            all: @escaping @Sendable () async throws(BackendError) -> Set<KeyIdentity>,
+            renew: @escaping @Sendable () async throws(BackendError) -> Bool = { () throws(BackendError) in false }
         ) {
             self.recorded = recorded
             self.record = record
             self.all = all
+            self.renew = renew
         }
 
         /// Pins that record nothing. Then only the contents of the stores show that a key must exist.
@@ -87,8 +92,16 @@ package actor SealingKeys {
     package func existing(from source: any KeySource) async throws(BackendError) -> SourceKeys {
         if let keys = known[source.identifier] { return keys }
         guard let keys = try await load(source) else { throw missing(source) }
-        if let recorded = try await pins.recorded(source.identifier), !keys.contains(recorded) { throw mismatch(keys, recorded, source) }
+        if let recorded = try await recorded(source, keys), !keys.contains(recorded) { throw mismatch(keys, recorded, source) }
         return try keep(keys, source)
+    }
+
+    /// Returns the recorded identity of a source's key; nil if none is recorded. If it is not among the present keys, an
+    /// earlier release that runs beside this one may have recorded a later one.
+    private func recorded(_ source: any KeySource, _ keys: SourceKeys?) async throws(BackendError) -> KeyIdentity? {
+        let recorded = try await pins.recorded(source.identifier)
+        guard let recorded, let keys, !keys.contains(recorded), try await pins.renew() else { return recorded }
+        return try await pins.recorded(source.identifier)
     }
 
     /// Returns the keys of a source, like ``existing(from:)``. Fetches them again if another process has recorded another
@@ -304,7 +317,7 @@ package actor SealingKeys {
             attempt += 1
             let keys = try await load(source)
             if let keys { try await use(keys.current, name) }
-            guard let recorded = try await pins.recorded(name) else { return (keys, false) }
+            guard let recorded = try await recorded(source, keys) else { return (keys, false) }
             if let keys, keys.contains(recorded) { return (keys, true) }
             // Another process may have created or rotated the key, and recorded it, after this call read the source.
             // Then read the source again.

@@ -99,8 +99,7 @@ struct PageMover: Sendable {
             moves.map(\.copy), for: moves.map(\.destination), achieved: receipt.durability)
         let each = start.duration(to: slots.runtime.clock.now) / max(1, moves.count)
         return zip(moves, residues).map { move, residue in
-            history.ledger.worked(move.migration)
-            history.ledger.brought(move.destination, from: [move.copy.route], by: move.migration)
+            history.ledger.moved(to: move.destination, from: [move.copy.route], by: move.migration)
             return (move.candidate.index, row(of: move, residue, each))
         }
     }

@@ -37,6 +37,7 @@ struct Sweep: Sendable {
                 rows[index] = row
                 finish(row)
             }
+            await history.ledger.flushHistory()
         }
         let open = rows.indices.filter { rows[$0] == nil }
         let visited = await visit(open.map { entries[$0] }) { entry in

@@ -53,8 +53,12 @@ public actor StorageRouter {
     public init(configuration: StorageConfiguration) {
         self.configuration = configuration
         let runtime = configuration.runtime
-        let counts = LedgerHistory(runtime, version: configuration.applicationVersion, events: configuration.events)
-        let ledger = MigrationLedger(Wiring.ledgerStore(configuration), counts: counts)
+        let ledgerStore = Wiring.ledgerStore(configuration)
+        let counts = LedgerHistory(
+            runtime, version: configuration.applicationVersion, events: configuration.events,
+            log: Wiring.historyLog(configuration, ledgerStore))
+        let ledger = MigrationLedger(
+            ledgerStore, pins: Wiring.pinStore(configuration), counts: counts, earlier: Wiring.earlierLedger(configuration))
         let keys = SealingKeys(
             pins: ledger.keyPins, uses: Wiring.keyUses(configuration), clock: runtime.clock, randomBytes: runtime.randomBytes)
         let quarantine = Wiring.quarantineStore(configuration)

@@ -1,14 +1,17 @@
 import BackendContract
 import DefaultsBackend
 
-/// The library's internal files that a backup contains: the ledger (the history of migrations), the quarantine (values
-/// that a person must review), copies of damaged property lists, passphrase files, and the names of imported values.
+/// The library's internal files that a backup contains: the ledger (notes about sweeps and stores), the history of
+/// migrations, the quarantine (values that a person must review), copies of damaged property lists, passphrase files, and the
+/// names of imported values.
 struct OwnFiles: BackedProvider {
     /// A kind of file. A backup identifies a file by its kind and its scope. The scope is a name that distinguishes the
     /// files of one kind. It is empty for a kind with a single file.
     enum Kind: String, CaseIterable {
         /// The migration ledger, a single file.
         case ledger
+        /// The history of migrations, a single file.
+        case history
         /// The quarantine, a single file.
         case quarantine
         /// A copy of a damaged property list. The scope is the file's name.
@@ -49,6 +52,10 @@ struct OwnFiles: BackedProvider {
             // A restore never replaces an existing passphrase file. It encrypts the data keys of the restored databases
             // with the existing key instead.
             return .file(kind, scope, at: "\(directories.data)/\(scope).passphrase", staysWhenOther: true, configuration)
+        case .history:
+            let paths = try Wiring.statePaths("history.log", configuration)
+            // No value depends on the history, so a restore never replaces that of this machine.
+            return .file(kind, scope, at: paths.file, lock: paths.lock, staysWhenOther: true, configuration)
         case .imports: return try DefaultsProvider.backedList(kind, scope, at: Wiring.importPath(directories), configuration)
         case .quarantine:
             return try DefaultsProvider.backedList(kind, scope, at: "\(directories.data)/quarantine/\(Self.quarantine)", configuration)

@@ -17,7 +17,8 @@ public struct StorageDirectories: Hashable, Sendable {
     /// The folder of databases, sealing keys, the quarantine (values that a person must review), and the witnesses (the
     /// records that values exist).
     public var data: String
-    /// The folder of the migration ledger: the history of the migrations on this machine.
+    /// The folder of the migration ledger: notes about sweeps, the recorded keys, and the history of the migrations on this
+    /// machine.
     public var state: String
     /// The folder of the locks between processes. Every program that shares a store must use the same folder, so it
     /// does not depend on the application's id.

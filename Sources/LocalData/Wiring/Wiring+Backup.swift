@@ -16,17 +16,19 @@ extension Wiring {
     /// The providers of all stores that a backup contains.
     package static let backedProviders: [any BackedProvider] = providers.compactMap { $0 as? any BackedProvider } + [OwnFiles()]
 
-    /// Writes to the migration ledger which key each key source has on this machine.
+    /// Records which key each key source has on this machine.
     package func notePins(_ keys: [(key: SealingKey, source: String)]) async throws {
         let store = Self.ledgerStore(configuration, isRestoring: true)
-        let counts = LedgerHistory(configuration.runtime, version: configuration.applicationVersion, events: configuration.events)
-        let ledger = MigrationLedger(store, counts: counts)
+        let counts = LedgerHistory(
+            configuration.runtime, version: configuration.applicationVersion, events: configuration.events,
+            log: Self.historyLog(configuration, store))
+        let ledger = MigrationLedger(store, pins: Self.pinStore(configuration, isRestoring: true), counts: counts, earlier: nil)
         for key in keys {
             try await translatingErrors(key: "ledger") { () throws(BackendError) in
                 try await ledger.keyPins.record(key.key.identity, key.source)
             }
         }
-        await store.close()
+        await ledger.close()
     }
 
     /// The path of the list of witnesses, the notes that values exist. A restore removes this file. Otherwise a value

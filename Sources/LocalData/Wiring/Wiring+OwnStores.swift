@@ -1,4 +1,5 @@
 package import BackendContract
+import BackendRuntime
 import DefaultsBackend
 import MemoryBackend
 import Sealing
@@ -6,6 +7,47 @@ import Sealing
 /// The library's internal stores: the ledger, the quarantine, and the witnesses (the records that values exist). They
 /// need no sealing key, so they can be created before any key exists.
 extension Wiring {
+    /// Returns the store of the pins, the recorded identities of sealing keys. Nil if they are in the ledger, which is so on a
+    /// server: a read of one entry there costs the same, whatever the number of entries.
+    /// - Parameter isRestoring: As in ``ledgerStore(_:isRestoring:)``.
+    static func pinStore(_ configuration: StorageConfiguration, isRestoring: Bool = false) -> OwnStore? {
+        if configuration.makeOwnStore != nil { return nil }
+        return OwnStore { try makeOwnStore("pins", configuration, isRestoring: isRestoring) { "\($0.state)/pins.plist" } }
+    }
+
+    /// Returns the log of the history of migrations.
+    static func historyLog(_ configuration: StorageConfiguration, _ ledger: OwnStore) -> any HistoryLog {
+        if configuration.isInMemory || configuration.makeOwnStore != nil { return HistoryEntries(ledger, configuration.runtime) }
+        return HistoryFile(
+            deadline: configuration.deadlines.files, runtime: configuration.runtime, pathsInState("history.log", configuration))
+    }
+
+    /// Returns the access to a large ledger of an earlier release; nil if the ledger is no file.
+    static func earlierLedger(_ configuration: StorageConfiguration) -> EarlierLedger? {
+        if configuration.isInMemory || configuration.makeOwnStore != nil { return nil }
+        return EarlierLedger(paths: pathsInState("ledger.plist", configuration), runtime: configuration.runtime)
+    }
+
+    private static func pathsInState(
+        _ name: String, _ configuration: StorageConfiguration
+    ) -> @Sendable () throws(BackendError) -> HistoryFile.Paths {
+        { () throws(BackendError) in
+            do {
+                // Like the internal lists, these files are refused while a restore or a call that forgets is unfinished.
+                try RestoreMark.requireNone(configuration)
+                try ForgetMark.requireNone(configuration)
+                return try statePaths(name, configuration)
+            } catch { throw BackendError(.unavailable, "The file \(name) cannot be used: \(error)") }
+        }
+    }
+
+    /// Returns the paths of a file in the folder of the ledger, and of its lock file.
+    static func statePaths(_ name: String, _ configuration: StorageConfiguration) throws -> HistoryFile.Paths {
+        let directories = try configuration.requiredDirectories()
+        let file = "\(directories.state)/\(name)"
+        return (file, PropertyListStore.lockPath(forPropertyListAt: file, in: directories.locks, files: configuration.runtime.files))
+    }
+
     /// Returns the store of the migration ledger.
     /// - Parameter isRestoring: Whether the store can be opened while a restore is unfinished. The restore itself needs
     ///   this.

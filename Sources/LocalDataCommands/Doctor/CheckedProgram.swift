@@ -9,9 +9,13 @@ struct CheckedProgram: Sendable {
     /// The options that select this program in another call of the tool.
     let options: [String]
 
-    /// The property lists that the library uses internally: the ledger of migrations, the quarantine, and the witnesses.
+    /// The property lists that the library uses internally: the ledger of migrations, the list of sealing keys, the quarantine, and
+    /// the witnesses.
     var ownLists: [String] {
-        ["\(directories.state)/ledger.plist", "\(directories.data)/quarantine/quarantine.plist", "\(directories.data)/witness.plist"]
+        [
+            "\(directories.state)/ledger.plist", "\(directories.state)/pins.plist", "\(directories.data)/quarantine/quarantine.plist",
+            "\(directories.data)/witness.plist",
+        ]
     }
 
     /// The user who must own the files: the owner of the existing folder, or else the user of this process.

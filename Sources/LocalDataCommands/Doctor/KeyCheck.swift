@@ -248,11 +248,13 @@
             return ids.isEmpty ? nil : ids
         }
 
-        /// Returns whether the ledger records that a source had a key.
+        /// Returns whether it is recorded that a source had a key: in the list of keys, or by an earlier release in the ledger.
         private func isRecorded(_ identifier: String) -> Bool {
-            guard let contents = (try? files.read("\(program.directories.state)/ledger.plist")) ?? nil else { return false }
-            let list = try? PropertyListSerialization.propertyList(from: Data(contents.bytes), format: nil)
-            return (list as? [String: Any])?["pin:\(identifier)"] != nil
+            ["pins.plist", "ledger.plist"].contains { name in
+                guard let contents = (try? files.read("\(program.directories.state)/\(name)")) ?? nil else { return false }
+                let list = try? PropertyListSerialization.propertyList(from: Data(contents.bytes), format: nil)
+                return (list as? [String: Any])?["pin:\(identifier)"] != nil
+            }
         }
     }
 #endif

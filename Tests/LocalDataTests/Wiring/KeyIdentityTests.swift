@@ -71,7 +71,7 @@
         @Test func `a damaged record of the key in the ledger is an error, and not taken for a first start`() async throws {
             let stage = try Stage()
             try await stage.launch().set("v", for: list)
-            let ledger = stage.root.path + "/state/ledger.plist"
+            let ledger = stage.root.path + "/state/pins.plist"
             let text = try String(contentsOfFile: ledger, encoding: .utf8)
             let id = try SealingKey(text: String(contentsOfFile: stage.root.path + "/data/sealing-key", encoding: .utf8)).identity.text
             #expect(text.contains(id))

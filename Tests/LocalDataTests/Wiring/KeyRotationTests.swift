@@ -88,11 +88,11 @@
             #expect(try await router.get(copy) == "value of source")
         }
 
-        /// Returns whether a property list names a key id beside a sealed value. The ledger is not searched.
+        /// Returns whether a property list names a key id beside a sealed value. The list of keys is not searched.
         private func isNamed(_ id: String) throws -> Bool {
             let all = FileManager.default.enumerator(at: stage.root, includingPropertiesForKeys: nil)
             while let url = all?.nextObject() as? URL {
-                guard url.pathExtension == "plist", url.lastPathComponent != "ledger.plist",
+                guard url.pathExtension == "plist", url.lastPathComponent != "pins.plist",
                     let bytes = FileManager.default.contents(atPath: url.path)
                 else { continue }
                 if bytes.range(of: Data("1:\(id)".utf8)) != nil { return true }

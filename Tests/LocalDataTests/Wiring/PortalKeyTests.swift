@@ -78,10 +78,10 @@
             #expect(try await again.get(sealed) == "sealed")
         }
 
-        @Test func `without the ledger, a changed secret is still recognized by the data that the first secret sealed`() async throws {
+        @Test func `without the list of keys, a changed secret is still recognized by the data that the first secret sealed`() async throws {
             try await fill()
             try await portal.tell("forget")
-            try FileManager.default.removeItem(atPath: stage.root.path + "/state/ledger.plist")
+            try FileManager.default.removeItem(atPath: stage.root.path + "/state/pins.plist")
             let router = launch()
             #expect(await code { try await router.set("new", for: row) } == StorageError.encryptionKeyMismatch)
             #expect(await code { _ = try await router.get(row) } == StorageError.encryptionKeyMismatch)

@@ -44,10 +44,10 @@ import Testing
         for mode in [0o702, 0o707] { try await expectUntrusted(of: key(), stage.root.path + folder, mode: mode, on: stage) }
     }
 
-    @Test func `a sealed value is not read or changed while other users can write the ledger, the record of used keys`() async throws {
+    @Test func `a sealed value is not read or changed while other users can write the list of used keys`() async throws {
         let stage = try Stage()
         try await stage.launch().set(secret, for: key())
-        try await expectUntrusted(of: key(), stage.root.path + "/state/ledger.plist", mode: 0o602, on: stage)
+        try await expectUntrusted(of: key(), stage.root.path + "/state/pins.plist", mode: 0o602, on: stage)
     }
 
     #if SQLite

@@ -1,18 +1,21 @@
 import BackendContract
 import BackendRuntime
 import Foundation
-import Sealing
 import Synchronization
 
-/// The ledger: notes about migrations for later runs of the program. It records the version of the program that completed a
-/// sweep, the work of each migration and its time, the older copies that remain, and the identity of the key of each key
-/// source.
+/// The ledger: notes for later runs of the program. It records the version of the program that completed a sweep, the work of
+/// each migration and its time, the older copies that remain, and the identity of the key of each key source.
 ///
 /// Correctness does not depend on the ledger: its notes are for people and for conditions of migrations. Only the pins (the
 /// recorded identities of sealing keys) must be written. An error in writing another note is ignored, unless the note is a
 /// request to end a release window.
+///
+/// The store of the ledger is read and written as a whole, so it has only notes whose number is bounded. The pins have a
+/// separate store, because every opening of an encrypted database reads one. The history of migrations is a ``HistoryLog``.
 final class MigrationLedger: Sendable {
     let store: OwnStore
+    /// The store of the pins; nil if they are in ``store``.
+    let pinStore: OwnStore?
 
     private struct State {
         /// The mutations that the next flush writes, by slot. A later mutation of a slot replaces an earlier one.
@@ -34,19 +37,28 @@ final class MigrationLedger: Sendable {
     }
 
     private let state = Mutex(State())
-    private let counts: LedgerHistory
+    let counts: LedgerHistory
 
-    init(_ store: OwnStore, counts: LedgerHistory) { (self.store, self.counts) = (store, counts) }
+    /// The maximum number of recorded older copies. Reports show these; further copies are deleted later all the same.
+    static let maximumOfResidues = 1_000
+
+    /// Reads a large ledger of an earlier release; nil if the ledger is no file.
+    let earlier: EarlierLedger?
+
+    init(_ store: OwnStore, pins: OwnStore?, counts: LedgerHistory, earlier: EarlierLedger?) {
+        (self.store, pinStore, self.counts, self.earlier) = (store, pins, counts, earlier)
+    }
 
     /// Returns a ledger for a rehearsal. It begins with the state of this ledger, and its changes stay in memory.
     func rehearsed(_ rehearse: @escaping @Sendable (any StorageBackend) -> any StorageBackend) -> MigrationLedger {
-        let copy = MigrationLedger(OwnStore { [store] in rehearse(try store.backend()) }, counts: LedgerHistory(copying: counts))
+        func rehearsed(_ store: OwnStore) -> OwnStore { OwnStore { rehearse(try store.backend()) } }
+        let copy = MigrationLedger(rehearsed(store), pins: pinStore.map(rehearsed), counts: LedgerHistory(copying: counts), earlier: nil)
         let known = state.withLock(\.self)
         copy.state.withLock { $0 = known }
         return copy
     }
 
-    private func backend() throws(BackendError) -> any StorageBackend {
+    func backend() throws(BackendError) -> any StorageBackend {
         do { return try store.backend() } catch { throw BackendError(.unavailable, "The migration ledger cannot be opened: \(error)") }
     }
 
@@ -58,7 +70,7 @@ final class MigrationLedger: Sendable {
     }
 
     /// Returns the content of a slot of the ledger; nil if the slot has no value.
-    private static func payload(of probe: StorageProbe) throws(BackendError) -> StoragePayload? {
+    static func payload(of probe: StorageProbe) throws(BackendError) -> StoragePayload? {
         switch probe {
         case .value(let record): return record.payload
         case .absent, .tombstone: return nil
@@ -82,6 +94,7 @@ final class MigrationLedger: Sendable {
     func look() async {
         var found = Known(versions: [:], residues: [])
         do throws(BackendError) {
+            try await foldEarlier()
             let backend = try backend()
             let addresses = try await backend.addresses(in: .values)
             found.residues = Set(addresses.filter { $0.name.hasPrefix("residue:") })
@@ -108,16 +121,28 @@ final class MigrationLedger: Sendable {
     /// Records that a migration failed, with the present time.
     func failed(_ migration: String, _ error: any Error) { counts.failed(migration, error) }
 
-    /// Records from which sources a migration made a value.
-    func brought(_ destination: Route, from sources: [Route], by migration: String) {
-        counts.brought(destination, from: sources, by: migration)
+    /// Records that a migration made a value, and from which sources, with the present time.
+    func moved(to destination: Route, from sources: [Route], by migration: String) {
+        counts.moved(to: destination, from: sources, by: migration)
     }
+
+    /// Appends the notes about migrations to the history. A sweep calls it after each page, so that the notes take little memory.
+    func flushHistory() async { try? await counts.flush() }
 
     /// Returns the history of migrations that this run and earlier runs have recorded.
     /// - Throws: `BackendError` if the ledger cannot be read.
     func history() async throws(BackendError) -> MigrationHistory {
         await flush()
-        return try await LedgerHistory.read(try backend())
+        try await foldEarlier()
+        var history = try await counts.read()
+        let backend = try backend()
+        let addresses = try await backend.addresses(in: .values).filter { $0.name.hasPrefix("version:") }
+        for (address, probe) in zip(addresses, try await backend.read(addresses, .validated)) {
+            if case .native(.string(let version))? = try Self.payload(of: probe) {
+                history.versions[String(address.name.dropFirst(8))] = version
+            }
+        }
+        return history
     }
 
     /// Records that an older copy remains, with the reason why it could not be deleted yet.
@@ -153,59 +178,10 @@ final class MigrationLedger: Sendable {
         }
     }
 
-    /// Returns the recorded identity of the key of a source; nil if none is recorded.
-    /// - Throws: `BackendError`: `corrupted` if the entry has other content, because a lost pin must not look like a first start.
-    func pin(_ source: String) async throws(BackendError) -> KeyIdentity? {
-        let address = Self.pinAddress(source)
-        return try Self.pin(in: try await backend().read(address, .validated), address)
-    }
-
-    /// Returns the recorded identities of the keys of all sources.
-    func pins() async throws(BackendError) -> Set<KeyIdentity> {
-        let backend = try backend()
-        let addresses = try await backend.addresses(in: .values).filter { $0.name.hasPrefix("pin:") }
-        var pins: Set<KeyIdentity> = []
-        for (address, probe) in zip(addresses, try await backend.read(addresses, .validated)) {
-            if let pin = try Self.pin(in: probe, address) { pins.insert(pin) }
-        }
-        return pins
-    }
-
-    /// Records the identity of the key of a source, durably.
-    func setPin(_ key: KeyIdentity, _ source: String) async throws(BackendError) {
-        try await write(.put(.native(.string(key.text)), at: Self.pinAddress(source)))
-    }
-
-    private static func pin(in probe: StorageProbe, _ address: StorageAddress) throws(BackendError) -> KeyIdentity? {
-        guard let payload = try payload(of: probe) else { return nil }
-        if case .native(.string(let text)) = payload, let pin = KeyIdentity(text: text) { return pin }
-        throw BackendError(
-            .corrupted,
-            "The entry \(address.name) of the migration ledger does not name a key. Remove that entry if the key in use is the right one; nothing was changed."
-        )
-    }
-
-    private static func pinAddress(_ source: String) -> StorageAddress { StorageAddress(shortened("pin:\(source)")) }
-
-    private func write(_ mutation: StorageMutation) async throws(BackendError) {
-        switch try await backend().apply(mutation) {
-        case .applied: return
-        case .failed(let error): throw error
-        default: throw BackendError(.unavailable, "The migration ledger could not be written.")
-        }
-    }
-
-    /// The pins, as closures for the sealing keys.
-    var keyPins: SealingKeys.Pins {
-        SealingKeys.Pins(
-            recorded: { (source) throws(BackendError) in try await self.pin(source) },
-            record: { (key, source) throws(BackendError) in try await self.setPin(key, source) },
-            all: { () throws(BackendError) in try await self.pins() })
-    }
-
     /// Records a request to end the release window of a key, durably. The next sweep ends it.
     func requestRelease(of destination: Route) async throws(BackendError) {
-        try await write(.put(.native(.string("requested")), at: StorageAddress(Self.shortened(Self.releaseName(destination)))))
+        let address = StorageAddress(Self.shortened(Self.releaseName(destination)))
+        try await apply([.put(.native(.string("requested")), at: address)], to: try backend())
     }
 
     /// Returns whether the end of a key's release window was requested. Returns false if the ledger cannot be read.
@@ -218,6 +194,17 @@ final class MigrationLedger: Sendable {
 
     /// Records a text under a name.
     func note(_ text: String, as name: String) { note(.put(.native(.string(text)), at: StorageAddress(Self.shortened(name)))) }
+
+    /// Applies mutations, and throws if one of them failed.
+    func apply(_ mutations: [StorageMutation], to backend: any StorageBackend) async throws(BackendError) {
+        for result in try await backend.apply(mutations) {
+            switch result {
+            case .applied: continue
+            case .failed(let error): throw error
+            default: throw BackendError(.unavailable, "Another process changed the notes of migrations at the same time. Try again.")
+            }
+        }
+    }
 
     private func note(_ mutation: StorageMutation) {
         state.withLock { state in
@@ -277,25 +264,44 @@ final class MigrationLedger: Sendable {
             return state.pending.values.sorted { $0.address.name < $1.address.name }
         }
         do throws(BackendError) {
-            if !pending.isEmpty { _ = try await backend().apply(pending) }
-            try await counts.flush(try backend())
+            if !pending.isEmpty { _ = try await backend().apply(try await bounded(pending)) }
+            try await counts.flush()
         } catch {
             // Ignore the error: see the description of the type.
             // Reason: "Correctness does not depend on the ledger" in Docs/Decisions/Migration.md.
         }
     }
 
+    /// Returns mutations without those that would record more older copies than ``maximumOfResidues``.
+    private func bounded(_ mutations: [StorageMutation]) async throws(BackendError) -> [StorageMutation] {
+        func records(_ mutation: StorageMutation) -> Bool {
+            if case .put = mutation.operation { mutation.address.name.hasPrefix("residue:") } else { false }
+        }
+        guard mutations.contains(where: records) else { return mutations }
+        let known = Set(try await backend().addresses(in: .values).filter { $0.name.hasPrefix("residue:") })
+        var rest = Self.maximumOfResidues - known.count
+        return mutations.filter { mutation in
+            guard records(mutation), !known.contains(mutation.address) else { return true }
+            rest -= 1
+            return rest >= 0
+        }
+    }
+
     /// Deletes the entries about the values of domains whose content was destroyed, and about these domains. Ignores errors.
     func forget(_ domains: Set<StorageDomain>) async {
         await flush()
+        let isOfDomains: @Sendable (Place) -> Bool = {
+            domains.contains(StorageDomain(kind: StorageDomain.Kind($0.kind), scope: $0.scope))
+        }
         func isForgotten(_ address: StorageAddress) -> Bool {
-            for prefix in ["value:", "residue:", "release:"] where address.name.hasPrefix(prefix) {
-                let places = Place.places(in: String(address.name.dropFirst(prefix.count))) ?? []
-                return places.contains { domains.contains(StorageDomain(kind: StorageDomain.Kind($0.kind), scope: $0.scope)) }
+            for prefix in ["residue:", "release:"] where address.name.hasPrefix(prefix) {
+                return (Place.places(in: String(address.name.dropFirst(prefix.count))) ?? []).contains(where: isOfDomains)
             }
             return domains.contains { address == Self.domainAddress($0) }
         }
         do throws(BackendError) {
+            try await foldEarlier()
+            try await counts.forget(isOfDomains)
             let backend = try backend()
             let entries = try await backend.addresses(in: .values).filter(isForgotten)
             if !entries.isEmpty { _ = try await backend.apply(entries.map { .delete($0) }) }
@@ -311,7 +317,10 @@ final class MigrationLedger: Sendable {
     }
 
     /// Closes the store. Notes that were not flushed stay in memory.
-    func close() async { await store.close() }
+    func close() async {
+        await store.close()
+        await pinStore?.close()
+    }
 
     private static func versionAddress(_ catalog: String) -> StorageAddress { StorageAddress(shortened("version:\(catalog)")) }
 

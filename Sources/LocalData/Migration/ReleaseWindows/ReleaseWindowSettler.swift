@@ -134,8 +134,7 @@ struct ReleaseWindowSettler: Sendable {
             route: route, copies: [source], allowsWeakerProtection: work.step.options.allowsWeakerProtection)
         let written = try await durableWriter.write(prepared, slot, origin, if: .revision(work.record.revision), holder)
         guard let written else { return .lookAgain(nil) }
-        history.ledger.worked(work.step.id)
-        history.ledger.brought(route, from: [place.route], by: work.step.id)
+        history.ledger.moved(to: route, from: [place.route], by: work.step.id)
         // With a `merge`, the mirror is the result of the merge and not the value of the earlier release.
         let content = Self.content(prepared, of: written.record, unless: work.step.kept?.merge == nil ? source.record : nil)
         await mirror(content, MirroredRecord(written.record, origin), work)

@@ -205,8 +205,7 @@ struct Mover: Sendable {
             await keep(
                 kept, MirroredRecord(written.record, origin), ReleaseWindowSettler.content(prepared, of: written.record, unless: source))
         }
-        history.ledger.worked(step.id)
-        history.ledger.brought(route, from: readings.map(\.source.route), by: step.id)
+        history.ledger.moved(to: route, from: readings.map(\.source.route), by: step.id)
         return .finished(visit)
     }
 

@@ -6,6 +6,10 @@ public import Foundation
 /// reads it from the migration ledger. No stored value depends on the ledger. If the ledger is lost, the history starts
 /// empty.
 ///
+/// The history has at most 1 MiB, which suffices for about 5,000 values. When it is full, its earliest half is replaced by
+/// totals: ``values`` then lacks the values that were moved first, and ``migrations`` still counts them, for the 1,000
+/// migrations that ran last.
+///
 /// ```swift
 /// let history = try await storage.history()
 /// for value in history.values { print("\(value.place) was made from \(value.sources) on \(value.date)") }
@@ -53,9 +57,9 @@ public struct MigrationHistory: Sendable, Codable, Hashable {
         public var attempts: Int { successes + failures }
     }
 
-    /// The values of single keys that migrations moved, sorted by the names of their ledger entries.
+    /// The values of single keys that migrations moved, sorted by their destinations.
     public var values: [Value]
-    /// The migrations, sorted by the names of their ledger entries.
+    /// The migrations, sorted by their ids.
     public var migrations: [Migration]
     /// For each catalog, the version of the application that completed its last sweep, a migration of all its keys.
     public var versions: [String: String]

@@ -1,0 +1,203 @@
+import BackendContract
+import Foundation
+
+/// A part of the history of migrations: what one flush of the notes adds, or the totals of parts that were dropped.
+///
+/// `Docs/Formats.md` describes it as JSON.
+struct HistoryPage: Codable, Sendable {
+    /// A value of a single key that a migration moved. It counts as one success of the migration, with one value.
+    struct Moved: Codable, Sendable {
+        /// The destination (``Place/text``).
+        var to: String
+        /// The locations from which the value was made (``Place/text``).
+        var from: [String]
+        /// The id of the migration.
+        var by: String
+        /// The time, if it is not that of the page.
+        var at: Date?
+        /// The version of the program, if it is not that of the page.
+        var version: String?
+    }
+
+    /// What a migration did beside the values in ``moved``.
+    struct Work: Codable, Sendable {
+        var successes = 0
+        var values = 0
+        var failures = 0
+        /// The code and the message of the last error.
+        var error: String?
+
+        mutating func add(successes: Int, values: Int) {
+            self.successes += successes
+            self.values += values
+        }
+    }
+
+    /// The time of the page. Pages are merged in the order of their times.
+    var at: Date
+    /// The version of the program.
+    var version: String?
+    var moved: [Moved] = []
+    /// By the ids of migrations.
+    var work: [String: Work] = [:]
+    /// The totals of dropped pages.
+    var totals: [MigrationHistory.Migration]?
+    /// Identifies the entries of an earlier release that the page contains. Another page with the same entries is ignored.
+    var earlier: String?
+    /// For totals: the values of ``earlier`` of the dropped pages.
+    var folded: [String]?
+
+    /// The maximum number of migrations in the totals of dropped pages. The migrations that ran last are kept.
+    static let maximumOfTotals = 1_000
+
+    // MARK: As text
+
+    /// The page as JSON without a line break.
+    var line: [UInt8] { get throws { Array(try Self.encoder.encode(self)) } }
+
+    /// Decodes a page; nil for a line that is damaged or was written partly.
+    init?(line: [UInt8]) {
+        guard let page = try? Self.decoder.decode(HistoryPage.self, from: Data(line)) else { return nil }
+        self = page
+    }
+
+    init(at: Date, version: String?) { (self.at, self.version) = (at, version) }
+
+    private static var encoder: JSONEncoder {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return encoder
+    }
+    private static var decoder: JSONDecoder { JSONDecoder() }
+
+    private enum CodingKeys: CodingKey { case at, version, moved, work, totals, earlier, folded }
+
+    init(from decoder: any Decoder) throws {
+        let fields = try decoder.container(keyedBy: CodingKeys.self)
+        at = try fields.decode(Date.self, forKey: .at)
+        version = try fields.decodeIfPresent(String.self, forKey: .version)
+        moved = try fields.decodeIfPresent([Moved].self, forKey: .moved) ?? []
+        work = try fields.decodeIfPresent([String: Work].self, forKey: .work) ?? [:]
+        totals = try fields.decodeIfPresent([MigrationHistory.Migration].self, forKey: .totals)
+        earlier = try fields.decodeIfPresent(String.self, forKey: .earlier)
+        folded = try fields.decodeIfPresent([String].self, forKey: .folded)
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var fields = encoder.container(keyedBy: CodingKeys.self)
+        try fields.encode(at, forKey: .at)
+        try fields.encodeIfPresent(version, forKey: .version)
+        if !moved.isEmpty { try fields.encode(moved, forKey: .moved) }
+        if !work.isEmpty { try fields.encode(work, forKey: .work) }
+        try fields.encodeIfPresent(totals, forKey: .totals)
+        try fields.encodeIfPresent(earlier, forKey: .earlier)
+        try fields.encodeIfPresent(folded, forKey: .folded)
+    }
+
+    // MARK: Several pages
+
+    /// Returns the pages of lines in the order of their times, each with its line. Ignores damaged lines, and pages that repeat the
+    /// entries of an earlier release.
+    static func pages(_ lines: [[UInt8]]) -> [(page: HistoryPage, line: [UInt8])] {
+        let pages = lines.compactMap { line in HistoryPage(line: line).map { ($0, line) } }.sorted { $0.0.at < $1.0.at }
+        var folded = Set(pages.flatMap { $0.0.folded ?? [] })
+        return pages.filter { page, _ in page.earlier.map { folded.insert($0).inserted } ?? true }
+    }
+
+    /// Returns shorter lines for the same history. Keeps the latest pages up to a size, and adds the totals of all others.
+    static func trimmed(_ lines: [[UInt8]], to size: Int) -> [[UInt8]] {
+        var kept: [[UInt8]] = []
+        var dropped: [HistoryPage] = []
+        var rest = size
+        for (page, line) in pages(lines).reversed() {
+            if page.totals == nil, dropped.isEmpty, line.count <= rest {
+                rest -= line.count
+                kept.append(line)
+            } else {
+                dropped.append(page)
+            }
+        }
+        guard let last = dropped.first else { return kept.reversed() }
+        var totals = HistoryPage(at: last.at, version: nil)
+        var all = Totals()
+        for page in dropped.reversed() { all.add(page) }
+        totals.totals = Self.latest(all.migrations.values)
+        // Long ids could fill the log with totals.
+        while let line = try? totals.line, line.count > size / 2, let migrations = totals.totals, !migrations.isEmpty {
+            totals.totals = Self.latest(migrations, atMost: migrations.count / 2)
+        }
+        let names = dropped.reversed().flatMap { ($0.folded ?? []) + [$0.earlier].compactMap(\.self) }
+        totals.folded = names.isEmpty ? nil : Array(names.suffix(16))
+        return (try? [totals.line] + kept.reversed()) ?? lines
+    }
+
+    /// Returns the page without what it says about the values of some locations.
+    func without(_ isForgotten: (Place) -> Bool) -> HistoryPage {
+        var page = self
+        page.moved = moved.filter { moved in !([moved.to] + moved.from).contains { Place(text: $0).map(isForgotten) ?? false } }
+        for moved in moved where !page.moved.contains(where: { $0.to == moved.to }) {
+            page.work[moved.by, default: Work()].add(successes: 1, values: 1)
+        }
+        return page
+    }
+
+    /// The sums of several pages, by the ids of migrations.
+    struct Totals {
+        private(set) var migrations: [String: MigrationHistory.Migration] = [:]
+
+        /// Adds a page. Pages are added in the order of their times.
+        mutating func add(_ page: HistoryPage) {
+            for migration in page.totals ?? [] { change(migration.id) { $0 = migration.added(to: $0) } }
+            for moved in page.moved { add(Work(successes: 1, values: 1), moved.by, moved.at ?? page.at, moved.version ?? page.version) }
+            for (id, work) in page.work { add(work, id, page.at, page.version) }
+        }
+
+        private mutating func add(_ work: Work, _ id: String, _ date: Date, _ version: String?) {
+            change(id) { migration in
+                migration.successes += work.successes
+                migration.values += work.values
+                migration.failures += work.failures
+                if work.successes > 0 {
+                    migration.firstWorked = migration.firstWorked ?? date
+                    migration.lastWorked = date
+                }
+                if work.failures > 0 {
+                    migration.lastFailed = date
+                    migration.lastError = work.error
+                }
+                migration.applicationVersion = version ?? migration.applicationVersion
+            }
+        }
+
+        private mutating func change(_ id: String, _ body: (inout MigrationHistory.Migration) -> Void) {
+            body(&migrations[id, default: MigrationHistory.Migration(id: id, successes: 0, failures: 0, values: 0)])
+        }
+    }
+
+    /// Returns the migrations that ran last, sorted by their ids.
+    static func latest(
+        _ migrations: some Sequence<MigrationHistory.Migration>, atMost maximum: Int = maximumOfTotals
+    ) -> [MigrationHistory.Migration] {
+        func last(_ migration: MigrationHistory.Migration) -> Date {
+            max(migration.lastWorked ?? .distantPast, migration.lastFailed ?? .distantPast)
+        }
+        let latest = migrations.sorted { (last($0), $1.id) > (last($1), $0.id) }.prefix(maximum)
+        return latest.sorted { $0.id < $1.id }
+    }
+}
+
+extension MigrationHistory.Migration {
+    /// Returns the sum of an earlier entry and this later one.
+    fileprivate func added(to before: Self) -> Self {
+        var sum = self
+        sum.successes += before.successes
+        sum.failures += before.failures
+        sum.values += before.values
+        sum.firstWorked = before.firstWorked ?? firstWorked
+        sum.lastWorked = lastWorked ?? before.lastWorked
+        sum.lastFailed = lastFailed ?? before.lastFailed
+        sum.lastError = lastError ?? before.lastError
+        sum.applicationVersion = applicationVersion ?? before.applicationVersion
+        return sum
+    }
+}
