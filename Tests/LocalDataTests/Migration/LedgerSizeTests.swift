@@ -9,7 +9,7 @@ import Testing
 @testable import LocalData
 @testable import Sealing
 
-/// What a program notes about its migrations makes no later process slow, however many values it has moved.
+/// The notes about migrations make no later process slow, however many values a program has moved.
 ///
 /// The ledger is a property list with notes about sweeps and stores. A pin is the recorded identity of a sealing key. The history is
 /// the log of the migrations. Earlier releases kept pins and history in the ledger.
@@ -274,5 +274,37 @@ import Testing
         await expectRefusal(StorageError.corrupted) { _ = try await stage.launch().get(value) }
         try writeFile(right, to: pins)
         #expect(try await stage.launch().get(value) == "v")
+    }
+
+    // MARK: A ledger that cannot be read
+
+    @Test func `a migration with a condition on the version does not run while the ledger cannot be read`() async throws {
+        let stage = try Stage()
+        let older = textKey("old", older)
+        let key = StorageKey<String>(name: "new", domain: newer, owner: "Tests", description: "A value") { key in
+            AnyStorageMigration(ConditionalMigration(SimpleLegacyMigration(destinationKey: key, sourceKey: older), below: "3.0"))
+        }
+        func launch() async throws -> StorageRouter {
+            let router = stage.launch { $0.applicationVersion = "3.0" }
+            try await router.registerCatalog(TestCatalog([.key(key)]))
+            return router
+        }
+        try await launch().sweep().requireComplete()
+        // Version 3.0 has completed a sweep, so the value belongs to another program.
+        try stage.writePropertyList(["old": "another program's"], suite: "older")
+        #expect(try await launch().value(for: key) == nil)
+        let ledger = stage.root.path + "/state/ledger.plist"
+        let right = try String(contentsOfFile: ledger, encoding: .utf8)
+        try writeFile("garbage", to: ledger)
+        let router = try await launch()
+        await expectRefusal(StorageError.corrupted) { _ = try await router.value(for: key) }
+        let report = await router.sweep()
+        #expect(!report.isComplete && report.rows.map(\.errorCode) == [.corrupted])
+        #expect(try stage.propertyList(suite: "older")["old"] as? String == "another program's")
+        // The same run continues when the ledger can be read again.
+        try writeFile(right, to: ledger)
+        #expect(try await router.value(for: key) == nil)
+        try await router.sweep().requireComplete()
+        #expect(try stage.propertyList(suite: "older")["old"] as? String == "another program's")
     }
 }

@@ -10,9 +10,9 @@ struct EarlierLedger: Sendable {
     /// The size from which this type is used, in bytes. A ledger of this release is smaller.
     static let leastSize: Int64 = 1 << 20
 
-    /// What is kept of a ledger.
+    /// The parts of a ledger that are kept.
     struct Content: Sendable {
-        /// The file, to recognize that nobody has changed it since.
+        /// The bytes of the file, to detect a later change.
         let bytes: [UInt8]
         /// The pins by their names.
         let pins: [String: String]

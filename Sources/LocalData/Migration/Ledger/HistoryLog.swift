@@ -1,7 +1,7 @@
 import BackendContract
 import BackendRuntime
 
-/// Where the history of migrations is kept: lines of text, each a page of the history, in the order in which they were appended.
+/// The storage of the history of migrations: lines of text, each a page of the history, in the order in which they were appended.
 ///
 /// Appending a line reads and writes no other line, so its cost does not grow with the history. The size is bounded: when the log is
 /// full, the earliest lines are replaced by their totals. No value depends on the history, so a line is not flushed to disk when it is

@@ -19,7 +19,7 @@ struct HistoryPage: Codable, Sendable {
         var version: String?
     }
 
-    /// What a migration did beside the values in ``moved``.
+    /// The work of a migration that ``moved`` does not contain.
     struct Work: Codable, Sendable {
         var successes = 0
         var values = 0

@@ -15,7 +15,7 @@ extension LedgerHistory {
         let latest = moved.sorted { ($0.at ?? .distantPast, $1.to) > ($1.at ?? .distantPast, $0.to) }.prefix(HistoryPage.maximumOfTotals)
         var page = HistoryPage(at: latest.first?.at ?? migrations.compactMap(\.lastWorked).max() ?? .distantPast, version: nil)
         page.moved = Array(latest)
-        // Each value of the page is counted by itself, so the totals leave it out.
+        // The values of the page are counted separately, so the totals leave them out.
         let counts = Dictionary(grouping: latest, by: \.by).mapValues(\.count)
         page.totals = migrations.map { migration in
             var total = migration

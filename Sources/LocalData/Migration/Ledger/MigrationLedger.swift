@@ -31,9 +31,10 @@ final class MigrationLedger: Sendable {
     }
 
     private struct Known {
-        /// The versions that completed a sweep, by the addresses of their catalogs.
-        var versions: [StorageAddress: String]
-        var residues: Set<StorageAddress>
+        /// The versions that completed a sweep, by the addresses of their catalogs, when the ledger was first read.
+        var versions: Result<[StorageAddress: String], BackendError>
+        /// Nil if they could not be read.
+        var residues: Set<StorageAddress>?
     }
 
     private let state = Mutex(State())
@@ -84,30 +85,36 @@ final class MigrationLedger: Sendable {
     }
 
     /// Returns the version of the program that had completed the last sweep of a catalog when this run first read the ledger.
-    func applicationVersion(of catalog: String) async -> String? {
-        if state.withLock({ $0.known == nil }) { await look() }
-        return state.withLock(\.known)?.versions[Self.versionAddress(catalog)]
+    /// - Returns: Nil if no sweep was recorded; an error if the ledger cannot be read.
+    func applicationVersion(of catalog: String) async -> Result<String?, BackendError> {
+        if case .success(let versions)? = state.withLock(\.known)?.versions { return .success(versions[Self.versionAddress(catalog)]) }
+        await look()
+        guard let versions = state.withLock(\.known)?.versions else { return .success(nil) }
+        return versions.map { $0[Self.versionAddress(catalog)] }
     }
 
     /// Reads the versions and the residue that earlier runs and other processes have recorded. Versions that this run has
     /// already read are kept.
     func look() async {
-        var found = Known(versions: [:], residues: [])
+        let found: Known
         do throws(BackendError) {
+            var versions: [StorageAddress: String] = [:]
             try await foldEarlier()
             let backend = try backend()
             let addresses = try await backend.addresses(in: .values)
-            found.residues = Set(addresses.filter { $0.name.hasPrefix("residue:") })
             let catalogs = addresses.filter { $0.name.hasPrefix("version:") }
             for (address, probe) in zip(catalogs, try await backend.read(catalogs, .validated)) {
-                if case .native(.string(let version)) = probe.record?.payload { found.versions[address] = version }
+                if case .native(.string(let version))? = try Self.payload(of: probe) { versions[address] = version }
             }
+            found = Known(versions: .success(versions), residues: Set(addresses.filter { $0.name.hasPrefix("residue:") }))
         } catch {
-            // Ignore the error: see the description of the type.
-            // Reason: "Correctness does not depend on the ledger" in Docs/Decisions/Migration.md.
+            // Only a condition on the version needs the answer. It gets the error.
+            found = Known(versions: .failure(error), residues: nil)
         }
-        state.withLock { [found] state in
-            state.known = Known(versions: state.known?.versions ?? found.versions, residues: found.residues)
+        state.withLock { state in
+            var known = found
+            if case .success? = state.known?.versions { known.versions = state.known?.versions ?? found.versions }
+            state.known = known
         }
     }
 
@@ -153,9 +160,9 @@ final class MigrationLedger: Sendable {
     /// Deletes the note about an older copy, because the copy is gone.
     func isGone(_ copy: Route, of destination: Route) {
         // Most programs have no residue. For these, do not compute the name of a note at each visit of each key.
-        if state.withLock({ !$0.hasNotedResidue && $0.known?.residues.isEmpty == true }) { return }
+        if state.withLock({ !$0.hasNotedResidue && $0.known?.residues?.isEmpty == true }) { return }
         let address = Self.residueAddress(copy, destination)
-        let wasRecorded = state.withLock { $0.pending[address] != nil || $0.known?.residues.contains(address) ?? true }
+        let wasRecorded = state.withLock { $0.pending[address] != nil || $0.known?.residues?.contains(address) ?? true }
         if wasRecorded { note(.delete(address)) }
     }
 
@@ -210,7 +217,7 @@ final class MigrationLedger: Sendable {
         state.withLock { state in
             state.pending[mutation.address] = mutation
             if case .put = mutation.operation, mutation.address.name.hasPrefix("residue:") {
-                state.known?.residues.insert(mutation.address)
+                state.known?.residues?.insert(mutation.address)
                 state.hasNotedResidue = true
             }
         }

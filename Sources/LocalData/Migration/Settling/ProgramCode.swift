@@ -19,9 +19,10 @@ final class ProgramCode: Sendable {
     func run(_ reason: MigrationReason, _ slot: PhysicalSlot, within outer: MigrationRun? = nil) async -> MigrationRun {
         let receiver = outer?.receiver ?? self.receiver
         guard let catalog = history.registry.catalog(of: slot) else {
-            return MigrationRun(reason: reason, previousVersion: outer?.previousVersion, receiver: receiver)
+            return MigrationRun(reason: reason, previousVersion: outer?.previousVersion ?? .success(nil), receiver: receiver)
         }
-        return MigrationRun(reason: reason, previousVersion: await history.ledger.applicationVersion(of: catalog), receiver: receiver)
+        let version = await history.ledger.applicationVersion(of: catalog).mapError { StorageError.from($0, key: "ledger") }
+        return MigrationRun(reason: reason, previousVersion: version, receiver: receiver)
     }
 
     /// The object that custom migrations receive, while it exists: there is no strong reference to it here.

@@ -20,8 +20,9 @@ public enum MigrationReason: String, Hashable, Sendable, Codable {
 /// The parameters of one run of a migration.
 struct MigrationRun: Sendable {
     let reason: MigrationReason
-    /// The application's version when it completed the last sweep of the key's catalog.
-    let previousVersion: String?
+    /// The application's version when it completed the last sweep of the key's catalog; nil if no sweep was recorded. An error
+    /// if the record cannot be read.
+    let previousVersion: Result<String?, any Error>
     /// The object that a custom migration receives. Only the room Router knows its type.
     let receiver: (any AnyObject & Sendable)?
     /// Whether this run ends the key's release window, during which a legacy location is kept up to date.

@@ -30,7 +30,8 @@ public struct ConditionalMigration<Base: StorageMigration>: StorageMigration {
     /// the given one.
     ///
     /// The version of the last migration is the one that completed the last sweep (the migration of all keys) of the
-    /// key's catalog. If this version is unknown, the migration runs.
+    /// key's catalog. If no sweep was recorded, the migration runs. If the record cannot be read, the migration does not
+    /// run, and the read or the sweep of the key fails.
     ///
     /// ```swift
     /// let city = StorageKey<String>(name: "city", domain: .userDefaults) { key in
@@ -44,7 +45,7 @@ public struct ConditionalMigration<Base: StorageMigration>: StorageMigration {
     ///     2.0-beta, is older than its release.
     public init(_ base: Base, below version: String) {
         self.init(base) { _, context in
-            guard let previous = context.previousVersion else { return true }
+            guard let previous = try context.previousVersion else { return true }
             return ApplicationVersion(previous) < ApplicationVersion(version)
         }
     }

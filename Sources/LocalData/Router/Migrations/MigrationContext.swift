@@ -20,7 +20,8 @@ public struct MigrationContext: Sendable {
     public let applicationVersion: String?
     /// The application's version that completed the last sweep (the migration of all keys) of the key's catalog. It is
     /// nil if there was no such sweep, if the application had no version, or if the key is in no catalog.
-    public let previousVersion: String?
+    /// - Throws: ``StorageError`` if the migration ledger, which records this version, cannot be read.
+    public var previousVersion: String? { get throws { try run.previousVersion.get() } }
     /// The reason why the migration runs.
     public let reason: Reason
 
@@ -29,7 +30,6 @@ public struct MigrationContext: Sendable {
     init(_ run: MigrationRun, _ router: StorageRouter) {
         applicationID = router.configuration.applicationID
         applicationVersion = router.configuration.applicationVersion
-        previousVersion = run.previousVersion
         reason = run.reason
         self.run = run
     }
