@@ -57,13 +57,109 @@ import Testing
         #expect(refusal(path) == nil)
     }
 
+    // MARK: Groups
+
+    /// Returns files of a machine with the given lines of `/etc/passwd` and `/etc/group`.
+    private func machine(users: String, groups: String) throws -> PosixFileSystem {
+        try writeFile(users, to: folder.file("passwd"))
+        try writeFile(groups, to: folder.file("group"))
+        return PosixFileSystem(
+            accounts: Accounts(usersFile: folder.file("passwd"), groupsFile: folder.file("group"), asksNameService: false))
+    }
+
+    private static let users = "root:x:0:0::/root:/bin/sh\nalice:x:1000:1000::/home/alice:/bin/sh\nbob:x:1001:1001::/home/bob:/bin/sh\n"
+
+    @Test(
+        arguments: [
+            // The group that Debian and Fedora create for each user.
+            (users, "root:x:0:\nalice:x:1000:\n", true), (users, "alice:x:1000:alice\n", true), (users, "alice:x:1000:alice,root\n", true),
+            // usermod -aG alice bob
+            (users, "alice:x:1000:bob\n", false), (users, "alice:x:1000:alice,bob\n", false), (users, "alice:x:1000:carol\n", false),
+            // groupadd -o -g 1000 -U bob team
+            (users, "alice:x:1000:\nteam:x:1000:bob\n", false),
+            // usermod -g alice bob
+            (users + "carol:x:1002:1000::/home/carol:/bin/sh\n", "alice:x:1000:\n", false),
+            (users + "toor:x:0:1000::/root:/bin/sh\n", "alice:x:1000:\n", true),
+            // A container: neither the user nor the group has an entry.
+            ("root:x:0:0::/root:/bin/sh\n", "root:x:0:\n", true), ("", "", true),
+        ] as [(String, String, Bool)])
+    func `a group is private if no entry of the user database gives it another member`(
+        users: String, groups: String, isPrivate: Bool
+    ) throws {
+        #expect(try machine(users: users, groups: groups).isPrivate(1_000, of: 1_000) == isPrivate)
+    }
+
+    @Test func `the group of another user is not private`() throws {
+        #expect(try machine(users: Self.users, groups: "").isPrivate(1_000, of: 1_001) == false)
+    }
+
     @Test(.enabled(if: geteuid() == 0, "changes groups"), arguments: ["one/two/file", "one/two"])
     func `a path that a group can write is refused, unless it is the private group of the user`(name: String) throws {
+        func refusal(_ groups: String) throws -> BackendError? {
+            let files = try machine(users: Self.users, groups: groups)
+            do throws(BackendError) { try files.requireTrust(in: [path]) } catch { return error }
+            return nil
+        }
         try setPermissions(name.hasSuffix("file") ? 0o660 : 0o2770, of: folder.file(name))
-        #expect(refusal(path) == nil)
+        #expect(try refusal("root:x:0:\n") == nil)
+        let shared = try #require(try refusal("root:x:0:alice\n"))
+        #expect(shared.code == .untrusted && shared.reason.contains("group 0") && shared.reason.contains(folder.file(name) + ","))
         #expect(chown(folder.file(name), 0, 65_534) == 0)
         try setPermissions(name.hasSuffix("file") ? 0o660 : 0o2770, of: folder.file(name))
-        #expect(refusal(path)?.reason.contains(folder.file(name) + ",") == true)
+        #expect(try refusal("root:x:0:\n")?.reason.contains("group 65534") == true)
+    }
+
+    // MARK: Access control lists
+
+    @Test(.enabled(if: TestAccessControlList.areSupported, "needs access control lists"), arguments: ["one/two/file", "one/two", "one"])
+    func `a path that an access control list opens to another user is refused`(name: String) throws {
+        let (user, group) = (TestAccessControlList(mask: 7, users: [12_345: 7]), TestAccessControlList(mask: 7, groups: [12_345: 7]))
+        for (list, writer) in [(user, "user 12345"), (group, "group 12345")] {
+            try #require(list.give(to: folder.file(name)))
+            let error = try #require(refusal(path))
+            #expect(error.code == .untrusted && error.reason.contains(writer) && error.reason.contains(folder.file(name) + ","), "\(error)")
+            // The remedy of the error.
+            try setPermissions(0o750, of: folder.file(name))
+            #expect(refusal(path) == nil)
+        }
+    }
+
+    @Test(.enabled(if: TestAccessControlList.areSupported, "needs access control lists"))
+    func `an access control list that gives no other user the right to write is trusted`() throws {
+        let trusted = [
+            TestAccessControlList(mask: 7, users: [12_345: 5], groups: [12_345: 5]), TestAccessControlList(mask: 5, users: [12_345: 7]),
+            TestAccessControlList(mask: 7, users: [geteuid(): 7]), TestAccessControlList(mask: 7, users: [0: 7]),
+        ]
+        for list in trusted {
+            try #require(list.give(to: folder.file("one")))
+            #expect(refusal(path) == nil, "\(list)")
+        }
+    }
+
+    @Test func `an access control list is read as the kernel writes it`() throws {
+        let stored = TestAccessControlList(mask: 7, users: [1_001: 6, 1_002: 4], groups: [70_000: 2]).bytes
+        let list = try #require(AccessControlList(stored))
+        #expect(list.writingUsers == [1_001] && list.writingGroups == [70_000] && !list.isWritableForGroup)
+        let group = TestAccessControlList(entries: [(0x04, 7, .max)]).bytes
+        #expect(try #require(AccessControlList(group)).isWritableForGroup)
+        let unknown = [TestAccessControlList(entries: [], version: 3), TestAccessControlList(entries: [(0x40, 7, 1)])].map(\.bytes)
+        for bytes in [[], [2, 0, 0], Array(group.dropLast())] + unknown { #expect(AccessControlList(bytes) == nil, "\(bytes)") }
+    }
+
+    @Test(.enabled(if: TestAccessControlList.areSupported, "needs access control lists"))
+    func `a replaced file keeps its access control list, and gets none from its folder`() throws {
+        try #require(TestAccessControlList(mask: 6, users: [12_345: 6]).give(to: path))
+        try files.replaceDurably(path, with: [2], temporaryName: "temporary")
+        #expect(try files.accessControlList(path)?.writingUsers == [12_345])
+        // The group may read only, although the mode shows the mask.
+        #expect(try files.accessControlList(path)?.isWritableForGroup == false && files.status(path)?.permissions == 0o760)
+        try #require(TestAccessControlList(mask: 7, users: [12_345: 7]).give(to: folder.file("one"), isDefault: true))
+        let plain = folder.file("one/plain")
+        try files.create(plain, [1])
+        #expect(TestAccessControlList.remove(from: plain))
+        try setPermissions(0o660, of: plain)
+        try files.replaceDurably(plain, with: [2], temporaryName: "temporary")
+        #expect(try files.accessControlList(plain) == nil && files.status(plain)?.permissions == 0o660)
     }
 
     @Test func `both the folders that contain a symbolic link and the folders that contain its target are checked`() throws {
@@ -95,9 +191,9 @@ import Testing
         let status = FileStatus(
             device: 1, inode: 1, size: 0, modified: 0, changed: 0, permissions: 0o600, owner: 998, group: 998, isRegular: true,
             isDirectory: false)
-        let error = #expect(throws: BackendError.self) { try status.requireTrust(of: "/data", TrustedOwners(user: user)) }
-        let reason = try #require(error).reason
-        #expect(error?.code == .untrusted && reason.contains("as user 998"), "\(reason)")
+        let error = try #require(status.refusal(of: "/data", TrustedOwners(user: user)))
+        let reason = error.reason
+        #expect(error.code == .untrusted && reason.contains("as user 998"), "\(reason)")
         #expect(reason.contains("chown") == (user != 0), "\(reason)")
     }
 

@@ -128,6 +128,13 @@ package protocol FileSystem: Sendable {
     /// the rights of root after its start.
     var trustedOwners: TrustedOwners { get }
 
+    /// Returns the access control list of the file at a path; nil if there is no file, or the file has no list, or its file system has
+    /// no lists of this form. Follows symbolic links.
+    func accessControlList(_ path: String) throws(FileError) -> AccessControlList?
+
+    /// Returns whether no user besides the given one and root is a member of a group. May block while a network directory is asked.
+    func isPrivate(_ group: UInt32, of user: UInt32) throws(FileError) -> Bool
+
     /// Reads a regular file; nil if there is none at the path.
     func read(_ path: String) throws(FileError) -> FileContents?
 
@@ -212,6 +219,12 @@ package protocol FileSystem: Sendable {
 extension FileSystem {
     /// Does nothing: the default for a file system without owners.
     package func keepOwner(of path: String, for newPath: String) throws(FileError) {}
+
+    /// Returns nil: the default for a file system without access control lists.
+    package func accessControlList(_ path: String) throws(FileError) -> AccessControlList? { nil }
+
+    /// Returns whether the group has the number of the user: the default for a file system without a user database.
+    package func isPrivate(_ group: UInt32, of user: UInt32) throws(FileError) -> Bool { group == user }
 
     /// Checks that no symbolic link to a missing target, for example on a disk that is not mounted, leads to a path.
     /// If there is no such link, a missing file certainly does not exist.

@@ -31,14 +31,63 @@ package struct TrustedOwners: Hashable, Sendable {
     package func own(_ status: FileStatus) -> Bool {
         status.owner == 0 || status.owner == user || status.isDirectory && status.owner == unknownOwner
     }
+}
 
-    /// Whether no other user can write to a file, or replace files in a folder. A group whose ID equals the user's ID
-    /// counts as the user.
-    /// Reason: "Trust has exceptions for groups, sandboxes and Kubernetes" in Docs/Decisions/Files.md.
-    package func areAlone(with status: FileStatus) -> Bool {
+/// The users who can write to a file, or replace files in a folder, besides its owner and root.
+package enum OtherWriters: Hashable, Sendable, CustomStringConvertible {
+    /// The permissions let all users write.
+    case everyone
+    /// The access control list lets a user write.
+    case user(UInt32)
+    /// The permissions or the access control list let a group write that has, or may have, other members.
+    case group(UInt32)
+
+    /// The subject of a sentence: "Other users".
+    package var description: String {
+        switch self {
+        case .everyone: "Other users"
+        case .user(let id): "By its access control list, user \(id)"
+        case .group(let id): "The members of group \(id)"
+        }
+    }
+}
+
+/// Finds the users who can write to files and folders. Each group is searched for members once.
+package struct WriterSearch<Files: FileSystem> {
+    private let files: Files
+    private let owners: TrustedOwners
+    /// Whether a group that was asked for is private.
+    private var known: [UInt32: Bool] = [:]
+
+    /// Creates a search.
+    /// - Parameters:
+    ///   - owners: The owners who may write.
+    package init(_ files: Files, trusting owners: TrustedOwners) { (self.files, self.owners) = (files, owners) }
+
+    /// Returns the users besides the trusted owners who can write to a file, or replace files in a folder; nil if there are none.
+    ///
+    /// A group counts as the user if its number is the user's number, and no other user is a member. Only a path that its group can
+    /// write costs more than its status: without that right, its access control list lets no other user write.
+    /// Reason: "Access control lists are read only if the group can write" in Docs/Decisions/Files.md.
+    /// - Parameter status: The status of the file or folder at the path.
+    package mutating func others(_ path: String, _ status: FileStatus) throws(FileError) -> OtherWriters? {
         let (sticky, group, others): (UInt32, UInt32, UInt32) = (0o1000, 0o020, 0o002)
-        if status.isDirectory, status.permissions & sticky != 0 { return true }
-        return status.permissions & (status.group == user ? others : others | group) == 0
+        if status.isDirectory, status.permissions & sticky != 0 { return nil }
+        if status.permissions & others != 0 { return .everyone }
+        guard status.permissions & group != 0 else { return nil }
+        let list = try files.accessControlList(path)
+        if let user = list?.writingUsers.first(where: { $0 != owners.user && $0 != 0 }) { return .user(user) }
+        let groups = (list?.isWritableForGroup ?? true ? [status.group] : []) + (list?.writingGroups ?? [])
+        for group in groups where try !isPrivate(group) { return .group(group) }
+        return nil
+    }
+
+    private mutating func isPrivate(_ group: UInt32) throws(FileError) -> Bool {
+        guard group == owners.user else { return false }
+        if let known = known[group] { return known }
+        let found = try files.isPrivate(group, of: owners.user)
+        known[group] = found
+        return found
     }
 }
 
@@ -51,17 +100,24 @@ extension FileSystem {
     /// Reason: "Trust covers a file and every folder above it" in Docs/Decisions/Files.md.
     ///
     /// Missing parts of a path are skipped, but the folders above them are checked. Each part costs one `stat`, so
-    /// this is called when a store or a file is opened, and not for each read of a value.
+    /// this is called when a store or a file is opened, and not for each read of a value. A part that its group can
+    /// write also costs a read of its access control list, and the group a read of the user database.
     /// - Throws: ``BackendError`` with `untrusted`. The error names the file or folder, and says what to do.
     package func requireTrust(in paths: [String]) throws(BackendError) {
         let owners = trustedOwners
+        var writers = WriterSearch(self, trusting: owners)
         var checked: Set<String> = []
+        var refusal: BackendError?
         for path in paths.flatMap({ [$0, resolve($0)] }) {
             var part = path
             while checked.insert(part).inserted {
-                let found: FileStatus?
-                do throws(FileError) { found = try status(part) } catch { throw error.backendError() }
-                if let found { try found.requireTrust(of: part, owners) }
+                do throws(FileError) {
+                    if let found = try status(part) {
+                        refusal = found.refusal(of: part, owners)
+                        if refusal == nil { refusal = try writers.others(part, found)?.refusal(of: part, found) }
+                    }
+                } catch { throw error.backendError() }
+                if let refusal { throw refusal }
                 part = parentDirectory(of: part)
             }
         }
@@ -69,24 +125,31 @@ extension FileSystem {
 }
 
 extension FileStatus {
-    func requireTrust(of path: String, _ owners: TrustedOwners) throws(BackendError) {
-        let what = isDirectory ? "folder" : "file"
-        guard owners.own(self) else {
-            // Root that takes a file away from a service stops the service.
-            let remedy =
-                owners.user == 0
-                ? "Run this program as user \(owner) (setpriv or runuser)."
-                : "If it is data of that user, run this program as user \(owner). Otherwise check the \(what), and give it to one of them (chown)."
-            throw BackendError(
-                .untrusted,
-                "The \(what) \(path) belongs to user \(owner), who could replace what is in it. Only this program's user and root are trusted. \(remedy) Nothing was read or changed."
-            )
-        }
-        guard owners.areAlone(with: self) else {
-            throw BackendError(
-                .untrusted,
-                "Other users can write to the \(what) \(path), so what is in it cannot be trusted. Check it, and take that permission away (chmod go-w). Nothing was read or changed."
-            )
-        }
+    /// The word for the file in messages.
+    fileprivate var noun: String { isDirectory ? "folder" : "file" }
+
+    /// Returns the error for a file of an owner who is not trusted; nil if the owner is trusted.
+    func refusal(of path: String, _ owners: TrustedOwners) -> BackendError? {
+        if owners.own(self) { return nil }
+        // Root that takes a file away from a service stops the service.
+        let remedy =
+            owners.user == 0
+            ? "Run this program as user \(owner) (setpriv or runuser)."
+            : "If it is data of that user, run this program as user \(owner). Otherwise check the \(noun), and give it to one of them (chown)."
+        return BackendError(
+            .untrusted,
+            "The \(noun) \(path) belongs to user \(owner), who could replace what is in it. Only this program's user and root are trusted. \(remedy) Nothing was read or changed."
+        )
+    }
+}
+
+extension OtherWriters {
+    /// Returns the error for a file or folder to which these can write. `chmod g-w` takes the right from every entry of an access
+    /// control list, because it changes the mask.
+    fileprivate func refusal(of path: String, _ status: FileStatus) -> BackendError {
+        BackendError(
+            .untrusted,
+            "\(self) can write to the \(status.noun) \(path), so what is in it cannot be trusted. Check it, and take that permission away (chmod go-w). Nothing was read or changed."
+        )
     }
 }

@@ -10,8 +10,11 @@ import Synchronization
 
 /// The files of this machine, through POSIX calls.
 package struct PosixFileSystem: FileSystem {
+    private let accounts: Accounts
+
     /// Creates the file system.
-    package init() {}
+    /// - Parameter accounts: The users and groups of the machine.
+    package init(accounts: Accounts = Accounts()) { self.accounts = accounts }
 
     /// Returns the result of `stat`, which follows symbolic links; nil if there is no file.
     package func status(_ path: String) throws(FileError) -> FileStatus? {
@@ -41,6 +44,9 @@ package struct PosixFileSystem: FileSystem {
             unknownOwner: text("/proc/sys/kernel/overflowuid").flatMap { UInt32($0.filter { !$0.isWhitespace }) } ?? 65_534
         )
     }()
+
+    /// Returns the answer of ``Accounts``.
+    package func isPrivate(_ group: UInt32, of user: UInt32) throws(FileError) -> Bool { try accounts.isPrivate(group, of: user, self) }
 
     /// Reads a whole regular file. The status belongs to the same open file and was taken after the read.
     package func read(_ path: String) throws(FileError) -> FileContents? {
@@ -88,8 +94,8 @@ package struct PosixFileSystem: FileSystem {
         guard fchown(descriptor, folder.owner, folder.group) == 0 else { throw FileError(number: errno, operation: "chown", path: path) }
     }
 
-    /// Gives the replacement of a file the owner, group and permissions of that file (`fchown`, `fchmod`). If there
-    /// is no file yet, a replacement that root created is given to the owner of the folder.
+    /// Gives the replacement of a file the owner, group, access control list and permissions of that file (`fchown`,
+    /// `fsetxattr`, `fchmod`). If there is no file yet, a replacement that root created is given to the owner of the folder.
     ///
     /// Only root can give a file away. If a user who is not root replaces a file of root, the replacement belongs to
     /// that user. If the old file belongs to a third user, the call fails.
@@ -106,8 +112,10 @@ package struct PosixFileSystem: FileSystem {
             throw FileError(number: errno, operation: "chown to the file's owner", path: path)
         }
         // Set the old permissions even if the replacement has another owner: it must not be open to more users than
-        // the old file.
-        guard fchmod(descriptor, mode_t(old.permissions & 0o777)) == 0 else {
+        // the old file. With an access control list, the group bits of the mode are not the rights of the group.
+        var kept = old.permissions & 0o777
+        if kept & 0o070 != 0, try !copyAccessControlList(of: path, to: descriptor) { kept &= 0o707 }
+        guard fchmod(descriptor, mode_t(kept)) == 0 else {
             throw FileError(number: errno, operation: "chmod", path: newPath)
         }
     }

@@ -17,6 +17,8 @@ struct FolderCheck: Sendable {
         var ofRoot: [Entry] = []
         /// Other users can write to them.
         var open: [Entry] = []
+        /// The users who can write to the first of them.
+        var writers: OtherWriters?
         /// Their owner cannot use them.
         var shut: [Entry] = []
     }
@@ -108,12 +110,11 @@ struct FolderCheck: Sendable {
                 name,
                 "It belongs to user \(owner), who could replace the data of \(user): keep the data in a folder of \(user) or of root.")
         }
-        guard owners.areAlone(with: status) else {
-            return .problem(
-                name, "Other users can write to it, so they could replace the data in it.",
-                ShellCommand.changingPermissions("go-w", of: [path], owner: status.owner))
-        }
-        return nil
+        var writers = WriterSearch(files, trusting: owners)
+        guard let others = (try? writers.others(path, status)) ?? nil else { return nil }
+        return .problem(
+            name, "\(others) can write to it, and so replace the data in it.",
+            ShellCommand.changingPermissions("go-w", of: [path], owner: status.owner))
     }
 
     // MARK: The content
@@ -125,6 +126,7 @@ struct FolderCheck: Sendable {
         var defects = Defects()
         var waiting = [folder]
         var visited: Swift.Set<[UInt64]> = []
+        var writers = WriterSearch(files, trusting: owners)
         while let path = waiting.popLast(), visited.count < Self.limit {
             guard let status = (try? files.status(path)) ?? nil, visited.insert([status.device, status.inode]).inserted else { continue }
             let entry = Entry(path: path, status: status)
@@ -135,7 +137,10 @@ struct FolderCheck: Sendable {
             } else if !Self.isUsable(path, status) {
                 defects.shut.append(entry)
             }
-            if !owners.areAlone(with: status) { defects.open.append(entry) }
+            if let others = (try? writers.others(path, status)) ?? nil {
+                defects.open.append(entry)
+                defects.writers = defects.writers ?? others
+            }
             if status.isDirectory { waiting += ((try? files.list(path)) ?? []).sorted(by: >).map { "\(path)/\($0)" } }
         }
         return defects
@@ -165,10 +170,10 @@ struct FolderCheck: Sendable {
                     name, "\(Self.described(defects.ofRoot)) to root, so \(described) cannot use it.",
                     ShellCommand.giving(Self.paths(defects.ofRoot, in: folder), to: user)))
         }
-        if let first = defects.open.first {
+        if let first = defects.open.first, let writers = defects.writers {
             found.append(
                 .problem(
-                    name, "Other users can write to \(Self.listed(defects.open)), so programs refuse it: check the content first.",
+                    name, "\(writers) can write to \(Self.listed(defects.open)), so programs refuse it: check the content first.",
                     ShellCommand.changingPermissions("go-w", of: Self.paths(defects.open), owner: first.status.owner)))
         }
         if let first = defects.shut.first {

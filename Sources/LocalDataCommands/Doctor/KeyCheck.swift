@@ -201,10 +201,11 @@
                         ShellCommand.giving([path], to: owners.user))
                 ]
             }
-            if !owners.areAlone(with: status) {
+            var writers = WriterSearch(files, trusting: owners)
+            if let others = (try? writers.others(path, status)) ?? nil {
                 return [
                     .problem(
-                        Self.check, "Other users can write to the file \(path), so programs refuse it.",
+                        Self.check, "\(others) can write to the file \(path), so programs refuse it.",
                         ShellCommand.changingPermissions("go-w", of: [path], owner: status.owner))
                 ]
             }

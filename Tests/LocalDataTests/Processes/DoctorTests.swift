@@ -189,6 +189,16 @@
             try await expectHealthy(service)
         }
 
+        @Test(.enabled(if: TestAccessControlList.areSupported, "needs access control lists"))
+        func `a folder that an access control list opens to another user is closed to that user`() async throws {
+            try await makeService()
+            #expect(TestAccessControlList(mask: 7, users: [12_345: 7]).give(to: "\(root)/data"))
+            let problem = try await onlyProblem(service)
+            #expect(problem.check == "folder \(root)/data" && problem.message.contains("user 12345 can write to"), "\(problem)")
+            try await follow(problem)
+            try await expectHealthy(service)
+        }
+
         @Test(.enabled(if: geteuid() == 0, "changes owners"))
         func `a file of another user is given back to the owner of the folder`() async throws {
             try await makeService()

@@ -64,6 +64,23 @@ import Testing
             try await expectUntrusted(of: row(), stage.root.path + path, mode: 0o772, on: stage)
         }
 
+        @Test(.enabled(if: TestAccessControlList.areSupported, "needs access control lists"))
+        func `a database below a folder that an access control list opens to another user is not opened`() async throws {
+            let stage = try Stage()
+            let first = stage.launch()
+            try await first.set(secret, for: row())
+            try await first.shutdown()
+            for folder in ["/data", "/data/databases"] {
+                let path = stage.root.path + folder
+                try #require(TestAccessControlList(mask: 7, users: [12_345: 7]).give(to: path))
+                let router = stage.launch()
+                let error = try await #require(throws: StorageError.self) { try await router.get(row()) }
+                #expect(error.code == .untrusted && error.message.contains("user 12345 can write to the folder \(path),"), "\(error)")
+                try setPermissions(0o700, of: path)
+                #expect(try await router.get(row()) == secret)
+            }
+        }
+
         @Test func `no database is created in a folder that others can write`() async throws {
             let stage = try Stage()
             let folder = stage.root.path + "/data/databases"

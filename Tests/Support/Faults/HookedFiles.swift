@@ -97,6 +97,8 @@ package final class HookedFiles: FileSystem {
         return try real.status(path).map { freeze($0, path) }
     }
     package var trustedOwners: TrustedOwners { real.trustedOwners }
+    package func accessControlList(_ path: String) throws(FileError) -> AccessControlList? { try real.accessControlList(path) }
+    package func isPrivate(_ group: UInt32, of user: UInt32) throws(FileError) -> Bool { try real.isPrivate(group, of: user) }
     package func read(_ path: String) throws(FileError) -> FileContents? {
         guard var contents = try real.read(path) else { return nil }
         contents.status = freeze(contents.status, path)
