@@ -21,7 +21,8 @@ public struct PostgreSQLServer: Hashable, Sendable {
     /// next connection tries it last. No error contains this text.
     ///
     /// A connection to another machine is always encrypted, and the server's certificate and host name are checked
-    /// (`sslmode=verify-full`), whatever this text says. A socket or a loopback address is exempt.
+    /// (`sslmode=verify-full`), whatever this text says. A socket, `localhost`, `::1` or an address of 127.0.0.0/8 is
+    /// exempt. Each of several hosts is judged alone.
     public var connection: String
 
     /// The schema of the tables. It is created at the first use, if the role may create it; see `Docs/Formats.md`.

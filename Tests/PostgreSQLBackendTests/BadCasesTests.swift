@@ -46,6 +46,42 @@
             #expect(error.code == .untrusted && error.reason.contains("sslrootcert"), "\(error)")
         }
 
+        @Test(
+            arguments: [
+                ("", true), ("/run/postgresql", true), ("@postgresql", true), ("localhost", true), ("127.0.0.1", true),
+                ("127.255.1.2", true), ("::1", true), ("0:0:0:0:0:0:0:1", true), ("127.db.example.com", false), ("127.1", false),
+                ("127.0.0.1.example.com", false),
+                ("0127.0.0.1", false), ("128.0.0.1", false), ("LOCALHOST", false), ("localhost.", false), ("localhost.example.com", false),
+                ("::2", false), ("fe80::1", false), ("::ffff:127.0.0.1", false), ("db", false),
+            ])
+        func `only sockets, loopback addresses and localhost need no encryption`(name: String, isLocal: Bool) {
+            func host(_ name: String, _ address: String) -> ServerHost {
+                ServerHost(name: name, address: address, port: "5432", isListed: !address.isEmpty, isVerified: false)
+            }
+            #expect(host(name, "").security == (isLocal ? [:] : ["sslmode": "verify-full"]))
+            // The address leads to the host, whatever its name is.
+            #expect(host(name, "192.0.2.1").security == ["sslmode": "verify-full"])
+            #expect(host(name, "127.0.0.1").security.isEmpty)
+        }
+
+        @Test func `each host of a connection string is reached by its address, or by its name if the address is empty`() async throws {
+            let server = try await PrivatePostgreSQL(listens: true)
+            let port = try #require(server.port)
+            let place = try await TestDatabase(on: server)
+            let rest = "user=owner dbname=postgres sslmode=disable"
+            for hosts in [
+                "host=db.test,localhost hostaddr=127.0.0.1, port=1,\(port)", "host=localhost,db.test hostaddr=,127.0.0.1 port=1,\(port)",
+                "host=db.test,\(server.folder) hostaddr=127.0.0.1, port=1,\(port)",
+            ] {
+                let store = place.store("\(hosts) \(rest)", deadline: .seconds(10))
+                #expect(try await store.apply(.put(.bytes([1]), at: address)).isApplied, "\(hosts)")
+                await store.close()
+            }
+            // The empty address leads to the name, which is no loopback address.
+            let remote = place.store("host=localhost,0.0.0.0 hostaddr=127.0.0.1, port=1,\(port) \(rest)", deadline: .seconds(10))
+            #expect(failure(try await remote.read(address))?.code == .untrusted)
+        }
+
         @Test func `a role without rights is refused, and the error names the remedy`() async throws {
             let place = try await TestDatabase(on: PrivatePostgreSQL())
             try await place.server.sql("CREATE ROLE stranger LOGIN")

@@ -42,7 +42,7 @@
         /// Connects to a server.
         ///
         /// A connection to another machine is always encrypted, and the certificate and host name of the server are
-        /// checked (`verify-full`), whatever the connection string says. A socket or a loopback address is exempt.
+        /// checked (`verify-full`), whatever the connection string says. ``ServerHost`` has the exceptions.
         ///
         /// Several hosts are tried in turn, each for an equal share of the time that is left, and for no longer than
         /// `connect_timeout`. In its non-blocking calls, libpq itself would wait for a silent host until the deadline.
@@ -59,11 +59,10 @@
             let role = ["target_session_attrs": attributes]
             let draft = try start(conninfo, role, clock)
             let hosts = draft.hosts
-            // The draft has sent nothing. A connection that leads to another machine overrides the mode in the connection string.
-            let security = draft.remoteHost.map { $0.isVerified ? [:] : ["sslmode": "verify-full"] } ?? [:]
             let patience = draft.option("connect_timeout").flatMap(Int.init).flatMap { $0 > 0 ? Duration.seconds($0) : nil }
-            if hosts.count < 2 {
+            if hosts.count == 1, let security = hosts.first?.security {
                 let end = patience.map { min(clock.now.advanced(by: $0), deadline) } ?? deadline
+                // The draft has sent nothing. A connection that leads to another machine overrides the mode in the connection string.
                 return try security.isEmpty ? draft.completed(end) : start(conninfo, role.merging(security) { $1 }, clock).completed(end)
             }
             let order = hosts.indices.filter { !silent.contains($0) } + silent.sorted()
@@ -73,7 +72,8 @@
             for (index, attempt) in attempts.enumerated() {
                 let share = clock.now.duration(to: deadline) / (attempts.count - index)
                 do throws(ServerFault) {
-                    let options = hosts[attempt.host].merging(attempt.role) { $1 }.merging(security) { $1 }
+                    let host = hosts[attempt.host]
+                    let options = host.options.merging(attempt.role) { $1 }.merging(host.security) { $1 }
                     let end = clock.now.advanced(by: min(share, patience ?? share))
                     let made = try start(conninfo, options, clock).completed(end)
                     silent.remove(attempt.host)
@@ -132,24 +132,14 @@
             }
         }
 
-        /// The host, if it is neither a socket nor a loopback address, and whether its certificate is checked in full.
-        private var remoteHost: (name: String, isVerified: Bool)? {
-            let isLocal = { (host: String) in
-                host.isEmpty || host.hasPrefix("/") || host.hasPrefix("@") || host.hasPrefix("127.") || host == "::1" || host == "localhost"
-            }
-            let names = elements("hostaddr").isEmpty ? elements("host") : elements("hostaddr")
-            return names.first { !isLocal($0) }.map { ($0, option("sslmode") == "verify-full") }
-        }
-
-        /// The options that lead to each host of the connection string. libpq takes one port for all hosts, or one for each.
-        private var hosts: [[String: String]] {
+        /// The hosts of the connection string; one without a name for the default socket.
+        private var hosts: [ServerHost] {
             let (names, addresses, ports) = (elements("host"), elements("hostaddr"), elements("port"))
-            return (0..<max(names.count, addresses.count)).map { index in
-                var options: [String: String] = [:]
-                if index < names.count { options["host"] = names[index] }
-                if index < addresses.count { options["hostaddr"] = addresses[index] }
-                if let port = ports.count == 1 ? ports[0] : ports.dropFirst(index).first { options["port"] = port }
-                return options
+            return (0..<max(names.count, addresses.count, 1)).map { index in
+                ServerHost(
+                    name: index < names.count ? names[index] : "", address: index < addresses.count ? addresses[index] : "",
+                    port: ports.count == 1 ? ports[0] : ports.dropFirst(index).first ?? "", isListed: !addresses.isEmpty,
+                    isVerified: option("sslmode") == "verify-full")
             }
         }
 
