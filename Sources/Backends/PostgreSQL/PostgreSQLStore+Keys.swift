@@ -96,6 +96,7 @@
                         let select = tables.rows(contextKey, notSealedWith: codec.activeID, after: after, limit: batch)
                         let found = try connection.run(ServerTables.begin(milliseconds: milliseconds) + [select], until: limit)[2].rows
                         var updates: [ServerStatement] = []
+                        var places: [RowPlace] = []
                         for row in found {
                             let (place, stored) = StoredRow.parse(row)
                             let old = ServerRow(
@@ -103,8 +104,10 @@
                                 sealed: stored.record)
                             guard let new = try? codec.sealAgain(old, randomBytes) else { continue }
                             updates.append(tables.reseal(contextKey, new))
+                            places.append(place)
                         }
-                        _ = try connection.run(updates + [ServerTables.commit], until: limit)
+                        let check = tables.requireKey(codec.activeID, of: places, contextKey)
+                        _ = try connection.run(updates + [check, ServerTables.commit], until: limit)
                         return (found.count, updates.count, found.last.map { StoredRow.parse($0).0 })
                     } catch {
                         if !error.isConnectionLost { _ = try connection.run([ServerTables.rollback], until: limit) }
@@ -166,7 +169,9 @@
                             // The commit of the first attempt was not answered.
                             return present == version
                         }
-                        _ = try connection.run(tables.replace(contextKey, version: version, header) + [ServerTables.commit], until: limit)
+                        let check = tables.requireHeader(contextKey, version: version, header)
+                        let changes = tables.replace(contextKey, version: version, header) + [check, ServerTables.commit]
+                        _ = try connection.run(changes, until: limit)
                         return true
                     } catch {
                         if !error.isConnectionLost { _ = try connection.run([ServerTables.rollback], until: limit) }

@@ -125,9 +125,12 @@
         package func deleteDamage(at handle: DamageHandle) async throws(BackendError) -> Bool {
             guard let (place, _) = Self.parts(handle), let damage = try await damage(at: handle) else { return false }
             let statement = facts.tables.delete(contextKey, place, record: damage.bytes)
-            return try await onLink(nextDeadline, isMutation: true) { (connection, limit) throws(ServerFault) in
+            let isDeleted = try await onLink(nextDeadline, isMutation: true) { (connection, limit) throws(ServerFault) in
                 try connection.run([statement], until: limit).first?.changed == 1
             }
+            // Another machine has changed the row, or the server has dropped the deletion.
+            if !isDeleted, try await self.damage(at: handle) != nil { throw ServerFault.drop(of: "records").backendError() }
+            return isDeleted
         }
     }
 #endif

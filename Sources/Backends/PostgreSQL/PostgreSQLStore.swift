@@ -344,13 +344,16 @@
                 let kek = try await source.takesItsTime ? create() : runtime.run(until: deadline, create)
                 header = try ServerHeader.make(context, kek: kek, source: source.pin, runtime.randomBytes)
             }
+            let (tables, version) = (facts.tables, runtime.randomBytes(ServerRow.revisionLength))
             let statements =
                 ServerTables.begin(milliseconds: max(1, deadline.nanoseconds - runtime.clock.now.nanoseconds) / 1_000_000)
-                + facts.tables.create(contextKey, origin: context.bytes, version: runtime.randomBytes(ServerRow.revisionLength), header)
-                + [ServerTables.commit]
+                + tables.create(contextKey, origin: context.bytes, version: version, header)
+                + [tables.requireHeader(contextKey, version: version, header), ServerTables.commit]
             try await onLink(deadline) { (connection, limit) throws(ServerFault) in
                 do throws(ServerFault) { _ = try connection.run(statements, until: limit) } catch {
                     if !error.isConnectionLost { _ = try connection.run([ServerTables.rollback], until: limit) }
+                    // The row to which the keys refer is missing.
+                    if error.isKeyGone { throw .drop(of: "databases") }
                     // Another machine has created it.
                     if error.state != "23505" { throw error }
                 }

@@ -292,7 +292,7 @@
             let state = PQresultErrorField(result, Int32(UInt8(ascii: "C"))).map { String(cString: $0) }
             let message = PQresultErrorField(result, Int32(UInt8(ascii: "M"))).map { firstLine($0) }
             guard let state, let message else { return .lost(firstLine(PQresultErrorMessage(result))) }
-            return ServerFault(state, message)
+            return ServerFault.drop(message: message) ?? ServerFault(state, message)
         }
     }
 

@@ -222,7 +222,10 @@
                 defer { link.close() }
                 do throws(ServerFault) {
                     // A repetition has the same effect.
-                    try link.read(until: until) { (connection) throws(ServerFault) in _ = try connection.run(statements, until: until) }
+                    try link.read(until: until) { (connection) throws(ServerFault) in
+                        let done = try connection.run(statements, until: until)
+                        guard done[begin.count].changed == 1 else { throw .drop(of: "schema_version") }
+                    }
                 } catch { throw error.backendError(outcome: error.isConnectionLost ? .unknown : .notApplied) }
             }
         }

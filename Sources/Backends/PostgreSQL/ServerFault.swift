@@ -69,6 +69,10 @@
                     "A standby was promoted or a copy was restored. Restore what is lost, or accept the loss with StorageRouter.acceptFailover()."
                 )
             case "LD003": (.unavailable, "Allow an older result, or read from the primary.")
+            case Self.dropState:
+                (.incompatibleServer, "A trigger or a rule of the table may have dropped it. Remove the trigger or the rule.")
+            case "LD005":
+                (.incompatibleServer, "Disable row-level security for the tables, or give the role the attribute BYPASSRLS.")
             case "28000", "28P01": (.accessDenied, "Check the role, its password and pg_hba.conf.")
             case "42501": (.accessDenied, "Grant the role the rights that Docs/Formats.md lists.")
             case "3D000": (.unavailable, "Create the database, or correct dbname.")

@@ -34,8 +34,9 @@
                         SELECT system_identifier, \(ServerTables.segment), current_setting('fsync') = 'on', \
                         extract(epoch FROM clock_timestamp())::float8, current_setting('synchronous_standby_names') <> '' \
                         FROM pg_control_system()
-                        """)
+                        """), tables.readFiltered,
                 ], until: deadline)
+            try tables.requireUnfiltered(found.last)
             guard let row = found.first?.rows.first else { throw .lost("The server did not name its cluster.") }
             let cluster = ServerCluster(
                 systemIdentifier: row.integer(0), timeline: row.timeline(1), isDurable: row.isTrue(2), waitsForStandby: row.isTrue(4))
@@ -54,7 +55,9 @@
         /// Checks the server of a new connection that may lead to a standby. Changes nothing.
         func checkCopy(_ connection: ServerConnection, until deadline: MonotonicInstant) throws(ServerFault) {
             let results = try connection.run(
-                [ServerStatement("SELECT system_identifier FROM pg_control_system()"), tables.readVersion], until: deadline)
+                [ServerStatement("SELECT system_identifier FROM pg_control_system()"), tables.readVersion, tables.readFiltered],
+                until: deadline)
+            try tables.requireUnfiltered(results.last)
             try epoch.requireSystem(results[0].rows.first?.integer(0) ?? 0)
             let version = try TableVersion(results[1])
             guard version.isUsable else { throw version.refusal(tables.name) }

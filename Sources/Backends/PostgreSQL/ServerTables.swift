@@ -99,14 +99,15 @@
         // MARK: Transactions
 
         /// Begins a transaction. The server gives up each statement after the timeout. Commits are flushed before they are
-        /// acknowledged, whatever the default of the server is.
+        /// acknowledged, whatever the default of the server is. A statement whose rows a policy would hide fails.
         /// - Parameter milliseconds: The timeout of each statement.
         static func begin(milliseconds: Int64) -> [ServerStatement] {
             [
                 ServerStatement("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"),
                 ServerStatement(
                     """
-                    SELECT set_config('statement_timeout', $1, true), set_config('synchronous_commit', \
+                    SELECT set_config('statement_timeout', $1, true), set_config('row_security', 'off', true), \
+                    set_config('synchronous_commit', \
                     CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on' \
                     ELSE current_setting('synchronous_commit') END, true)
                     """, [.text("\(milliseconds)ms")]),
@@ -116,12 +117,6 @@
         static let withoutTimeout = ServerStatement("SELECT set_config('statement_timeout', '0', true)")
         static let commit = ServerStatement("COMMIT")
         static let rollback = ServerStatement("ROLLBACK")
-
-        /// Records the key of a transaction, and returns the server's time. A second transaction with the same key waits for
-        /// the first one and fails if that one was committed.
-        func record(_ key: [UInt8]) -> ServerStatement {
-            ServerStatement("INSERT INTO \(schema).commits (key) VALUES ($1) RETURNING extract(epoch FROM at)::float8", [.uuid(key)])
-        }
 
         /// Finds out whether a transaction was committed, and when. If it was not, it is abandoned: its key is taken, so that
         /// it never will be. The answer can be requested again, because the row says who inserted it.

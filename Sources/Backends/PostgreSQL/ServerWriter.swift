@@ -59,6 +59,8 @@
                 } catch { fault = error }
                 // Another machine has destroyed the data key. The rows must be sealed again.
                 if fault.isKeyGone { return requests.map { _ in .success(.outdated) } }
+                // Only the caller whose change the server drops must fail.
+                if fault.isDrop, requests.count > 1 { return requests.flatMap { perform([$0], deadline) } }
                 let wait = link.jittered(pause)
                 guard fault.isRetriable || fault.isConnectionLost, runtime.clock.now.advanced(by: wait) < deadline, fault.state != "08L01",
                     fault.state != "08L04"
@@ -87,19 +89,20 @@
         }
 
         private func attempt(_ requests: [WriteRequest], _ deadline: MonotonicInstant) throws(ServerFault) -> Attempt {
-            let places = Set(requests.flatMap { $0.changes.map(\.place) }).sorted()
+            let slots = Set(requests.flatMap { $0.changes.map(\.place) }).sorted()
             let limit = deadline.advanced(by: Self.grace)
             let milliseconds = max(1, runtime.clock.now.duration(to: deadline).wholeNanoseconds / 1_000_000)
             return try link.use(until: limit) { (connection) throws(ServerFault) in
-                let begin = ServerTables.begin(milliseconds: milliseconds) + [tables.version(context), tables.lock(context, places)]
+                let begin = ServerTables.begin(milliseconds: milliseconds) + [tables.version(context), tables.lock(context, slots)]
                 let (found, doubt) = try endingFailed(connection, limit) { () throws(ServerFault) in
                     let found = try connection.run(begin, until: limit)
-                    let isAbsence = found[3].rows.count < places.count
+                    let isAbsence = found[3].rows.count < slots.count
                     return (found, try link.doubt(about: found[2].rows.first, 1, isAbsence: isAbsence, connection, until: limit))
                 }
                 var draft = WriteDraft(version: found[2].rows.first?[0], rows: found[3].rows, doubt: doubt?.backendError())
                 let responses = requests.map { draft.add($0, durability: link.facts.durability) }
-                let writes = draft.writes(tables, context)
+                let places = draft.changedPlaces
+                let writes = draft.writes(places, tables, context)
                 // The rows may be those of a commit that a standby does not have yet. The key of this one waits for it.
                 if writes.isEmpty, !link.facts.epoch.waitsForStandby {
                     _ = try connection.run([ServerTables.commit], until: limit)
@@ -109,7 +112,8 @@
                 let purge = runtime.randomBits() % 1_024 == 0 ? tables.purge : []
                 // A timeout during the wait for a standby would acknowledge a commit that the standby does not have.
                 let patience = link.facts.epoch.waitsForStandby ? [ServerTables.withoutTimeout] : []
-                let rest = writes + purge + [tables.record(key)] + patience + [ServerTables.commit]
+                let record = tables.record(key, context, draft.expectedRows(places), deletions: draft.deletions(places))
+                let rest = writes + purge + [record] + patience + [ServerTables.commit]
                 do throws(ServerFault) {
                     let done = try endingFailed(connection, limit) { () throws(ServerFault) in try connection.run(rest, until: limit) }
                     // The wait for a standby was cancelled. The question of the key waits again.
@@ -223,12 +227,27 @@
             }
         }
 
-        /// Returns the statements that make the changes, in the order of the primary keys.
-        func writes(_ tables: ServerTables, _ context: [UInt8]) -> [ServerStatement] {
-            claimed.union(before.keys).union(after.keys).sorted().flatMap { place -> [ServerStatement] in
+        /// The slots that the statements change, in the order of the primary keys.
+        var changedPlaces: [RowPlace] {
+            claimed.union(before.keys).union(after.keys).filter { place in
+                claimed.contains(place) || before[place]?.revision != after[place]?.revision
+            }.sorted()
+        }
+
+        /// Returns the rows of changed slots after the changes.
+        func expectedRows(_ places: [RowPlace]) -> [ServerTables.ExpectedRow] {
+            places.map { ServerTables.ExpectedRow(place: $0, revision: after[$0]?.revision ?? []) }
+        }
+
+        /// Returns the number of changed slots whose deletion is noted.
+        func deletions(_ places: [RowPlace]) -> Int { places.count { before[$0] != nil && after[$0] == nil } }
+
+        /// Returns the statements that change the slots.
+        func writes(_ places: [RowPlace], _ tables: ServerTables, _ context: [UInt8]) -> [ServerStatement] {
+            places.flatMap { place -> [ServerStatement] in
                 switch (before[place], after[place]) {
                 case (nil, let row?): return [tables.insert(context, place, row)]
-                case (let old?, let row?): return old.revision == row.revision ? [] : [tables.update(context, place, row)]
+                case (.some, let row?): return [tables.update(context, place, row)]
                 case (.some, nil): return [tables.delete(context, place), tables.noteDeletion(context, place)]
                 case (nil, nil):
                     let claim = StoredRow(revision: [UInt8](repeating: 0, count: ServerRow.revisionLength), key: nil, record: [])
