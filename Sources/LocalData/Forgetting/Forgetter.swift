@@ -98,6 +98,24 @@ struct Forgetter: Sendable {
             } else {
                 try await removeValue(of: entry.key.base)
             }
+            for location in try LegacyLocations(slots).all(entry.key.legacyLocations, of: entry.route.slot) {
+                try await removeBackups(beside: location.key)
+            }
+        }
+    }
+
+    /// Removes the backups that an earlier release kept beside a legacy location, because they have older versions of the value.
+    private func removeBackups(beside location: AnyStorageKey) async throws {
+        let slot = try slots.routes.slot(location.base)
+        guard let chain = slot.key.evolution else { return }
+        let backups = Backups(slots, coder, history)
+        guard location.collection != nil else { return try await backups.purge(slot) }
+        for version in chain.older + [chain.version] {
+            let namespace = Backups.namespace(of: .collection(location.name), version: version)
+            let addresses = try await translatingErrors(key: location.name) { () throws(BackendError) in
+                try await slot.route.backend.addresses(in: namespace)
+            }
+            for address in addresses { try await backups.purge([address], slot.route) }
         }
     }
 
@@ -185,19 +203,32 @@ struct Forgetter: Sendable {
         if let domains { await history.ledger.forget(domains) }
     }
 
-    /// Purges the quarantined values of domains.
+    /// Purges the quarantined values of domains, and those of the legacy locations of registered keys in these domains.
     /// - Parameter hasBegun: Set before the first purge.
     private func purgeQuarantined(of domains: Set<StorageDomain>?, _ hasBegun: inout Bool) async throws {
         // If everything on the disk is forgotten, the quarantine is destroyed with its folder.
-        if try domains == nil && configuration.directories != nil { return }
-        for value in try await history.quarantine.list() {
-            let isForgotten = domains?.contains {
-                value.place == "\($0)" || value.place.hasPrefix("\($0.kind.name)/\($0.scope ?? "")/")
+        if try domains == nil && configuration.directories != nil && configuration.makeOwnStore == nil { return }
+        guard let domains else {
+            for value in try await history.quarantine.list() {
+                hasBegun = true
+                try await history.quarantine.purge(value.id)
             }
-            if isForgotten == false { continue }
-            hasBegun = true
-            try await history.quarantine.purge(value.id)
+            return
         }
+        let places = try forgottenPlaces(domains)
+        try await history.quarantine.purge(at: places.contains, copiesOf: { text in domains.contains { "\($0)" == text } }) {
+            hasBegun = true
+        }
+    }
+
+    private func forgottenPlaces(_ domains: Set<StorageDomain>) throws -> ForgottenPlaces {
+        var places = ForgottenPlaces(domains: domains)
+        for entry in history.registry.entries() where domains.contains(scoped(entry.route.domain)) {
+            for location in try LegacyLocations(slots).all(entry.key.legacyLocations, of: entry.route.slot) {
+                places.add(location.route, location.key)
+            }
+        }
+        return places
     }
 
     // MARK: The lock

@@ -17,8 +17,12 @@ extension StorageRouter {
     /// | memory, server, custom backend | the values, the records of registered collections, and backups of what is registered |
     ///
     /// At last the notes about the domain are removed: its entries in the quarantine and the migration ledger, and the
-    /// records of presence. If the process is killed, the next call of any program with this configuration completes the
-    /// call. Values that are written during the call may be destroyed or stay.
+    /// records of presence. Quarantined values from the legacy locations of its registered keys and collections are
+    /// purged too, also if another key takes its value from the same location. A copy of a whole damaged property list
+    /// of another domain stays in the quarantine, because it has the values of other keys.
+    ///
+    /// If the process is killed, the next call of any program with this configuration completes the call. Values that are
+    /// written during the call may be destroyed or stay.
     ///
     /// A copy of a file from before the call, such as a backup or a snapshot of the disk, still opens with its key.
     ///

@@ -258,6 +258,39 @@ final class Quarantine: Sendable {
         }
     }
 
+    /// Destroys the entries of some locations, and the copies of some damaged files. Entries that are damaged themselves name no location,
+    /// so they stay.
+    /// - Parameters:
+    ///   - isChosen: Returns whether the entries of a location are destroyed.
+    ///   - isChosenFile: Returns whether the copies of the file of a domain are destroyed, by the domain's description.
+    ///   - willPurge: Called before each entry is destroyed.
+    func purge(
+        at isChosen: (Place) -> Bool, copiesOf isChosenFile: (String) -> Bool, _ willPurge: () -> Void
+    ) async throws {
+        let copies = try await translatingErrors(key: "quarantine") { () throws(BackendError) in try await damagedFiles.list() }
+        var ids = copies.filter { isChosenFile($0.place) }.map(\.id)
+        let store = try store()
+        let found = try await translatingErrors(key: "quarantine") { () throws(BackendError) in
+            let addresses = try await store.addresses(in: .values)
+            return Array(zip(addresses, try await store.read(addresses, .validated)))
+        }
+        for (address, probe) in found {
+            switch probe {
+            case .value(let entry):
+                guard let place = entry.metadata.attributes["place"].flatMap(Place.init(text:)), isChosen(place) else { continue }
+                ids.append(address.name)
+            case .unavailable(let error): throw StorageError.from(error, key: "quarantine")
+            case .locked:
+                throw StorageError(StorageError.locked, key: "quarantine", "The quarantine is locked. Unlock its store and try again.")
+            case .absent, .tombstone, .corrupt: continue
+            }
+        }
+        for id in ids {
+            willPurge()
+            try await purge(id)
+        }
+    }
+
     private func probe(_ id: String) async throws -> StorageProbe {
         let store = try store()
         return try await translatingErrors(key: id) { () throws(BackendError) in try await store.read(StorageAddress(id)) }
