@@ -122,6 +122,20 @@ extension FileSystem {
             }
         }
     }
+
+    /// Checks that the files or folders at some paths belong to the user or to root. Symbolic links are followed, and missing files are
+    /// skipped.
+    ///
+    /// Use it before a file is destroyed that may be open to other users, such as a property list.
+    /// - Throws: ``BackendError`` with `untrusted`. The error names the file or folder, and says what to do.
+    package func requireOwned(_ paths: [String]) throws(BackendError) {
+        let owners = trustedOwners
+        for path in paths {
+            let found: FileStatus?
+            do throws(FileError) { found = try status(path) } catch { throw error.backendError() }
+            if let refusal = found?.refusal(of: path, owners) { throw refusal }
+        }
+    }
 }
 
 extension FileStatus {

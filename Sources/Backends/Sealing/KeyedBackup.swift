@@ -19,6 +19,11 @@ package protocol KeyedBackupStore: BackupStore {
     ///   - keys: The keys in the backup.
     ///   - own: The key that opens the restored store.
     func draft(at path: String, keys: [SealingKey], own: RestoredKey) async throws(BackendError) -> any RestoreDraft
+
+    /// Returns the owner that the store names, without a key. Nil if there is no store.
+    /// - Throws: ``BackendError``: `untrusted` if another user owns the store or can change it, `timedOut`, `accessDenied` and others. Damage
+    ///   is no error.
+    func owner(deadline: MonotonicInstant) async throws(BackendError) -> StoreOwner?
 }
 
 /// The findings of a check of a keyed store's content.

@@ -35,6 +35,21 @@ package struct StoreContext: Hashable, Sendable, CustomStringConvertible {
         guard reader.isAtEnd else { throw RecordDamage("has bytes after its end") }
     }
 
+    /// Returns the contexts that appear in bytes, such as those of a damaged file.
+    package static func traces(in bytes: [UInt8]) -> Set<StoreContext> {
+        let mark = Fields(purpose).bytes
+        guard let last = mark.last, bytes.count >= mark.count else { return [] }
+        var found: Set<StoreContext> = []
+        // Few bytes of a file are the last byte of the mark, so only these are compared with the whole mark.
+        for end in bytes.indices.dropFirst(mark.count - 1) where bytes[end] == last {
+            guard bytes[(end + 1 - mark.count)...end].elementsEqual(mark) else { continue }
+            var reader = ByteReader(bytes[(end + 1)...])
+            guard let application = try? reader.text(), let kind = try? reader.text(), let scope = try? reader.text() else { continue }
+            found.insert(StoreContext(application: application, kind: kind, scope: scope))
+        }
+        return found
+    }
+
     /// The context as text for messages, for example `sqlite "bank" of "com.example.app"`.
     package var description: String { "\(kind) \"\(scope)\" of \"\(application)\"" }
 

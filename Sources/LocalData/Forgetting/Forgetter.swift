@@ -22,9 +22,17 @@ struct Forgetter: Sendable {
         }
         let directories = try configuration.directories
         let files = configuration.runtime.files
-        // A ledger that cannot be read is destroyed unread.
-        let mark = ForgetMark(domains: domains, recorded: domains == nil ? try? await history.ledger.domains() : nil)
-        if directories != nil { try await destruction.requireKeyrings(of: mark) }
+        if let directories, try await isUnfinished(directories) {
+            // A database that is overwritten in part does not name its application, so complete the earlier call first.
+            await close()
+            try await resume()
+        }
+        let mark = try await mark(for: domains)
+        if let directories {
+            let stores = try await destruction(mark).stores(of: mark)
+            try await owners.requireOwn(stores, of: mark, directories)
+            try await destruction(mark).requireKeyrings(of: mark)
+        }
         var hasBegun = false
         do {
             try await removeCopies(of: domains, &hasBegun)
@@ -38,7 +46,9 @@ struct Forgetter: Sendable {
             // follows when the stores are destroyed, and it reports an error.
             do { try await purgeQuarantined(of: domains, &hasBegun) } catch is StorageError {}
             try await locked(directories) { () throws(BackendError) in
-                try (try ForgetMark.read(directories, files)?.union(mark) ?? mark).write(directories, files)
+                let begun = try ForgetMark.read(directories, files)
+                try begun?.requireOwner(configuration)
+                try (begun?.union(mark) ?? mark).write(directories, files)
             }
             // The mark exists, so the next call of any program goes on.
             hasBegun = true
@@ -50,22 +60,62 @@ struct Forgetter: Sendable {
         }
     }
 
+    /// Returns what a call destroys, each with its owner. Nothing is changed, except that an interrupted call is completed first.
+    /// - Parameter domains: The domains to forget; nil for everything.
+    /// - Throws: ``StorageError``, as the call does, if a store belongs to another application or user.
+    func preview(_ domains: Set<StorageDomain>?) async throws -> [ForgottenStore] {
+        guard let directories = try configuration.directories else { return [] }
+        if try await isUnfinished(directories) { try await resume() }
+        let mark = try await mark(for: domains.map { Set($0.map(scoped)) })
+        return try await owners.requireOwn(try await destruction(mark).stores(of: mark), of: mark, directories)
+    }
+
+    /// Returns whether a process was killed while it forgot stores.
+    private func isUnfinished(_ directories: StorageDirectories) async throws -> Bool {
+        let files = configuration.runtime.files
+        return try await onLane { () throws(BackendError) in
+            do throws(FileError) { return try files.status(ForgetMark.path(directories)) != nil } catch { throw error.backendError() }
+        }
+    }
+
+    private func mark(for domains: Set<StorageDomain>?) async throws -> ForgetMark {
+        var mark = ForgetMark(
+            domains: domains, application: configuration.sealedApplication, applicationID: configuration.applicationID)
+        // A ledger that cannot be read is destroyed unread.
+        if domains == nil { mark.recorded = domainsInUse.union((try? await history.ledger.domains()) ?? []) }
+        return mark
+    }
+
     /// Completes what a mark on the disk names, if there is one.
     func resume() async throws {
         guard let directories = try configuration.directories else { return }
-        let (destruction, files) = (destruction, configuration.runtime.files)
+        let (configuration, files) = (configuration, configuration.runtime.files)
+        // Check the owner first, because the lock would be created in the folders of another user.
+        try await onLane { () throws(BackendError) in try files.requireOwned([ForgetMark.path(directories)]) }
         let lock = try await lock(directories)
         defer { lock.release() }
         // Read the mark under the lock: another process may have completed it, and written new values since.
-        let mark = try await onLane { () throws(BackendError) in try ForgetMark.read(directories, files) }
+        let mark = try await onLane { () throws(BackendError) in
+            let mark = try ForgetMark.read(directories, files)
+            try mark?.requireOwner(configuration)
+            return mark
+        }
         guard let mark else { return }
+        let destruction = destruction(mark)
+        try await owners.requireOwn(try await destruction.stores(of: mark), of: mark, directories, isResumed: true)
         try await clearOtherStores(mark.domains)
         try await destruction.run(mark, directories)
     }
 
-    private var destruction: StoreDestruction {
-        StoreDestruction(
-            configuration: configuration, known: domainsInUse, references: Array(slots.routes.usedKeySources) + [configuration.keySource])
+    private var owners: StoreOwners { StoreOwners(configuration: configuration, ledger: history.ledger) }
+
+    private func destruction(_ mark: ForgetMark) -> StoreDestruction {
+        var configuration = configuration
+        // Programs that share their stores may have different ids, and each has its own keyring service.
+        if let id = mark.applicationID { configuration.applicationID = id }
+        return StoreDestruction(
+            configuration: configuration, known: mark.application == nil ? domainsInUse : [],
+            references: Array(slots.routes.usedKeySources) + [configuration.keySource])
     }
 
     private var domainsInUse: Set<StorageDomain> {

@@ -9,7 +9,7 @@ import Sealing
 /// system that writes changed data elsewhere, and a copy of the file, still have them.
 struct StoreDestruction: Sendable {
     let configuration: StorageConfiguration
-    /// The domains that the program has used or registered, each with its scope.
+    /// Further domains that the program has used or registered, each with its scope, for a mark that does not record them.
     let known: Set<StorageDomain>
     /// The key sources of the program.
     let references: [KeySourceReference]
@@ -73,7 +73,8 @@ struct StoreDestruction: Sendable {
         }
     }
 
-    private func stores(of mark: ForgetMark) async throws -> [BackedStore] {
+    /// Returns the stores of a mark that backups contain, too. Caches and other files are not among them.
+    func stores(of mark: ForgetMark) async throws -> [BackedStore] {
         guard let domains = mark.domains else {
             var stores: [BackedStore] = []
             let program = BackedProgram(domains: known.union(mark.recorded ?? []), references: references, configuration: configuration)

@@ -58,7 +58,9 @@ public actor StorageRouter {
             runtime, version: configuration.applicationVersion, events: configuration.events,
             log: Wiring.historyLog(configuration, ledgerStore))
         let ledger = MigrationLedger(
-            ledgerStore, pins: Wiring.pinStore(configuration), counts: counts, earlier: Wiring.earlierLedger(configuration))
+            ledgerStore, pins: Wiring.pinStore(configuration), counts: counts,
+            application: configuration.isInMemory || !configuration.recordsOwner ? nil : configuration.sealedApplication,
+            earlier: Wiring.earlierLedger(configuration))
         let keys = SealingKeys(
             pins: ledger.keyPins, uses: Wiring.keyUses(configuration), clock: runtime.clock, randomBytes: runtime.randomBytes)
         let quarantine = Wiring.quarantineStore(configuration)
@@ -68,7 +70,7 @@ public actor StorageRouter {
             (source) throws(BackendError) in try await wiring.sealedIDs(of: source)
         }
         let seals = RecordSeals(
-            keys: keys, sources: sources, otherSealedIDs: sealedIDs, application: configuration.storeContext("", "").application,
+            keys: keys, sources: sources, otherSealedIDs: sealedIDs, application: configuration.sealedApplication,
             randomBytes: runtime.randomBytes)
         let witnesses = PresenceRecords(Wiring.witnessStore(configuration), runtime: runtime)
         coder = RecordCoder(seals: seals, runtime: runtime)

@@ -1,15 +1,21 @@
 import BackendContract
 import BackendRuntime
 import Foundation
+import Sealing
 
 /// The intention to forget stores. The file exists from before the first store is destroyed until after the last one, so
 /// that a killed process does not leave a part. While it exists, no store is opened.
 struct ForgetMark: Codable, Hashable {
     /// The domains to forget, each with its scope; nil for everything.
     var domains: Set<StorageDomain>?
-    /// If everything is forgotten, the domains that earlier runs of the program wrote to. The ledger, which records them,
-    /// is destroyed, too.
+    /// If everything is forgotten, the domains that the program has used or registered, also in earlier runs. The ledger, which records
+    /// them, is destroyed, too.
     var recorded: Set<StorageDomain>?
+    /// The application of the stores. It has checked that they belong to it, and only it completes the call. Nil in the mark of an earlier
+    /// release of the library.
+    var application: String?
+    /// The application id, which is also the default keyring service.
+    var applicationID: String?
 
     /// The path of the file.
     static func path(_ directories: StorageDirectories) -> String { "\(directories.data)/forget.json" }
@@ -17,9 +23,21 @@ struct ForgetMark: Codable, Hashable {
     /// Returns a mark for the stores of both marks.
     func union(_ other: ForgetMark) -> ForgetMark {
         guard let domains, let more = other.domains else {
-            return ForgetMark(domains: nil, recorded: (recorded ?? []).union(other.recorded ?? []))
+            return ForgetMark(
+                domains: nil, recorded: (recorded ?? []).union(other.recorded ?? []), application: other.application,
+                applicationID: other.applicationID)
         }
-        return ForgetMark(domains: domains.union(more))
+        return ForgetMark(domains: domains.union(more), application: other.application, applicationID: other.applicationID)
+    }
+
+    /// Throws if another application wrote the mark. With another application id, a call would destroy other stores and keyring items.
+    /// - Throws: ``BackendError`` with `wrongContext`.
+    func requireOwner(_ configuration: StorageConfiguration) throws(BackendError) {
+        guard let application, application != configuration.sealedApplication else { return }
+        throw BackendError(
+            .wrongContext,
+            "The application \(application) began to forget its stores here, and was interrupted. Until it completes that, no store opens. Start it, or run localdata forget with its application id. Nothing was changed."
+        )
     }
 
     /// Reads the mark; nil if nothing remains to be forgotten.

@@ -148,6 +148,11 @@ public struct StorageConfiguration: Sendable {
     /// witnesses (the records that values exist). Otherwise nil.
     package var makeOwnStore: (@Sendable (_ name: String) throws -> any StorageBackend)?
 
+    /// Whether the ledger records the application as an owner of the stores. It is false for a tool to which no application id was given.
+    package var recordsOwner = true
+    /// Whether the property list ``userDefaultsName`` belongs to the program. It is false for a tool, whose executable is another one.
+    package var ownsStandardList = true
+
     /// The providers of all backends: those of the library, and those that other products add.
     package var providers: [any BackendProvider] = Wiring.providers
 
@@ -304,12 +309,15 @@ public struct StorageConfiguration: Sendable {
         return .keychain(service: service ?? applicationID)
     }
 
+    /// The application name that seals include.
+    package var sealedApplication: String { sealingContext ?? applicationID }
+
     /// Returns the identity of a store, which its seals include: the application, the kind and the scope.
     /// - Parameters:
     ///   - kind: The kind of store: that of its domain, or "sqlite" or "vault" for an encrypted database.
     ///   - scope: The database, suite or service.
     package func storeContext(_ kind: String, _ scope: String) -> StoreContext {
-        StoreContext(application: sealingContext ?? applicationID, kind: kind, scope: scope)
+        StoreContext(application: sealedApplication, kind: kind, scope: scope)
     }
 
     /// Returns the identity of the encrypted database that stores a domain.
@@ -321,7 +329,7 @@ public struct StorageConfiguration: Sendable {
     }
 
     /// Returns the ids of the applications that the databases in the folders name as their owners. The names are not
-    /// verified, so use them only in messages.
+    /// verified, so use them only in messages, and against mistakes.
     package func ownersOfDatabases() async -> Set<String> {
         var found: Set<String> = []
         for provider in providers { found.formUnion((try? await provider.applications(self)) ?? []) }

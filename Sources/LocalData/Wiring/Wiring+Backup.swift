@@ -22,7 +22,7 @@ extension Wiring {
         let counts = LedgerHistory(
             configuration.runtime, version: configuration.applicationVersion, events: configuration.events,
             log: Self.historyLog(configuration, store))
-        let ledger = MigrationLedger(store, pins: Self.pinStore(configuration, isRestoring: true), counts: counts, earlier: nil)
+        let ledger = MigrationLedger(store, pins: Self.pinStore(configuration, isRestoring: true), counts: counts)
         for key in keys {
             try await translatingErrors(key: "ledger") { () throws(BackendError) in
                 try await ledger.keyPins.record(key.key.identity, key.source)

@@ -6,10 +6,10 @@
     /// A database to back up. The copy contains one state of the database, which is read in one transaction. This
     /// transaction does not wait for a writer, and no writer waits for it.
     package struct DatabaseBackup: KeyedBackupStore {
-        private let path: String
-        private let lock: String
+        let path: String
+        let lock: String
         private let deadline: Duration
-        private let runtime: Runtime
+        let runtime: Runtime
 
         package var backupLock: String? { lock }
         package var neighborLock: String? { DatabaseFile.neighborLock(of: path) }

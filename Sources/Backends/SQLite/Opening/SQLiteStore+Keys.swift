@@ -19,34 +19,45 @@
                 .mapValues { Set($0.keys.ids(ofSource: pin)) }.filter { !$0.value.isEmpty }
         }
 
-        /// Returns the applications that the databases in a folder belong to, according to their headers.
-        /// - Throws: ``BackendError`` if one of the databases cannot be read.
+        /// Returns the applications that the databases in a folder name as their owners. A database that cannot be read, or that another
+        /// user owns, names none.
         package static func applications(
             ofDatabasesIn directory: String, locks: String, deadline: Duration, runtime: Runtime
         ) async throws(BackendError) -> Set<String> {
-            Set(
-                try await headers(inDatabasesIn: directory, locks: locks, deadline: deadline, runtime: runtime).values
-                    .map(\.context.application))
+            try await onFiles(inFolder: directory, locks: locks, deadline: deadline, runtime: runtime) { (_, file, deadline) in
+                (try? file.owner(deadline: deadline))?.applications ?? []
+            }.reduce(into: []) { $0.formUnion($1) }
         }
 
         /// Returns the headers of the databases in a folder, by the names of the databases.
         private static func headers(
             inDatabasesIn directory: String, locks: String, deadline: Duration, runtime: Runtime
         ) async throws(BackendError) -> [String: DatabaseHeader] {
+            let found = try await onFiles(inFolder: directory, locks: locks, deadline: deadline, runtime: runtime) {
+                (name, file, deadline) throws(BackendError) in try file.find(deadline: deadline).map { (name, $0.header) }
+            }
+            return Dictionary(found.compactMap(\.self)) { $1 }
+        }
+
+        /// Runs work on each database in a folder.
+        private static func onFiles<R: Sendable>(
+            inFolder directory: String, locks: String, deadline: Duration, runtime: Runtime,
+            _ work: @escaping @Sendable (_ name: String, _ file: DatabaseFile, _ deadline: MonotonicInstant) throws(BackendError) -> R
+        ) async throws(BackendError) -> [R] {
             let lane = runtime.makeLane("sqlite.keys")
             return try await lane.run(clock: runtime.clock, deadline: runtime.clock.now.advanced(by: deadline), isMutation: false) {
                 (call) throws(BackendError) in
                 let names: [String]
                 do throws(FileError) { names = try runtime.files.list(directory) ?? [] } catch { throw error.backendError() }
-                var headers: [String: DatabaseHeader] = [:]
+                var results: [R] = []
                 for name in names where name.hasSuffix(".sqlite") && !name.hasPrefix(".") {
                     let path = "\(directory)/\(name)"
                     let lock = lockPath(forDatabaseAt: path, in: locks, files: runtime.files)
                     let file = DatabaseFile(path: path, lockPath: lock, lane: lane, runtime: runtime)
                     defer { file.closeWithoutWriting() }
-                    headers[String(name.dropLast(7))] = try file.find(deadline: call.deadline)?.header
+                    results.append(try work(String(name.dropLast(7)), file, call.deadline))
                 }
-                return headers
+                return results
             }
         }
     }

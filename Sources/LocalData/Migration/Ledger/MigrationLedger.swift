@@ -45,15 +45,23 @@ final class MigrationLedger: Sendable {
 
     /// Reads a large ledger of an earlier release; nil if the ledger is no file.
     let earlier: EarlierLedger?
+    /// The application that writes to the domains; nil if it is not recorded.
+    private let application: String?
 
-    init(_ store: OwnStore, pins: OwnStore?, counts: LedgerHistory, earlier: EarlierLedger?) {
-        (self.store, pinStore, self.counts, self.earlier) = (store, pins, counts, earlier)
+    /// - Parameters:
+    ///   - store: The store of the ledger.
+    ///   - pins: The store of the pins; nil if they are in the store of the ledger.
+    ///   - counts: The history of migrations.
+    ///   - application: The application that is recorded as an owner of the stores; nil to record none.
+    ///   - earlier: Reads a large ledger of an earlier release; nil if the ledger is no file.
+    init(_ store: OwnStore, pins: OwnStore?, counts: LedgerHistory, application: String? = nil, earlier: EarlierLedger? = nil) {
+        (self.store, pinStore, self.counts, self.application, self.earlier) = (store, pins, counts, application, earlier)
     }
 
     /// Returns a ledger for a rehearsal. It begins with the state of this ledger, and its changes stay in memory.
     func rehearsed(_ rehearse: @escaping @Sendable (any StorageBackend) -> any StorageBackend) -> MigrationLedger {
         func rehearsed(_ store: OwnStore) -> OwnStore { OwnStore { rehearse(try store.backend()) } }
-        let copy = MigrationLedger(rehearsed(store), pins: pinStore.map(rehearsed), counts: LedgerHistory(copying: counts), earlier: nil)
+        let copy = MigrationLedger(rehearsed(store), pins: pinStore.map(rehearsed), counts: LedgerHistory(copying: counts))
         let known = state.withLock(\.self)
         copy.state.withLock { $0 = known }
         return copy
@@ -234,18 +242,36 @@ final class MigrationLedger: Sendable {
         }
     }
 
-    /// Notes the domains that this run has written to and no earlier run has recorded.
+    /// Notes the domains that this run has written to and no earlier run has recorded, and the application.
     private func noteDomains() async throws(BackendError) {
         let domains = state.withLock(\.unrecorded)
         if domains.isEmpty { return }
         let addresses = domains.keys.sorted { $0.name < $1.name }
-        for (address, probe) in zip(addresses, try await backend().read(addresses, .validated)) {
-            if let domain = domains[address], try Self.payload(of: probe) == nil {
+        let owner = application.map { [Self.ownerAddress($0)] } ?? []
+        for (address, probe) in zip(addresses + owner, try await backend().read(addresses + owner, .validated)) {
+            guard try Self.payload(of: probe) == nil else { continue }
+            if let domain = domains[address] {
                 note(.put(.native(.array([.string(domain.kind.name), .string(domain.scope ?? "")])), at: address))
+            } else if let application {
+                note(.put(.native(.string(application)), at: address))
             }
         }
         state.withLock { state in for address in addresses { state.unrecorded[address] = nil } }
     }
+
+    /// Returns the applications that have written to domains. An earlier release of the library has recorded none.
+    /// - Throws: `BackendError` if the ledger cannot be read.
+    func owners() async throws(BackendError) -> Set<String> {
+        let backend = try backend()
+        let addresses = try await backend.addresses(in: .values).filter { $0.name.hasPrefix("owner:") }
+        var owners: Set<String> = []
+        for probe in try await backend.read(addresses, .validated) {
+            if case .native(.string(let owner)) = try Self.payload(of: probe) { owners.insert(owner) }
+        }
+        return owners
+    }
+
+    private static func ownerAddress(_ application: String) -> StorageAddress { StorageAddress(shortened("owner:\(application)")) }
 
     /// Returns the recorded domains that this run and earlier runs have written to.
     /// - Throws: `BackendError` if the ledger cannot be read.

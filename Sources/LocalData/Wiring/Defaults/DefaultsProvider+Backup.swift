@@ -9,7 +9,7 @@ extension DefaultsProvider: BackedProvider {
     func scopes(ofBacked kind: String, in program: BackedProgram) async throws -> Set<String> {
         let configuration = program.configuration
         let directories = try configuration.requiredDirectories()
-        let named = program.scopes(of: self.kind).union([configuration.userDefaultsName])
+        let named = program.scopes(of: self.kind).union(configuration.ownsStandardList ? [configuration.userDefaultsName] : [])
         return directories.ownsPreferences ? named.union(try await program.files(in: directories.preferences, ending: ".plist")) : named
     }
 

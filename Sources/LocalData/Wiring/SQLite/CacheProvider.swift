@@ -41,6 +41,25 @@ struct CacheProvider: BackendProvider {
         return if case .passphrase = (source == .configured ? configuration.keySource : source).form { true } else { false }
     }
 
+    /// Returns the databases in the folder of the caches, as stores that can name their owner. Symbolic links are left out.
+    static func stores(_ configuration: StorageConfiguration) async throws -> [BackedStore] {
+        #if SQLite
+            guard let folder = try configuration.directories?.caches else { return [] }
+            let files = configuration.runtime.files
+            let program = BackedProgram(domains: [], references: [], configuration: configuration)
+            return try await program.files(in: folder, ending: ".sqlite").sorted().compactMap { name in
+                // The folder of other databases is no folder for caches. Its databases are found as what they are.
+                guard let store = try? SealedFolder.caches.locked(name, configuration),
+                    store.path == "\(files.resolve(folder))/\(name).sqlite"
+                else { return nil }
+                let form = BackedStore.Form.database(store.path, configuration.keySource, store.locks)
+                return BackedStore(kind: StorageDomain.Kind.cache.name, scope: name, store: store.locks, form: form)
+            }
+        #else
+            return []
+        #endif
+    }
+
     /// Deletes the database of a cache. The caller has closed its store.
     ///
     /// The database goes first. If the process is killed then, its log is left, which counts as damage, and the next

@@ -31,7 +31,7 @@
         }
 
         /// Returns the path of a database in this folder, and the object that knows the locks of its writers.
-        func locked(_ name: String, _ configuration: StorageConfiguration) throws -> (path: String, locks: any BackupStore) {
+        func locked(_ name: String, _ configuration: StorageConfiguration) throws -> (path: String, locks: any KeyedBackupStore) {
             let directories = try configuration.requiredDirectories()
             let path = try SQLiteStore.path(ofDatabase: name, in: path(directories, configuration.runtime.files))
             let lock = SQLiteStore.lockPath(forDatabaseAt: path, in: directories.locks, files: configuration.runtime.files)
