@@ -23,7 +23,7 @@ struct Backup<Options: StorageOptions>: AsyncParsableCommand {
     @OptionGroup var place: Options
 
     func run() async throws {
-        let report = try await place.withRouter(for: include.map(\.domain), selection: .identified) { router in
+        let report = try await place.withRouter(for: include.map(\.domain), selection: .identified, effect: .changes) { router in
             try NamedFile.requireNew(sealed.file)
             let secret = try await sealed.secret.ask(isNew: true)
             let total = StoreSizes.total(router.configuration)

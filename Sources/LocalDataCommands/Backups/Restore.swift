@@ -22,10 +22,12 @@ struct Restore<Options: StorageOptions>: AsyncParsableCommand {
 
     func run() async throws {
         let report = try await place.reporting {
-            let configuration = try await place.configuration(for: StorageUse(selection: .identified, creates: true))
+            let configuration = try await place.configuration(for: StorageUse(selection: .identified, effect: .changes, creates: true))
+            try await FolderOwner(configuration).requireUser()
             try NamedFile.requireExisting(sealed.file)
             if !replace.isEmpty {
-                try await consent.require("This replaces \(replace.joined(separator: ", ")). The programs that use it must have ended.")
+                try await consent.require(
+                    "This replaces \(replace.joined(separator: ", ")). The programs that use it must have ended.", of: configuration)
             }
             return try await restore(into: configuration)
         }

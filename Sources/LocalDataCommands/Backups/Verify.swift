@@ -59,13 +59,17 @@ struct Verify<Options: StorageOptions>: AsyncParsableCommand {
     private func verify(_ domain: StorageDomain) async throws {
         // A router would create a missing anchor, and take the present file for the latest.
         if let anchor, anchor != "keyring" { try await place.reporting { try NamedFile.requireExisting(anchor) } }
-        let report = try await place.withRouter(for: [domain], changing: { apply(to: &$0, domain) }) { router in
+        let effect: StorageUse.Effect = acceptContents || acceptOlderFile ? .changes : .reads
+        let report = try await place.withRouter(for: [domain], effect: effect, changing: { apply(to: &$0, domain) }) { router in
             if acceptOlderFile {
-                try await consent.require("This takes an older file of \(domain.text) for the latest. Later changes are lost.")
+                try await consent.require(
+                    "This takes an older file of \(domain.text) for the latest. Later changes are lost.", of: router.configuration)
                 try await router.acceptOlderFile(of: domain)
             }
             if acceptContents {
-                try await consent.require("This takes the present rows of \(domain.text) for the written ones. Losses are no longer found.")
+                try await consent.require(
+                    "This takes the present rows of \(domain.text) for the written ones. Losses are no longer found.",
+                    of: router.configuration)
                 try await router.acceptContents(of: domain)
             }
             return try await check(domain, router)

@@ -28,8 +28,8 @@ package enum ExitStatus: Int32, CaseIterable, Sendable {
         case .exists: "other data exists at the destination, and was not replaced"
         case .noRoom: "no room: the disk is full, or the output cannot be written"
         case .tryAgain: "try again: locked, busy, timed out, or work remains"
-        case .refused: "access was denied, or another user can change a file that must be trusted"
-        case .wrongKey: "the key, passphrase or application does not fit the data, or the key source has no key"
+        case .refused: "access was denied, or the data belongs to another user or can be changed by one"
+        case .wrongKey: "the key, passphrase or application does not fit the data or the folder, or the key source has no key"
         }
     }
 

@@ -77,16 +77,18 @@ struct Damaged<Options: StorageOptions>: AsyncParsableCommand {
         func run() async throws {
             guard let handle else { return try await setAsideList() }
             let record = try DamagedRecordOptions.record(handle, in: domain.domain)
-            try await place.withRouter(for: [domain.domain]) { router in
-                try await consent.require("The program does not find the record any more. Its bytes are kept in the quarantine.")
+            try await place.withRouter(for: [domain.domain], effect: .changes) { router in
+                try await consent.require(
+                    "The program does not find the record any more. Its bytes are kept in the quarantine.", of: router.configuration)
                 try await router.setAside(record)
             }
             if place.json { try Output.done() }
         }
 
         private func setAsideList() async throws {
-            let copy = try await place.withRouter(for: [domain.domain]) { router in
-                try await consent.require("The program then begins with an empty \(domain.domain.text). The damaged file is kept.")
+            let copy = try await place.withRouter(for: [domain.domain], effect: .changes) { router in
+                try await consent.require(
+                    "The program then begins with an empty \(domain.domain.text). The damaged file is kept.", of: router.configuration)
                 return try await router.setAsideDamagedStore(of: domain.domain)
             }
             if place.json { try Output.json(["copy": copy]) } else { Output.line(copy) }
@@ -105,8 +107,8 @@ struct Damaged<Options: StorageOptions>: AsyncParsableCommand {
         @OptionGroup var place: Options
 
         func run() async throws {
-            try await record.withRecord(place) { router, record in
-                try await consent.require("This removes the damaged record for good.")
+            try await record.withRecord(place, effect: .changes) { router, record in
+                try await consent.require("This removes the damaged record for good.", of: router.configuration)
                 try await router.removeDamaged(record)
             }
             if place.json { try Output.done() }
@@ -129,9 +131,9 @@ struct DamagedRecordOptions: ParsableArguments {
     }
 
     func withRecord<Answer>(
-        _ place: some StorageOptions, _ body: (StorageRouter, DamagedRecord) async throws -> Answer
+        _ place: some StorageOptions, effect: StorageUse.Effect = .reads, _ body: (StorageRouter, DamagedRecord) async throws -> Answer
     ) async throws -> Answer {
         let record = try Self.record(handle, in: domain.domain)
-        return try await place.withRouter(for: [domain.domain]) { try await body($0, record) }
+        return try await place.withRouter(for: [domain.domain], effect: effect) { try await body($0, record) }
     }
 }

@@ -73,8 +73,8 @@ struct Quarantine<Options: StorageOptions>: AsyncParsableCommand {
         @OptionGroup var place: Options
 
         func run() async throws {
-            try await place.withQuarantined(id) { router, value in
-                try await consent.require("This purges the entry \(id). There is no other copy.")
+            try await place.withQuarantined(id, effect: .changes) { router, value in
+                try await consent.require("This purges the entry \(id). There is no other copy.", of: router.configuration)
                 try await router.quarantine.purge(value)
             }
             if place.json { try Output.done() }
@@ -84,8 +84,10 @@ struct Quarantine<Options: StorageOptions>: AsyncParsableCommand {
 
 extension StorageOptions {
     /// Runs a command with one entry of the quarantine.
-    fileprivate func withQuarantined(_ id: String, _ body: (StorageRouter, QuarantinedValue) async throws -> Void) async throws {
-        try await withRouter(selection: .placed) { router in
+    fileprivate func withQuarantined(
+        _ id: String, effect: StorageUse.Effect = .reads, _ body: (StorageRouter, QuarantinedValue) async throws -> Void
+    ) async throws {
+        try await withRouter(selection: .placed, effect: effect) { router in
             guard let value = try await router.quarantine.values().first(where: { $0.id == id }) else {
                 throw StorageError(
                     StorageError.notFound, key: id, "The quarantine has no entry with this id. To list the entries: quarantine list.")

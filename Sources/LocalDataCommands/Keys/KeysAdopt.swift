@@ -23,7 +23,7 @@ extension Keys {
         @OptionGroup var place: Options
 
         func run() async throws {
-            try await place.withRouter(for: [domain.domain]) {
+            try await place.withRouter(for: [domain.domain], effect: .adopts) {
                 try await $0.adopt(domain.domain, from: from?.domain, application: fromAppID)
             }
             if place.json { try Output.done() }

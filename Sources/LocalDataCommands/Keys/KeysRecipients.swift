@@ -49,7 +49,7 @@ extension Keys {
         @OptionGroup var place: Options
 
         func run() async throws {
-            let key = try await place.withRouter(for: [domain.domain]) { router in
+            let key = try await place.withRouter(for: [domain.domain], effect: .changes) { router in
                 let key = existing ? try await SecretOptions.recoveryKey() : nil
                 return try await router.addRecoveryKey(key, to: domain.domain)
             }
@@ -83,13 +83,13 @@ extension Keys {
 
         func run() async throws {
             let domain = domain.domain
-            try await place.withRouter(for: [domain]) { router in
+            try await place.withRouter(for: [domain], effect: .changes) { router in
                 let recipients = try await router.keyRecipients(of: domain)
                 guard let recipient = recipients.first(where: { $0.id == id }) else {
                     throw Refusal.unknown(
                         "unknownKey", id, "The database has no key with the id \(id).", known: recipients.filter(\.isRecoveryKey).map(\.id))
                 }
-                try await consent.require("The recovery key \(id) then no longer opens \(domain.text).")
+                try await consent.require("The recovery key \(id) then no longer opens \(domain.text).", of: router.configuration)
                 try await router.removeRecoveryKey(recipient, from: domain)
             }
             if place.json { try Output.done() }

@@ -22,7 +22,7 @@ extension Keys {
 
         func run() async throws {
             let domain = domain.domain
-            let recipients = try await place.withRouter(for: [domain], isRemedy: true) { router in
+            let recipients = try await place.withRouter(for: [domain], effect: .changes, isRemedy: true) { router in
                 try await router.recover(domain, with: try await SecretOptions.recoveryKey())
                 return try await router.keyRecipients(of: domain)
             }

@@ -27,7 +27,7 @@ extension Keys {
         }
 
         private func rotateDataKey(_ domain: StorageDomain) async throws {
-            let count = try await place.withRouter(for: [domain]) { router in
+            let count = try await place.withRouter(for: [domain], effect: .changes) { router in
                 try await ProgressPrinter.showing(unless: place.json) { printer in
                     try await router.rotateDataKey(of: domain) { progress in
                         printer?.show(domain.text, done: progress.done, total: progress.total, unit: .things("rows"))
@@ -38,7 +38,7 @@ extension Keys {
         }
 
         private func rotateSource() async throws {
-            let report = try await place.withRouter(selection: .identified) { router in
+            let report = try await place.withRouter(selection: .identified, effect: .changes) { router in
                 try await ProgressPrinter.showing(unless: place.json) { printer in
                     try await router.rotateKey { printer?.show("key source", done: $0, total: nil, unit: .things("databases and values")) }
                 }
@@ -78,8 +78,9 @@ extension Keys {
 
         func run() async throws {
             _ = try place.requireCatalogs("keys destroy-older")
-            try await place.withRouter(selection: .identified) { router in
-                try await consent.require("This destroys the older keys of the key source. Data that only they open is lost for good.")
+            try await place.withRouter(selection: .identified, effect: .changes) { router in
+                try await consent.require(
+                    "This destroys the older keys of the key source. Data that only they open is lost for good.", of: router.configuration)
                 try await router.deleteOlderKeys()
             }
             if place.json { try Output.done() }

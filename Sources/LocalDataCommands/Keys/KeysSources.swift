@@ -20,7 +20,7 @@ extension Keys {
         @OptionGroup var place: Options
 
         func run() async throws {
-            try await place.withRouter(selection: .identified) { router in
+            try await place.withRouter(selection: .identified, effect: .changes) { router in
                 let source = router.configuration.keySource
                 guard case .passphrase(let name) = source.form else {
                     throw ValidationError("The source is \(source), without a passphrase. Name another one: --passphrase or --key-source.")
@@ -52,7 +52,9 @@ extension Keys {
         @OptionGroup var place: Options
 
         func run() async throws {
-            try await place.withRouter(for: [domain.domain]) { try await $0.changeKeySource(of: domain.domain, from: from.reference) }
+            try await place.withRouter(for: [domain.domain], effect: .changes) {
+                try await $0.changeKeySource(of: domain.domain, from: from.reference)
+            }
             if place.json { try Output.done() }
         }
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import LocalData
 
 /// `localdata migrate`: migrates the values of a program's keys, or copies the items of one keyring to another.
@@ -24,7 +25,7 @@ struct Migrate<Options: StorageOptions>: AsyncParsableCommand {
     func run() async throws {
         if let bus = keyring.fromBus { return try await copy(from: bus) }
         _ = try place.requireCatalogs("migrate")
-        let report = try await place.withRouter { router in
+        let report = try await place.withRouter(effect: .changes) { router in
             await ProgressPrinter.showing(unless: place.json) { printer in
                 await router.sweep { progress in printer?.show(progress) }
             }
@@ -45,7 +46,9 @@ struct Migrate<Options: StorageOptions>: AsyncParsableCommand {
                             "\(copy.different.count) items of \(copy.service) exist here with other content. Nothing was copied. To replace them: --replace."
                     )
                 }
-                try await consent.require("This replaces \(copy.different.count) items of \(copy.service) in this keyring.")
+                let user = ShellCommand.describedUser(geteuid())
+                try await consent.require(
+                    "This replaces \(copy.different.count) items of \(copy.service) in the keyring of user \(user).")
             }
             try await ProgressPrinter.showing(unless: isJSON) { printer in
                 try await copy.run { printer?.show(copy.service, done: $0, total: copy.count, unit: .things("items")) }

@@ -61,7 +61,7 @@ struct Windows<Options: StorageOptions>: AsyncParsableCommand {
 
         func run() async throws {
             // The request is stored in the ledger, a file of the program, so the command line must identify the program.
-            try await place.withRouter(for: [slot.domain.domain], selection: .placed) { router in
+            try await place.withRouter(for: [slot.domain.domain], selection: .placed, effect: .changes) { router in
                 if let catalogs = place.catalogs { return try await endNow(router, catalogs.flatMap { $0.allKeys }) }
                 let key = slot.key(DocumentValue.self)
                 guard collection else { return try await router.requestReleaseWindowEnd(for: key) }

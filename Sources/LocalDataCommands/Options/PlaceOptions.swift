@@ -63,11 +63,30 @@ struct PlaceOptions: StorageOptions {
         try applicationID == nil && folder() == nil ? SessionApplications.ids() : nil
     }
 
+    /// Throws if the folder belongs to other applications than the one that the options name.
+    /// - Parameter demandsName: Whether something in the folder must name the application.
+    /// - Throws: `Refusal` with the status 78.
+    private func requireOwner(_ id: String, of folder: String, demandsName: Bool = false) async throws {
+        let owners = try await configuration().ownersOfStores().sorted()
+        if owners.contains(id) || owners.isEmpty && !demandsName { return }
+        let message =
+            owners.isEmpty
+            ? "Nothing in \(folder) names its application, so it may belong to another one than \(id). Name its stores one by one."
+            : "\(folder) belongs to the application \(owners.joined(separator: " and ")), not to \(id): --app-id \(owners[0])."
+        throw Refusal(status: .wrongKey, code: "wrongContext", name: folder, message: "\(message) Nothing was changed.")
+    }
+
+    func requireNamed(_ configuration: StorageConfiguration) async throws {
+        // In a session, the name of the folder is the application id.
+        if let folder = try folder() { try await requireOwner(configuration.applicationID, of: folder, demandsName: true) }
+    }
+
     /// Returns the ids of the applications that own the databases in this storage. The files contain the ids without a proof. An id that
     /// is not the owner's opens nothing, because the seals include it.
     private func owners() async -> [String] {
         guard let configuration = try? configuration() else { return [] }
-        return await configuration.ownersOfDatabases().sorted()
+        let named = await configuration.ownersOfDatabases()
+        return await (named.isEmpty ? configuration.ownersOfStores() : named).sorted()
     }
 
     /// Returns the id of the application.
@@ -97,7 +116,9 @@ struct PlaceOptions: StorageOptions {
             throw ValidationError("\(domain.text) is no domain of this tool. A domain is \(DomainArgument.help.abstract)")
         }
         let folder = try folder()
+        if use.effect != .reads { try await FolderOwner(try configuration()).requireUser() }
         if let folder, !use.creates { try requireFolder(folder) }
+        if use.effect == .changes, let folder, let applicationID { try await requireOwner(applicationID, of: folder) }
         var selection = use.selection
         // Databases and sealed values are bound to an application id.
         // With another id, the tool and the program would reject each other's data.
@@ -133,6 +154,8 @@ struct PlaceOptions: StorageOptions {
             try folder().map { StorageConfiguration(root: URL(fileURLWithPath: $0), applicationID: applicationID) }
             ?? .xdg(applicationID: applicationID)
         try key.apply(to: &configuration)
+        configuration.ownsStandardList = false
+        configuration.recordsOwner = applicationID != Self.unnamed || self.applicationID != nil
         return configuration
     }
 

@@ -28,6 +28,10 @@ protocol StorageOptions: ParsableArguments {
 
     /// Returns advice for an error; nil if there is none.
     func advice(for error: StorageError) async -> String?
+
+    /// Checks that the folder of a configuration belongs to its application, before everything in it is destroyed.
+    /// - Throws: `Refusal` if nothing in the folder names the application.
+    func requireNamed(_ configuration: StorageConfiguration) async throws
 }
 
 /// The way in which a command uses the storage.
@@ -42,9 +46,20 @@ struct StorageUse {
         case identified
     }
 
+    /// The effect of a command on the storage.
+    enum Effect {
+        /// It changes nothing.
+        case reads
+        /// It changes, creates or destroys data, which must belong to the application and to the user.
+        case changes
+        /// It gives data of another application to this one. The data must belong to the user.
+        case adopts
+    }
+
     /// The domains that the command uses.
     var domains: [StorageDomain] = []
     var selection = Selection.any
+    var effect = Effect.reads
     /// Whether the command may create stores. Otherwise the application and the domains must exist.
     var creates = false
 }
@@ -58,22 +73,27 @@ extension StorageOptions {
 
     func advice(for error: StorageError) async -> String? { nil }
 
+    func requireNamed(_ configuration: StorageConfiguration) async throws {}
+
     /// Runs a command with a router for the selected storage, then shuts the router down. Reports errors.
     /// - Parameters:
     ///   - domains: The domains that the command uses. They must exist, unless it may create them.
     ///   - selection: How precisely the options must select an application.
+    ///   - effect: What the command does to the storage.
     ///   - creates: Whether the command may create stores.
     ///   - isRemedy: Whether the command is the remedy that the advice for an error names.
     ///   - change: Changes the configuration.
     ///   - body: The command.
     func withRouter<Answer>(
-        for domains: [StorageDomain] = [], selection: StorageUse.Selection = .any, creates: Bool = false,
-        isRemedy: Bool = false, changing change: (inout StorageConfiguration) -> Void = { _ in },
+        for domains: [StorageDomain] = [], selection: StorageUse.Selection = .any, effect: StorageUse.Effect = .reads,
+        creates: Bool = false, isRemedy: Bool = false, changing change: (inout StorageConfiguration) -> Void = { _ in },
         _ body: (StorageRouter) async throws -> Answer
     ) async throws -> Answer {
         try await reporting(of: isRemedy || asksForPassphrase ? nil : domains.first) {
-            var configuration = try await configuration(for: StorageUse(domains: domains, selection: selection, creates: creates))
+            var configuration = try await configuration(
+                for: StorageUse(domains: domains, selection: selection, effect: effect, creates: creates))
             change(&configuration)
+            if effect != .reads { try await FolderOwner(configuration).requireUser() }
             let router = StorageRouter(configuration: configuration)
             do {
                 for catalog in catalogs ?? [] { try await router.registerCatalog(catalog) }

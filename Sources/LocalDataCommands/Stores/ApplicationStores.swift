@@ -22,9 +22,11 @@ struct ApplicationStores {
         let registered = router.registeredDomains
         // In a session, programs share the folder of property lists.
         let ownsLists = try finder.configuration.directories?.ownsPreferences ?? false
+        let ownsDefaults = finder.configuration.ownsStandardList
         let defaults = StorageDomain.userDefaults(suite: finder.configuration.userDefaultsName)
         let own = files.filter { domain in
-            domain.kind != .userDefaults || ownsLists || domain == defaults || recorded.contains(domain) || registered.contains(domain)
+            domain.kind != .userDefaults || ownsLists || ownsDefaults && domain == defaults || recorded.contains(domain)
+                || registered.contains(domain)
         }
         let all = own.union(recorded).union(registered).union(finder.keyServices())
         return all.sorted { $0.text < $1.text }.map { ($0, state(of: $0, files, recorded)) }

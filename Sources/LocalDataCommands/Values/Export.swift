@@ -143,12 +143,16 @@ struct Import<Options: StorageOptions>: AsyncParsableCommand {
     func validate() throws { try foreign.validate(names, isExport: from != nil) }
 
     func run() async throws {
-        let report = try await place.withRouter(for: [values.domain.domain], selection: values.selection, creates: true) { router in
+        let report = try await place.withRouter(for: [values.domain.domain], selection: values.selection, effect: .changes, creates: true) {
+            router in
             let keys = values.keys(names)
             for key in keys where try await router.holdsSealingKey(key) {
                 throw ValidationError("\(key.name) in \(key.domain.text) is a sealing key. Nothing was changed.")
             }
-            if replace { try await consent.require("This replaces those of the \(keys.count) values that differ from the export.") }
+            if replace {
+                try await consent.require(
+                    "This replaces those of the \(keys.count) values that differ from the export.", of: router.configuration)
+            }
             if foreign.isGiven {
                 return try await router.importDocuments(
                     try await foreign.values(names, router.configuration), into: keys, replacing: replace)

@@ -20,9 +20,9 @@ struct Remove<Options: StorageOptions>: AsyncParsableCommand {
     @OptionGroup var place: Options
 
     func run() async throws {
-        try await place.withRouter(for: [slot.domain.domain], selection: slot.selection) { router in
+        try await place.withRouter(for: [slot.domain.domain], selection: slot.selection, effect: .changes) { router in
             if try await !sealingKey.requireConsent(router, slot, to: "remove") {
-                try await consent.require("This removes the value \(slot.name) from \(slot.domain.domain.text).")
+                try await consent.require("This removes the value \(slot.name) from \(slot.domain.domain.text).", of: router.configuration)
             }
             try await router.remove(slot.key(DocumentValue.self))
         }

@@ -29,7 +29,7 @@ struct Set<Options: StorageOptions>: AsyncParsableCommand {
 
     func run() async throws {
         let value = try await readValue()
-        try await place.withRouter(for: [slot.domain.domain], selection: slot.selection, creates: true) { router in
+        try await place.withRouter(for: [slot.domain.domain], selection: slot.selection, effect: .changes, creates: true) { router in
             _ = try await sealingKey.requireConsent(router, slot, to: "replace")
             if !changeKind {
                 try await requireSameSealing(router)

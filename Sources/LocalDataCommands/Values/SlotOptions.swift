@@ -29,7 +29,9 @@ struct SealingKeyOptions: ParsableArguments {
     func requireConsent(_ router: StorageRouter, _ slot: SlotOptions, to action: String) async throws -> Bool {
         guard try await router.holdsSealingKey(.key(slot.key(DocumentValue.self))) else { return false }
         if destroySealingKey { return true }
-        let what = "\(slot.name) in \(slot.domain.domain.text) is a sealing key. Without it, the data that it sealed is lost for good."
+        let owner = FolderOwner(router.configuration).sentence
+        let what =
+            "\(slot.name) in \(slot.domain.domain.text) is a sealing key. Without it, the data that it sealed is lost for good. \(owner)"
         if await Terminal.ask("\(what)\nTo \(action) it all the same, type its name: ") == slot.name { return true }
         throw ValidationError("\(what) Nothing was changed. To \(action) it without a question: --destroy-sealing-key.")
     }

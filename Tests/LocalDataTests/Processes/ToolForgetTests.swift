@@ -76,5 +76,107 @@
             }
             #expect(try await tool("forget", "sqlite:documents", "--yes").status == 66)
         }
+
+        // MARK: Other owners
+
+        /// Returns the contents of all files of the folder, except locks and the files in which SQLite has only an index of its log.
+        private func contents() throws -> [String: Data] {
+            var found: [String: Data] = [:]
+            for name in try FileManager.default.subpathsOfDirectory(atPath: folder.file("root"))
+            where !name.contains("lock") && !name.hasSuffix("-shm") {
+                if let data = FileManager.default.contents(atPath: folder.file("root/\(name)")), !data.isEmpty { found[name] = data }
+            }
+            return found
+        }
+
+        /// Commands that destroy, change or create something, with a wrong application id.
+        private static let changes: [[String]] = [
+            ["forget", "--everything", "--yes"], ["forget", "sqlite:documents", "--yes"], ["forget", "defaults:settings", "--yes"],
+            ["set", "sqlite:documents", "a"], ["set", "sqlite:new", "a"], ["set", "defaults:settings", "c"],
+            ["set", "--sealed", "defaults:settings", "d"], ["remove", "sqlite:documents", "a", "--yes"],
+            ["remove", "defaults:settings", "c", "--yes"], ["import", "sqlite:documents", "a", "--replace", "--yes"],
+            ["restore", "/dev/null"], ["keys", "rotate"], ["keys", "rotate", "sqlite:documents"], ["keys", "add", "sqlite:documents"],
+            ["keys", "remove", "sqlite:documents", "0000000000000000", "--yes"], ["keys", "recover", "sqlite:documents"],
+            ["keys", "change-source", "sqlite:documents", "--from", "credential:none"], ["quarantine", "purge", "q", "--yes"],
+            ["damaged", "remove", "sqlite:documents", "none", "--yes"], ["damaged", "set-aside", "defaults:settings", "--yes"],
+            ["windows", "end", "sqlite:documents", "a"], ["verify", "sqlite:documents", "--accept-contents", "--yes"],
+        ]
+
+        @Test(arguments: changes)
+        func `with the id of another application, a command changes nothing in the folder`(_ arguments: [String]) async throws {
+            try await store()
+            let before = try contents()
+            let refused = try await run(
+                try Program.built("localdata"), arguments + ["--app-id", "com.typo", "--root", folder.file("root")],
+                environment: environment, input: "x")
+            // A handle that is none is a wrong usage, whatever the application.
+            #expect(refused.status == (arguments.contains("none") && arguments[0] == "damaged" ? 64 : 78), "\(refused)")
+            #expect(try contents() == before)
+            #expect(try await tool("get", "sqlite:documents", "a").stdout == "secret")
+        }
+
+        @Test func `everything in a folder that names no application is not forgotten, and its stores are one by one`() async throws {
+            try writeList(["a": "theirs"], suite: "theirs")
+            let refused = try await tool("forget", "--everything", "--yes")
+            #expect(refused.status == 78 && refused.stderr.contains("one by one"), "\(refused)")
+            #expect(try await tool("get", "defaults:theirs", "a").stdout == "theirs")
+            #expect(try await tool("forget", "defaults:theirs", "--yes").status == 0)
+        }
+
+        @Test func `a folder with property lists only is forgotten by the application that wrote them`() async throws {
+            #expect(try await tool("set", "defaults:settings", "c", input: "plain").status == 0)
+            let typo = try await tool("forget", "--everything", "--yes", "--app-id", "com.typo")
+            #expect(typo.status == 78 && typo.stderr.contains("--app-id localdata"), "\(typo)")
+            #expect(try await tool("forget", "--everything", "--yes").status == 0)
+            #expect(try await tool("forget", "--everything", "--yes").status == 0)
+            #expect(!FileManager.default.fileExists(atPath: folder.file("root/preferences/settings.plist")))
+        }
+
+        @Test func `what is destroyed is listed with application and user before the question`() async throws {
+            try await store()
+            for arguments in [["--everything"], ["sqlite:documents"], ["defaults:settings"]] {
+                let asked = try await run(
+                    try Program.built("localdata"), ["forget"] + arguments + ["--app-id", "localdata", "--root", folder.file("root")],
+                    environment: environment)
+                let stores =
+                    arguments == ["--everything"] ? ["sqlite:documents", "sqlite:other", "defaults:settings", "ledger"] : arguments
+                for store in stores { #expect(asked.stderr.contains("\(store): application localdata, user "), "\(asked)") }
+                #expect(asked.status == 64)
+                if arguments == ["--everything"] { #expect(asked.stderr.contains("root/data/sealing-key: "), "\(asked)") }
+            }
+            let removal = try await tool("remove", "sqlite:documents", "a")
+            #expect(removal.status == 64 && removal.stderr.contains("The owner is the application localdata, user "), "\(removal)")
+        }
+
+        @Test func `forgetting an application of a session leaves the property list that has the name of the tool`() async throws {
+            func session(_ arguments: String..., input: String = "") async throws -> ProgramResult {
+                try await run(
+                    try Program.built("localdata"), arguments + ["--key-source", "file:\(folder.file("key"))"],
+                    environment: environment, input: input)
+            }
+            #expect(try await session("set", "defaults:localdata", "a", input: "theirs").status == 0)
+            #expect(try await session("set", "defaults:com.f", "a", "--app-id", "com.f", input: "x").status == 0)
+            #expect(try await session("forget", "--everything", "--yes", "--app-id", "com.f").status == 0)
+            #expect(try await session("get", "defaults:localdata", "a").stdout == "theirs")
+        }
+
+        @Test(.enabled(if: geteuid() == 0, "changes owners"), arguments: changes)
+        func `root changes nothing in the folder of another user`(_ arguments: [String]) async throws {
+            try await store()
+            let root = folder.file("root")
+            for name in try FileManager.default.subpathsOfDirectory(atPath: root) { #expect(chown("\(root)/\(name)", 65_534, 65_534) == 0) }
+            #expect(chown(root, 65_534, 65_534) == 0)
+            let before = try FileManager.default.subpathsOfDirectory(atPath: root).sorted()
+            let refused = try await run(
+                try Program.built("localdata"), owned(arguments) + ["--root", root], environment: environment, input: "x")
+            #expect(refused.status == (arguments.contains("none") && arguments[0] == "damaged" ? 64 : 77), "\(refused)")
+            #expect(try FileManager.default.subpathsOfDirectory(atPath: root).sorted() == before)
+            // The user's own program still finds everything.
+            try setPermissions(0o755, of: folder.path)
+            let command = try Program.asNobody(try Program.built("localdata"))
+            let found = try await run(
+                command[0], command.dropFirst() + owned(["get", "sqlite:documents", "a"]) + ["--root", root], environment: environment)
+            #expect(found.stdout == "secret", "\(found)")
+        }
     }
 #endif
