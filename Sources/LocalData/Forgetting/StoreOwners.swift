@@ -18,6 +18,7 @@ package struct ForgottenStore: Hashable, Sendable {
 ///
 /// A forgotten database needs no key, and no other check compares the application of a program with that of a property list or a key file.
 /// So without this, a program with a wrong application id or folder would destroy the stores of another one.
+/// Reason: "Forgetting asks for the owner, which needs no key" in Docs/Decisions/Stores.md.
 struct StoreOwners: Sendable {
     let configuration: StorageConfiguration
     let ledger: MigrationLedger
@@ -33,7 +34,7 @@ struct StoreOwners: Sendable {
     ///   - directories: The folders of the configuration.
     ///   - isResumed: Whether the mark was read from the disk. A database may then be overwritten in part. If the mark names an
     ///     application, that application has checked the stores, so only the users are checked.
-    /// - Returns: What will be destroyed, sorted by name and path.
+    /// - Returns: The stores and files that will be destroyed, sorted by name and path.
     /// - Throws: ``StorageError``: `wrongContext` for a store of another application, `untrusted` for a file of another user, `corrupted` for
     ///   a damaged database whose application is unknown.
     @discardableResult
