@@ -165,10 +165,9 @@ extension StorageConfiguration {
     package func ownersOfStores() async -> Set<String> {
         var found = await ownersOfDatabases()
         guard !isInMemory, let directories = try? directories else { return found }
-        let counts = LedgerHistory(runtime, version: nil, events: events)
-        let store = Wiring.ledgerStore(self, isRestoring: true)
-        found.formUnion((try? await MigrationLedger(store, counts: counts).owners()) ?? [])
-        await store.close()
+        let ledger = Wiring.ledger(self, isRestoring: true)
+        found.formUnion((try? await ledger.owners()) ?? [])
+        await ledger.close()
         if let mark = try? ForgetMark.read(directories, runtime.files), let application = mark.application { found.insert(application) }
         return found
     }

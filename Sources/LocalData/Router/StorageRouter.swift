@@ -53,14 +53,7 @@ public actor StorageRouter {
     public init(configuration: StorageConfiguration) {
         self.configuration = configuration
         let runtime = configuration.runtime
-        let ledgerStore = Wiring.ledgerStore(configuration)
-        let counts = LedgerHistory(
-            runtime, version: configuration.applicationVersion, events: configuration.events,
-            log: Wiring.historyLog(configuration, ledgerStore))
-        let ledger = MigrationLedger(
-            ledgerStore, pins: Wiring.pinStore(configuration), counts: counts,
-            application: configuration.isInMemory || !configuration.recordsOwner ? nil : configuration.sealedApplication,
-            earlier: Wiring.earlierLedger(configuration))
+        let ledger = Wiring.ledger(configuration)
         let keys = SealingKeys(
             pins: ledger.keyPins, uses: Wiring.keyUses(configuration), clock: runtime.clock, randomBytes: runtime.randomBytes)
         let quarantine = Wiring.quarantineStore(configuration)

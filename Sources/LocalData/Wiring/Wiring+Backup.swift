@@ -18,11 +18,7 @@ extension Wiring {
 
     /// Records which key each key source has on this machine.
     package func notePins(_ keys: [(key: SealingKey, source: String)]) async throws {
-        let store = Self.ledgerStore(configuration, isRestoring: true)
-        let counts = LedgerHistory(
-            configuration.runtime, version: configuration.applicationVersion, events: configuration.events,
-            log: Self.historyLog(configuration, store))
-        let ledger = MigrationLedger(store, pins: Self.pinStore(configuration, isRestoring: true), counts: counts)
+        let ledger = Self.ledger(configuration, isRestoring: true)
         for key in keys {
             try await translatingErrors(key: "ledger") { () throws(BackendError) in
                 try await ledger.keyPins.record(key.key.identity, key.source)

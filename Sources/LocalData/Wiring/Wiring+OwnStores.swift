@@ -7,6 +7,19 @@ import Sealing
 /// The library's internal stores: the ledger, the quarantine, and the witnesses (the records that values exist). They
 /// need no sealing key, so they can be created before any key exists.
 extension Wiring {
+    /// Returns the migration ledger: its store, that of the pins, and the history of migrations.
+    /// - Parameter isRestoring: As in ``ledgerStore(_:isRestoring:)``. The ledger then records no application.
+    static func ledger(_ configuration: StorageConfiguration, isRestoring: Bool = false) -> MigrationLedger {
+        let store = ledgerStore(configuration, isRestoring: isRestoring)
+        let counts = LedgerHistory(
+            configuration.runtime, version: configuration.applicationVersion, events: configuration.events,
+            log: historyLog(configuration, store))
+        let records = !isRestoring && !configuration.isInMemory && configuration.recordsOwner
+        return MigrationLedger(
+            store, pins: pinStore(configuration, isRestoring: isRestoring), counts: counts,
+            application: records ? configuration.sealedApplication : nil, earlier: isRestoring ? nil : earlierLedger(configuration))
+    }
+
     /// Returns the store of the pins, the recorded identities of sealing keys. Nil if they are in the ledger, which is so on a
     /// server: a read of one entry there costs the same, whatever the number of entries.
     /// - Parameter isRestoring: As in ``ledgerStore(_:isRestoring:)``.
