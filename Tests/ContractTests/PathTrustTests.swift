@@ -191,7 +191,7 @@ import Testing
         let status = FileStatus(
             device: 1, inode: 1, size: 0, modified: 0, changed: 0, permissions: 0o600, owner: 998, group: 998, isRegular: true,
             isDirectory: false)
-        let error = try #require(status.refusal(of: "/data", TrustedOwners(user: user)))
+        let error = try #require(status.refusal(of: "/data", trusting: TrustedOwners(user: user)))
         let reason = error.reason
         #expect(error.code == .untrusted && reason.contains("as user 998"), "\(reason)")
         #expect(reason.contains("chown") == (user != 0), "\(reason)")

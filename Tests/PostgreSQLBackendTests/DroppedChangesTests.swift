@@ -16,16 +16,16 @@
             if case .failed(let error) = result { error } else { nil }
         }
 
-        private func expectDropped(_ error: BackendError?, _ table: String, _ place: SourceLocation = #_sourceLocation) {
+        private func expectDropped(_ error: BackendError?, table: String, sourceLocation: SourceLocation = #_sourceLocation) {
             #expect(
                 error?.code.name == "incompatibleSchema" && error?.outcome == .notApplied,
-                "\(String(describing: error))", sourceLocation: place)
+                "\(String(describing: error))", sourceLocation: sourceLocation)
             let reason = error?.reason ?? ""
-            #expect(reason.contains("table \(table)") && reason.contains("trigger"), "\(reason)", sourceLocation: place)
+            #expect(reason.contains("table \(table)") && reason.contains("trigger"), "\(reason)", sourceLocation: sourceLocation)
         }
 
         /// Returns the SQL for a trigger with a body.
-        private func trigger(_ event: String, _ table: String, _ body: String) -> String {
+        private func trigger(_ event: String, on table: String, body: String) -> String {
             """
             CREATE FUNCTION tests.dropping() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN \(body) END$$;
             CREATE TRIGGER dropping \(event) ON tests.\(table) FOR EACH ROW EXECUTE FUNCTION tests.dropping();
@@ -40,26 +40,27 @@
             #expect(try await store.apply(.put(.bytes([1]), at: address)).isApplied)
             let put = StorageMutation.put(.bytes([2]), at: address)
             let cases: [(String, String, StorageMutation)] = [
-                (trigger("BEFORE INSERT", "records", "RETURN NULL;"), "records", .put(.bytes([2]), at: other)),
-                (trigger("BEFORE UPDATE", "records", "RETURN NULL;"), "records", put),
-                (trigger("BEFORE UPDATE", "records", "RETURN OLD;"), "records", put),
-                (trigger("BEFORE DELETE", "records", "RETURN NULL;"), "records", .delete(address)),
+                (trigger("BEFORE INSERT", on: "records", body: "RETURN NULL;"), "records", .put(.bytes([2]), at: other)),
+                (trigger("BEFORE UPDATE", on: "records", body: "RETURN NULL;"), "records", put),
+                (trigger("BEFORE UPDATE", on: "records", body: "RETURN OLD;"), "records", put),
+                (trigger("BEFORE DELETE", on: "records", body: "RETURN NULL;"), "records", .delete(address)),
                 (
-                    trigger("AFTER INSERT", "records", "DELETE FROM tests.records WHERE slot = NEW.slot; RETURN NULL;"), "records",
+                    trigger("AFTER INSERT", on: "records", body: "DELETE FROM tests.records WHERE slot = NEW.slot; RETURN NULL;"),
+                    "records",
                     .put(.bytes([2]), at: other)
                 ),
-                (trigger("BEFORE INSERT", "deletions", "RETURN NULL;"), "deletions", .delete(address)),
-                (trigger("BEFORE INSERT", "commits", "RETURN NULL;"), "commits", put),
+                (trigger("BEFORE INSERT", on: "deletions", body: "RETURN NULL;"), "deletions", .delete(address)),
+                (trigger("BEFORE INSERT", on: "commits", body: "RETURN NULL;"), "commits", put),
             ]
             for (sql, table, mutation) in cases {
                 try await place.server.sql(sql)
-                expectDropped(refusal(try await store.apply(mutation)), table)
+                expectDropped(refusal(try await store.apply(mutation)), table: table)
                 #expect(try await store.read(address).record?.payload == .bytes([1]), "\(sql)")
                 #expect(try await store.read(other) == .absent, "\(sql)")
                 try await place.server.sql(undone.replacing("%", with: table))
             }
             try await place.server.sql("CREATE RULE dropping AS ON INSERT TO tests.records DO INSTEAD NOTHING")
-            expectDropped(refusal(try await store.apply(.put(.bytes([2]), at: other))), "records")
+            expectDropped(refusal(try await store.apply(.put(.bytes([2]), at: other))), table: "records")
             try await place.server.sql("DROP RULE dropping ON tests.records")
             // The connections of the store can still be used.
             let batch: [StorageMutation] = [.put(.bytes([3]), at: other), .delete(address)]
@@ -72,7 +73,7 @@
             let store = place.store(connections: 2)
             #expect(try await store.apply(.put(.bytes([1]), at: address)).isApplied)
             try await place.server.sql(
-                trigger("BEFORE INSERT", "records", "IF octet_length(NEW.record) > 50000 THEN RETURN NULL; END IF; RETURN NEW;"))
+                trigger("BEFORE INSERT", on: "records", body: "IF octet_length(NEW.record) > 50000 THEN RETURN NULL; END IF; RETURN NEW;"))
             let sizes = [1, 2, 3, 60_000, 5, 6, 7, 8]
             let results = try await withThrowingTaskGroup(of: (Int, MutationResult).self) { group in
                 for size in sizes {
@@ -84,7 +85,11 @@
                 return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
             }
             for (size, result) in results {
-                if size < 50_000 { #expect(result.isApplied, "\(size): \(result)") } else { expectDropped(refusal(result), "records") }
+                if size < 50_000 {
+                    #expect(result.isApplied, "\(size): \(result)")
+                } else {
+                    expectDropped(refusal(result), table: "records")
+                }
             }
         }
 
@@ -97,15 +102,16 @@
                 return nil
             }
             let pair = RecoveryKeyPair(Runtime.live.randomBytes)
-            try await place.server.sql(trigger("BEFORE INSERT", "wraps", "RETURN NULL;"))
+            try await place.server.sql(trigger("BEFORE INSERT", on: "wraps", body: "RETURN NULL;"))
             expectDropped(
-                await change { () async throws(BackendError) in try await store.change(.addingRecovery(pair)) }, "wraps")
+                await change { () async throws(BackendError) in try await store.change(.addingRecovery(pair)) }, table: "wraps")
             try await place.server.sql(undone.replacing("%", with: "wraps"))
             for event in ["UPDATE", "DELETE"] {
                 let table = event == "UPDATE" ? "records" : "keys"
-                try await place.server.sql(trigger("BEFORE \(event)", table, "RETURN NULL;"))
+                try await place.server.sql(trigger("BEFORE \(event)", on: table, body: "RETURN NULL;"))
                 expectDropped(
-                    await change { () async throws(BackendError) in _ = try await store.rotateDataKey(batch: 10) { _, _ in } }, table)
+                    await change { () async throws(BackendError) in _ = try await store.rotateDataKey(batch: 10) { _, _ in } }, table: table
+                )
                 try await place.server.sql(undone.replacing("%", with: table))
             }
             #expect(try await place.store().read(address).record?.payload == .bytes([1]))
@@ -119,8 +125,8 @@
             #expect(try await TestDatabase(on: server).store().apply(.put(.bytes([1]), at: address)).isApplied)
             for table in ["databases", "wraps"] {
                 let place = try await TestDatabase(on: server)
-                try await server.sql(trigger("BEFORE INSERT", table, "RETURN NULL;"))
-                expectDropped(refusal(try await place.store(deadline: .seconds(5)).apply(.put(.bytes([1]), at: address))), table)
+                try await server.sql(trigger("BEFORE INSERT", on: table, body: "RETURN NULL;"))
+                expectDropped(refusal(try await place.store(deadline: .seconds(5)).apply(.put(.bytes([1]), at: address))), table: table)
                 try await server.sql(undone.replacing("%", with: table))
                 #expect(try await place.store().read(address) == .absent)
                 #expect(try await place.store().apply(.put(.bytes([1]), at: address)).isApplied)
@@ -133,17 +139,17 @@
             #expect(try await store.apply(.put(.bytes([1]), at: address)).isApplied)
             try await place.server.sql("UPDATE tests.records SET record = '\\x00'")
             let damaged = try #require(try await store.listing(in: address.namespace).damaged.first)
-            try await place.server.sql(trigger("BEFORE DELETE", "records", "RETURN NULL;"))
+            try await place.server.sql(trigger("BEFORE DELETE", on: "records", body: "RETURN NULL;"))
             let kept = await #expect(throws: BackendError.self) { try await store.deleteDamage(at: damaged.handle) }
-            expectDropped(kept, "records")
+            expectDropped(kept, table: "records")
             try await place.server.sql(undone.replacing("%", with: "records"))
             #expect(try await store.deleteDamage(at: damaged.handle))
-            try await place.server.sql(trigger("BEFORE UPDATE", "schema_version", "RETURN NULL;"))
+            try await place.server.sql(trigger("BEFORE UPDATE", on: "schema_version", body: "RETURN NULL;"))
             let refused = await #expect(throws: BackendError.self) {
                 try await PostgreSQLSchema.acceptFailover(
                     conninfo: place.server.conninfo, schema: "tests", deadline: .seconds(10), runtime: .live)
             }
-            expectDropped(refused, "schema_version")
+            expectDropped(refused, table: "schema_version")
         }
 
         @Test func `a server that hides rows from the role by row-level security is refused`() async throws {

@@ -106,7 +106,7 @@
                             updates.append(tables.reseal(contextKey, new))
                             places.append(place)
                         }
-                        let check = tables.requireKey(codec.activeID, of: places, contextKey)
+                        let check = tables.requireKey(codec.activeID, of: places, context: contextKey)
                         _ = try connection.run(updates + [check, ServerTables.commit], until: limit)
                         return (found.count, updates.count, found.last.map { StoredRow.parse($0).0 })
                     } catch {
@@ -169,7 +169,7 @@
                             // The commit of the first attempt was not answered.
                             return present == version
                         }
-                        let check = tables.requireHeader(contextKey, version: version, header)
+                        let check = tables.requireHeader(contextKey, version: version, header: header)
                         let changes = tables.replace(contextKey, version: version, header) + [check, ServerTables.commit]
                         _ = try connection.run(changes, until: limit)
                         return true

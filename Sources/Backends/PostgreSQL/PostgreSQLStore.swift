@@ -348,7 +348,7 @@
             let statements =
                 ServerTables.begin(milliseconds: max(1, deadline.nanoseconds - runtime.clock.now.nanoseconds) / 1_000_000)
                 + tables.create(contextKey, origin: context.bytes, version: version, header)
-                + [tables.requireHeader(contextKey, version: version, header), ServerTables.commit]
+                + [tables.requireHeader(contextKey, version: version, header: header), ServerTables.commit]
             try await onLink(deadline) { (connection, limit) throws(ServerFault) in
                 do throws(ServerFault) { _ = try connection.run(statements, until: limit) } catch {
                     if !error.isConnectionLost { _ = try connection.run([ServerTables.rollback], until: limit) }

@@ -21,12 +21,12 @@
         ///   - key: The key.
         ///   - rows: The rows that the transaction has changed.
         ///   - deletions: The number of deletions that it has noted.
-        func record(_ key: [UInt8], _ context: [UInt8], _ rows: [ExpectedRow], deletions: Int) -> ServerStatement {
-            var checks = [Self.check("NOT EXISTS (SELECT FROM c)", "commits")]
+        func record(_ key: [UInt8], context: [UInt8], rows: [ExpectedRow], deletions: Int) -> ServerStatement {
+            var checks = [Self.check("NOT EXISTS (SELECT FROM c)", table: "commits")]
             var parameters: [ServerStatement.Parameter] = [.uuid(key)]
             if rows.count == 1, let row = rows.first {
                 let stored = "SELECT uuid_send(revision) FROM \(schema).records WHERE context = $2 AND namespace = $3 AND slot = $4"
-                checks.append(Self.check("coalesce((\(stored)), '') <> $5", "records"))
+                checks.append(Self.check("coalesce((\(stored)), '') <> $5", table: "records"))
                 parameters += [.bytea(context), .bytea(row.place.namespace), .bytea(row.place.slot), .bytea(row.revision)]
             } else if !rows.isEmpty {
                 let stored = """
@@ -34,7 +34,7 @@
                     LEFT JOIN \(schema).records r ON r.context = $2 AND r.namespace = e.namespace AND r.slot = e.slot \
                     WHERE coalesce(uuid_send(r.revision), '') <> e.revision
                     """
-                checks.append(Self.check("EXISTS (\(stored))", "records"))
+                checks.append(Self.check("EXISTS (\(stored))", table: "records"))
                 let places = rows.map(\.place)
                 parameters += [
                     .bytea(context), .byteas(places.map(\.namespace)), .byteas(places.map(\.slot)), .byteas(rows.map(\.revision)),
@@ -42,7 +42,7 @@
             }
             if deletions > 0 {
                 let noted = "SELECT count(*) FROM \(schema).deletions WHERE context = $2 AND stamp = pg_current_xact_id()"
-                checks.append(Self.check("(\(noted)) < $6", "deletions"))
+                checks.append(Self.check("(\(noted)) < $6", table: "deletions"))
                 parameters.append(.int8(Int64(deletions)))
             }
             return ServerStatement(
@@ -54,14 +54,14 @@
 
         /// Checks that a transaction has stored a header and its keys, and no others.
         /// - Parameter header: The header of a sealed database; nil for a plain one.
-        func requireHeader(_ context: [UInt8], version: [UInt8], _ header: ServerHeader?) -> ServerStatement {
+        func requireHeader(_ context: [UInt8], version: [UInt8], header: ServerHeader?) -> ServerStatement {
             let database = "SELECT FROM \(schema).databases WHERE context = $1 AND version = $2"
             guard let header else {
-                let check = Self.check("NOT EXISTS (\(database))", "databases")
+                let check = Self.check("NOT EXISTS (\(database))", table: "databases")
                 return ServerStatement("SELECT \(Self.verdict([check]))", [.bytea(context), .uuid(version)])
             }
             /// Compares the rows of a table with an array: an expression has each of its elements exactly once.
-            func differs(_ table: String, _ row: String, _ elements: String) -> String {
+            func differs(_ table: String, row: String, elements: String) -> String {
                 """
                 (SELECT count(*) <> cardinality(\(elements)) OR count(*) FILTER (WHERE \(row) = ANY (\(elements))) <> count(*) \
                 FROM \(schema).\(table) WHERE context = $1)
@@ -69,9 +69,9 @@
             }
             let keys = header.keys.keys.map { $0.id + [0, $0.state.rawValue] }
             let checks = [
-                Self.check("NOT EXISTS (\(database) AND tag = $3)", "databases"),
-                Self.check(differs("keys", "key || int2send(state)", "$4::bytea[]"), "keys"),
-                Self.check(differs("wraps", "wrapped", "$5::bytea[]"), "wraps"),
+                Self.check("NOT EXISTS (\(database) AND tag = $3)", table: "databases"),
+                Self.check(differs("keys", row: "key || int2send(state)", elements: "$4::bytea[]"), table: "keys"),
+                Self.check(differs("wraps", row: "wrapped", elements: "$5::bytea[]"), table: "wraps"),
             ]
             return ServerStatement(
                 "SELECT \(Self.verdict(checks))",
@@ -79,17 +79,17 @@
         }
 
         /// Checks that a transaction has sealed rows again with a key.
-        func requireKey(_ key: [UInt8], of places: [RowPlace], _ context: [UInt8]) -> ServerStatement {
+        func requireKey(_ key: [UInt8], of places: [RowPlace], context: [UInt8]) -> ServerStatement {
             let stored = """
                 SELECT FROM unnest($3::bytea[], $4::bytea[]) e (namespace, slot) \
                 JOIN \(schema).records r ON r.context = $2 AND r.namespace = e.namespace AND r.slot = e.slot WHERE r.key <> $1
                 """
             return ServerStatement(
-                "SELECT \(Self.verdict([Self.check("EXISTS (\(stored))", "records")]))",
+                "SELECT \(Self.verdict([Self.check("EXISTS (\(stored))", table: "records")]))",
                 [.bytea(key), .bytea(context), .byteas(places.map(\.namespace)), .byteas(places.map(\.slot))])
         }
 
-        private static func check(_ isMissing: String, _ table: String) -> String {
+        private static func check(_ isMissing: String, table: String) -> String {
             "WHEN \(isMissing) THEN '\(ServerFault.dropState) \(table)'"
         }
 

@@ -102,7 +102,7 @@
                 var draft = WriteDraft(version: found[2].rows.first?[0], rows: found[3].rows, doubt: doubt?.backendError())
                 let responses = requests.map { draft.add($0, durability: link.facts.durability) }
                 let places = draft.changedPlaces
-                let writes = draft.writes(places, tables, context)
+                let writes = draft.writes(places, tables: tables, context: context)
                 // The rows may be those of a commit that a standby does not have yet. The key of this one waits for it.
                 if writes.isEmpty, !link.facts.epoch.waitsForStandby {
                     _ = try connection.run([ServerTables.commit], until: limit)
@@ -112,7 +112,7 @@
                 let purge = runtime.randomBits() % 1_024 == 0 ? tables.purge : []
                 // A timeout during the wait for a standby would acknowledge a commit that the standby does not have.
                 let patience = link.facts.epoch.waitsForStandby ? [ServerTables.withoutTimeout] : []
-                let record = tables.record(key, context, draft.expectedRows(places), deletions: draft.deletions(places))
+                let record = tables.record(key, context: context, rows: draft.expectedRows(places), deletions: draft.deletions(places))
                 let rest = writes + purge + [record] + patience + [ServerTables.commit]
                 do throws(ServerFault) {
                     let done = try endingFailed(connection, limit) { () throws(ServerFault) in try connection.run(rest, until: limit) }
@@ -243,7 +243,7 @@
         func deletions(_ places: [RowPlace]) -> Int { places.count { before[$0] != nil && after[$0] == nil } }
 
         /// Returns the statements that change the slots.
-        func writes(_ places: [RowPlace], _ tables: ServerTables, _ context: [UInt8]) -> [ServerStatement] {
+        func writes(_ places: [RowPlace], tables: ServerTables, context: [UInt8]) -> [ServerStatement] {
             places.flatMap { place -> [ServerStatement] in
                 switch (before[place], after[place]) {
                 case (nil, let row?): return [tables.insert(context, place, row)]

@@ -24,15 +24,15 @@ package struct AccessControlList: Hashable, Sendable {
     /// (`linux/posix_acl_xattr.h`).
     /// - Returns: Nil if the value has another form.
     package init?(_ bytes: [UInt8]) {
-        func number(_ start: Int, _ length: Int) -> UInt32 { bytes[start..<start + length].reversed().reduce(0) { $0 << 8 | UInt32($1) } }
-        guard bytes.count >= 4, bytes.count % 8 == 4, number(0, 4) == 2 else { return nil }
+        func number(at start: Int, length: Int) -> UInt32 { bytes[start..<start + length].reversed().reduce(0) { $0 << 8 | UInt32($1) } }
+        guard bytes.count >= 4, bytes.count % 8 == 4, number(at: 0, length: 4) == 2 else { return nil }
         let right: UInt32 = 2
-        for start in stride(from: 4, to: bytes.count, by: 8) where number(start + 2, 2) & right != 0 {
-            switch number(start, 2) {
+        for start in stride(from: 4, to: bytes.count, by: 8) where number(at: start + 2, length: 2) & right != 0 {
+            switch number(at: start, length: 2) {
             case 0x01, 0x10, 0x20: break  // The owner, the mask and all others: the mode has these.
-            case 0x02: writingUsers.append(number(start + 4, 4))
+            case 0x02: writingUsers.append(number(at: start + 4, length: 4))
             case 0x04: isWritableForGroup = true
-            case 0x08: writingGroups.append(number(start + 4, 4))
+            case 0x08: writingGroups.append(number(at: start + 4, length: 4))
             default: return nil
             }
         }

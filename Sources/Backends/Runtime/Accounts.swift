@@ -29,10 +29,10 @@ package struct Accounts: Hashable, Sendable {
     /// Returns whether no user besides the given one and root is a member of a group. Blocks while a network directory is asked.
     ///
     /// A group without an entry has no members: only root can start a process in it, as Kubernetes does for `fsGroup`.
-    package func isPrivate(_ group: UInt32, of user: UInt32, _ files: some FileSystem) throws(FileError) -> Bool {
-        let users = try lines(of: usersFile, files).compactMap(User.init)
+    package func isPrivate(_ group: UInt32, of user: UInt32, files: some FileSystem) throws(FileError) -> Bool {
+        let users = try lines(of: usersFile, files: files).compactMap(User.init)
         guard users.allSatisfy({ $0.group != group || $0.id == user || $0.id == 0 }) else { return false }
-        var names = Set(try lines(of: groupsFile, files).flatMap { Self.members($0, ofGroup: group) })
+        var names = Set(try lines(of: groupsFile, files: files).flatMap { Self.members($0, ofGroup: group) })
         if asksNameService {
             switch Self.members(ofGroup: group) {
             case .found(let found): names.formUnion(found)
@@ -69,7 +69,7 @@ package struct Accounts: Hashable, Sendable {
         return fields[3].split(separator: ",").map(String.init)
     }
 
-    private func lines(of path: String, _ files: some FileSystem) throws(FileError) -> [Substring] {
+    private func lines(of path: String, files: some FileSystem) throws(FileError) -> [Substring] {
         guard let contents = try files.read(path) else { return [] }
         return String(decoding: contents.bytes, as: UTF8.self).split(whereSeparator: \.isNewline)
     }

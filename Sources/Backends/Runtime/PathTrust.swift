@@ -70,7 +70,7 @@ package struct WriterSearch<Files: FileSystem> {
     /// write costs more than its status: without that right, its access control list lets no other user write.
     /// Reason: "Access control lists are read only if the group can write" in Docs/Decisions/Files.md.
     /// - Parameter status: The status of the file or folder at the path.
-    package mutating func others(_ path: String, _ status: FileStatus) throws(FileError) -> OtherWriters? {
+    package mutating func others(_ path: String, status: FileStatus) throws(FileError) -> OtherWriters? {
         let (sticky, group, others): (UInt32, UInt32, UInt32) = (0o1000, 0o020, 0o002)
         if status.isDirectory, status.permissions & sticky != 0 { return nil }
         if status.permissions & others != 0 { return .everyone }
@@ -113,8 +113,8 @@ extension FileSystem {
             while checked.insert(part).inserted {
                 do throws(FileError) {
                     if let found = try status(part) {
-                        refusal = found.refusal(of: part, owners)
-                        if refusal == nil { refusal = try writers.others(part, found)?.refusal(of: part, found) }
+                        refusal = found.refusal(of: part, trusting: owners)
+                        if refusal == nil { refusal = try writers.others(part, status: found)?.refusal(of: part, status: found) }
                     }
                 } catch { throw error.backendError() }
                 if let refusal { throw refusal }
@@ -143,7 +143,7 @@ extension FileStatus {
     fileprivate var noun: String { isDirectory ? "folder" : "file" }
 
     /// Returns the error for a file of an owner who is not trusted; nil if the owner is trusted.
-    func refusal(of path: String, _ owners: TrustedOwners) -> BackendError? {
+    func refusal(of path: String, trusting owners: TrustedOwners) -> BackendError? {
         if owners.own(self) { return nil }
         // Root that takes a file away from a service stops the service.
         let remedy =
@@ -160,7 +160,7 @@ extension FileStatus {
 extension OtherWriters {
     /// Returns the error for a file or folder to which these can write. `chmod g-w` takes the right from every entry of an access
     /// control list, because it changes the mask.
-    fileprivate func refusal(of path: String, _ status: FileStatus) -> BackendError {
+    fileprivate func refusal(of path: String, status: FileStatus) -> BackendError {
         BackendError(
             .untrusted,
             "\(self) can write to the \(status.noun) \(path), so what is in it cannot be trusted. Check it, and take that permission away (chmod go-w). Nothing was read or changed."

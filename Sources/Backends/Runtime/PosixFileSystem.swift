@@ -46,7 +46,9 @@ package struct PosixFileSystem: FileSystem {
     }()
 
     /// Returns the answer of ``Accounts``.
-    package func isPrivate(_ group: UInt32, of user: UInt32) throws(FileError) -> Bool { try accounts.isPrivate(group, of: user, self) }
+    package func isPrivate(_ group: UInt32, of user: UInt32) throws(FileError) -> Bool {
+        try accounts.isPrivate(group, of: user, files: self)
+    }
 
     /// Reads a whole regular file. The status belongs to the same open file and was taken after the read.
     package func read(_ path: String) throws(FileError) -> FileContents? {

@@ -111,7 +111,7 @@ struct FolderCheck: Sendable {
                 "It belongs to user \(owner), who could replace the data of \(user): keep the data in a folder of \(user) or of root.")
         }
         var writers = WriterSearch(files, trusting: owners)
-        guard let others = (try? writers.others(path, status)) ?? nil else { return nil }
+        guard let others = (try? writers.others(path, status: status)) ?? nil else { return nil }
         return .problem(
             name, "\(others) can write to it, and so replace the data in it.",
             ShellCommand.changingPermissions("go-w", of: [path], owner: status.owner))
@@ -137,7 +137,7 @@ struct FolderCheck: Sendable {
             } else if !Self.isUsable(path, status) {
                 defects.shut.append(entry)
             }
-            if let others = (try? writers.others(path, status)) ?? nil {
+            if let others = (try? writers.others(path, status: status)) ?? nil {
                 defects.open.append(entry)
                 defects.writers = defects.writers ?? others
             }

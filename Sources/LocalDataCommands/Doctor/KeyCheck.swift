@@ -202,7 +202,7 @@
                 ]
             }
             var writers = WriterSearch(files, trusting: owners)
-            if let others = (try? writers.others(path, status)) ?? nil {
+            if let others = (try? writers.others(path, status: status)) ?? nil {
                 return [
                     .problem(
                         Self.check, "\(others) can write to the file \(path), so programs refuse it.",
