@@ -32,7 +32,8 @@ extension StorageRouter {
     /// ```
     ///
     /// This machine does not store the recovery key: show ``RecoveryKey/text`` once, and ask the user to write it down. The database
-    /// stores the public half, which is durable when this returns. A database that does not exist yet is created.
+    /// stores the public half, which is durable when this returns. A database that does not exist yet is created. On a
+    /// server, the recovery key also opens the internal stores of the application, such as the ledger.
     ///
     /// With the recovery key and a copy of the file, anyone can read the file until its data key is rotated.
     /// - Parameters:
@@ -103,12 +104,15 @@ extension StorageRouter {
     /// The database also gets a new data key, which seals all later writes. ``rotateDataKey(of:progress:)`` seals the existing values
     /// with it, too. Check ``keyRecipients(of:)`` afterwards: an older file may still list recovery keys that were removed later.
     ///
-    /// Call this for every database of the source. Single values that were sealed with the lost key are lost.
+    /// Call this for every database of the source. Single values that were sealed with the lost key are lost. On a server,
+    /// the call first recovers the internal stores of the application. A connection that is lost between the two steps
+    /// leaves the database unchanged; repeat the call.
     /// - Parameters:
     ///   - domain: An encrypted database, or a keychain that is stored in a vault, an encrypted database.
     ///   - key: The recovery key.
     /// - Throws: `StorageError`: `encryptionKeyMismatch` if the database was not sealed for this recovery key, `corrupted` if it names
-    ///   the key without proof, `unavailable` if there is no database. Nothing was changed after an error.
+    ///   the key without proof, `unavailable` if there is no database. The database is unchanged after an error, and a key that does not
+    ///   open it leaves no new key in the source.
     @concurrent
     public nonisolated func recover(_ domain: StorageDomain, with key: RecoveryKey) async throws {
         try await call("recover", domain) {
@@ -128,12 +132,13 @@ extension StorageRouter {
     /// ```
     ///
     /// It needs the key of the previous source once more. That key no longer opens the database afterwards. Recovery
-    /// keys stay. No row is rewritten. The change is durable when this returns.
+    /// keys stay. No row is rewritten. The change is durable when this returns. On a server, the internal stores of the
+    /// application move first, if the configured source does not open them.
     /// - Parameters:
     ///   - domain: An encrypted database, or a keychain that is stored in a vault, an encrypted database.
     ///   - old: The source that opens the database now.
-    /// - Throws: `StorageError`: `encryptionKeyMismatch` and other errors of the old key and of the new key. Nothing was changed after
-    ///   an error.
+    /// - Throws: `StorageError`: `encryptionKeyMismatch` and other errors of the old key and of the new key. The database is unchanged
+    ///   after an error.
     @concurrent
     public nonisolated func changeKeySource(of domain: StorageDomain, from old: KeySourceReference) async throws {
         try await call("changeKeySource", domain) {

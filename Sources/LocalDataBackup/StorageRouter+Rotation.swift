@@ -17,6 +17,8 @@ extension StorageRouter {
     /// The new key is durable when this returns. From then on, neither the file nor its log contains a key that opens
     /// older copies of the file.
     ///
+    /// On a server, the data keys of the internal stores of the application, such as the ledger, are rotated afterwards.
+    ///
     /// A crash loses nothing: the database still opens with all of its values, and the next call continues the
     /// rotation. Recovery keys remain valid. The values do not count as changed, so concurrent changes and migrations
     /// continue. An enumeration of records that began before the end of the rotation can fail with `unsupported`. In

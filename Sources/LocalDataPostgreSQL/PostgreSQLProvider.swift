@@ -33,7 +33,8 @@ struct PostgreSQLProvider: BackendProvider {
                 otherSealedIDs: { () async throws(BackendError) in
                     guard let source else { return [] }
                     return try await sealedIDs(source)
-                }, connections: server.connections, deadline: server.deadline, runtime: configuration.runtime)
+                }, companions: { [server] () throws(BackendError) in try OwnServerStores.all(on: server, configuration: configuration) },
+                connections: server.connections, deadline: server.deadline, runtime: configuration.runtime)
         #else
             return MissingBackend(
                 for: .postgreSQL(database: scope), claims,
@@ -60,24 +61,10 @@ struct PostgreSQLProvider: BackendProvider {
     }
 
     #if PostgreSQL
-        /// Creates one of the library's internal stores: the ledger, the quarantine or the records of presence. It is
-        /// sealed with a data key that the configuration's key source protects.
-        ///
-        /// The store does not use the router's records of keys, because the ledger contains them.
-        static func ownStore(_ name: String, _ server: PostgreSQLServer, _ configuration: StorageConfiguration) throws -> any StorageBackend
+        /// Creates one of the library's internal stores on a server.
+        static func ownStore(_ name: String, on server: PostgreSQLServer, configuration: StorageConfiguration) throws -> any StorageBackend
         {
-            let source = try configuration.restoreWiring.keySource(.configured)
-            let (runtime, context) = (configuration.runtime, configuration.storeContext("postgreSQL-own", name))
-            return PostgreSQLStore(
-                conninfo: server.connection, schema: server.schema, context: context,
-                keys: SealingKeys(pins: .none, randomBytes: runtime.randomBytes), source: source,
-                otherSealedIDs: { () async throws(BackendError) in
-                    let found = try await PostgreSQLSchema.recipients(
-                        ofSource: source.pin, conninfo: server.connection, schema: server.schema, deadline: server.deadline,
-                        runtime: runtime)
-                    // Other applications in the same schema may have a key source of the same name.
-                    return Set(found.filter { $0.context.application == context.application }.map(\.id))
-                }, connections: 2, keepsNativeValues: true, deadline: server.deadline, runtime: runtime)
+            try OwnServerStores(on: server, configuration: configuration).store(name)
         }
     #endif
 }

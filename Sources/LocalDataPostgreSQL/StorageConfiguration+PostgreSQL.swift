@@ -44,7 +44,7 @@ extension StorageConfiguration {
         #if PostgreSQL
             runtime.clock = ServerClock(runtime.clock)
             let configuration = self
-            makeOwnStore = { name in try PostgreSQLProvider.ownStore(name, server, configuration) }
+            makeOwnStore = { name in try PostgreSQLProvider.ownStore(name, on: server, configuration: configuration) }
         #endif
     }
 }

@@ -3,52 +3,35 @@
     package import BackendRuntime
     package import Sealing
 
-    /// Recipients and rotation of the data key. A change of the header is one transaction under the lock of its row.
+    /// Rotation of the data key, and changes of the header. A change of the header is one transaction under the lock of its row.
     /// Machines that use the former header find out in their next transaction, and open the header again.
-    extension PostgreSQLStore: RecipientStore, RotatingStore {
-        package func recipients() async throws(BackendError) -> [KeyTables.Recipient] {
-            try await storedHeader(nextDeadline)?.sealed?.keys.recipients ?? []
-        }
-
-        package func change(_ change: KeyTables.Change) async throws(BackendError) {
-            if try await opened(nextDeadline) == nil { _ = try await created(nextDeadline) }
-            try await changeHeader { (store, header) throws(BackendError) in
-                try await store.unwrapped(header).changing(change, store.runtime.randomBytes)
-            }
-        }
-
-        package func takeOver(from old: OldHolder) async throws(BackendError) {
-            try await changeHeader { (store, header) throws(BackendError) in
-                let source = try store.requiredSource()
-                switch old {
-                case .source(let former):
-                    let holder = KeyHolder.key(try await store.keys.key(for: header.keys.ids(ofSource: former.pin), from: former))
-                    // Do not create a key unless the old key opens the database.
-                    let opened = try header.open(holder, in: store.context)
-                    let known = Set(header.keys.recipients.map(\.id))
-                    let key = try await store.keys.forSealing(from: source) { () async throws(BackendError) in
-                        try await store.otherSealedIDs().subtracting(known)
-                    }
-                    return try opened.changing(.replacingSources(with: key, source: source.pin), store.runtime.randomBytes)
-                case .recovery(let recovery):
-                    let opened = try header.open(.recovery(recovery), in: store.context)
-                    let own = try await store.keys.replacement(from: source)
-                    // A holder of the earlier keys cannot read later writes.
-                    let taken = try opened.changing(.replacingSources(with: own, source: source.pin), store.runtime.randomBytes)
-                    return try taken.open(.key(own), in: store.context).activatingNewKey(for: [own], store.runtime.randomBytes)
-                }
-            }
-        }
-
+    extension PostgreSQLStore: RotatingStore {
         /// Makes a new data key, seals all rows with it and deletes the old key. The server refuses to delete a key
         /// while a row is sealed with it, and refuses a row that is sealed with a deleted key.
+        ///
+        /// The internal stores of the application get new data keys too, because a recovery key that was removed has
+        /// opened them as well.
         package func rotateDataKey(
             batch: Int, progress: @Sendable (_ done: Int, _ total: Int) -> Void
+        ) async throws(BackendError) -> Int {
+            let done = try await rotateOwnDataKey(batch: batch, progress)
+            do throws(BackendError) {
+                try await withCompanions { (companions) throws(BackendError) in
+                    for store in companions where try await store.opened(store.nextDeadline) != nil {
+                        _ = try await store.rotateOwnDataKey(batch: batch) { _, _ in }
+                    }
+                }
+            } catch { throw BackendError(error.code, "The data key of the database was rotated. \(error.reason)", outcome: .applied) }
+            return done
+        }
+
+        private func rotateOwnDataKey(
+            batch: Int, _ progress: @Sendable (_ done: Int, _ total: Int) -> Void
         ) async throws(BackendError) -> Int {
             guard try await opened(nextDeadline) != nil else {
                 throw BackendError(.unavailable, "There is no database on the server yet. Nothing was changed.")
             }
-            try await changeHeader { (store, header) throws(BackendError) in
+            try await changeHeaders(of: [self]) { (store, header) throws(BackendError) in
                 guard header.keys.keys.count == 1 else { return nil }
                 let source = try store.requiredSource()
                 let key = try await store.keys.key(for: header.keys.ids(ofSource: source.pin), from: source)
@@ -60,7 +43,7 @@
                 forgetSession()
                 done += try await resealAll(batch: batch, from: done, progress)
                 do throws(BackendError) {
-                    try await changeHeader { (store, header) throws(BackendError) in
+                    try await changeHeaders(of: [self]) { (store, header) throws(BackendError) in
                         guard header.keys.keys.count > 1 else { return nil }
                         return try await store.unwrapped(header).droppingOlderKeys(store.runtime.randomBytes)
                     }
@@ -136,52 +119,76 @@
 
         // MARK: The header
 
-        private func requiredSource() throws(BackendError) -> any KeySource {
+        func requiredSource() throws(BackendError) -> any KeySource {
             guard let source else { throw BackendError(.unsupported, "A plain database has no keys. Nothing was changed.") }
             return source
         }
 
-        private func unwrapped(_ header: ServerHeader) async throws(BackendError) -> ServerKeys {
+        func unwrapped(_ header: ServerHeader) async throws(BackendError) -> ServerKeys {
             try await unwrapped(header, try requiredSource(), nextDeadline)
         }
 
-        /// Changes the header. Starts again if another machine changes it first.
-        /// - Parameter change: Returns the new header; nil to change nothing.
-        private func changeHeader(
+        /// Changes the headers of stores in one transaction. Starts again if another machine changes one of them first.
+        /// - Parameters:
+        ///   - stores: This store, internal stores of its application, or both. All are in the same schema. An internal
+        ///     store that does not exist is left out.
+        ///   - change: Returns the new header of a store; nil to change nothing.
+        func changeHeaders(
+            of stores: [PostgreSQLStore],
             _ change: (PostgreSQLStore, ServerHeader) async throws(BackendError) -> ServerHeader?
         ) async throws(BackendError) {
             while true {
                 let deadline = nextDeadline
                 _ = try requiredSource()
-                guard let found = try await storedHeader(deadline), let sealed = found.sealed else {
-                    throw BackendError(.unavailable, "There is no sealed database on the server. Nothing was changed.")
+                var drafts: [HeaderDraft] = []
+                for store in stores {
+                    guard let found = try await storedHeader(deadline, of: store), let sealed = found.sealed else {
+                        if store !== self { continue }
+                        throw BackendError(.unavailable, "There is no sealed database on the server. Nothing was changed.")
+                    }
+                    guard let header = try await change(store, sealed) else { continue }
+                    drafts.append(
+                        HeaderDraft(
+                            context: store.contextKey, before: found.version, version: runtime.randomBytes(ServerRow.revisionLength),
+                            header: header))
                 }
-                guard let header = try await change(self, sealed) else { return }
-                let (tables, contextKey) = (facts.tables, contextKey)
-                let version = runtime.randomBytes(ServerRow.revisionLength)
-                let milliseconds = max(1, deadline.nanoseconds - runtime.clock.now.nanoseconds) / 1_000_000
+                if drafts.isEmpty { return }
+                // Two programs that change the headers of several stores lock them in the same order.
+                let sorted = drafts.sorted { $0.context.lexicographicallyPrecedes($1.context) }
+                let (tables, milliseconds) = (facts.tables, max(1, deadline.nanoseconds - runtime.clock.now.nanoseconds) / 1_000_000)
                 let isChanged = try await onLink(deadline, isMutation: true) { (connection, limit) throws(ServerFault) in
                     do throws(ServerFault) {
-                        let begin = ServerTables.begin(milliseconds: milliseconds) + [tables.lockHeader(contextKey)]
-                        let present = try connection.run(begin, until: limit)[2].rows.first?.bytes(0)
-                        guard present == found.version else {
+                        let begin = ServerTables.begin(milliseconds: milliseconds)
+                        let locks = try connection.run(begin + sorted.map { tables.lockHeader($0.context) }, until: limit)
+                        let present = locks.dropFirst(begin.count).map { $0.rows.first?.bytes(0) }
+                        guard present == sorted.map(\.before) else {
                             _ = try connection.run([ServerTables.rollback], until: limit)
                             // The commit of the first attempt was not answered.
-                            return present == version
+                            return present == sorted.map(\.version)
                         }
-                        let check = tables.requireHeader(contextKey, version: version, header: header)
-                        let changes = tables.replace(contextKey, version: version, header) + [check, ServerTables.commit]
-                        _ = try connection.run(changes, until: limit)
+                        let writes = sorted.flatMap { draft in
+                            tables.replace(draft.context, version: draft.version, draft.header)
+                                + [tables.requireHeader(draft.context, version: draft.version, header: draft.header)]
+                        }
+                        _ = try connection.run(writes + [ServerTables.commit], until: limit)
                         return true
                     } catch {
                         if !error.isConnectionLost { _ = try connection.run([ServerTables.rollback], until: limit) }
                         throw error
                     }
                 }
-                forgetSession()
+                for store in stores { store.forgetSession() }
                 if isChanged { return }
             }
         }
+    }
+
+    /// A new header of a store, which replaces the one with a given version.
+    private struct HeaderDraft: Sendable {
+        let context: [UInt8]
+        let before: [UInt8]
+        let version: [UInt8]
+        let header: ServerHeader
     }
 
     extension BackendError.Code {
@@ -220,7 +227,7 @@
     }
 
     extension ServerTables {
-        fileprivate func recipients(ofSource source: String) -> ServerStatement {
+        func recipients(ofSource source: String) -> ServerStatement {
             ServerStatement(
                 """
                 SELECT DISTINCT d.origin, w.recipient FROM \(schema).wraps w JOIN \(schema).databases d ON d.context = w.context \

@@ -28,6 +28,7 @@
         let facts: ServerFacts
         let runtime: Runtime
         let otherSealedIDs: @Sendable () async throws(BackendError) -> Set<[UInt8]>
+        let companions: @Sendable () throws(BackendError) -> [PostgreSQLStore]
         private let deadline: Duration
         private let readers: [Worker<ReadRequest, ReadAnswer>]
         private let writers: [Worker<WriteRequest, WriteResponse>]
@@ -74,6 +75,8 @@
         ///   - keys: The keys of the program's sources.
         ///   - source: The source of the key that wraps the data key; nil for a plain store.
         ///   - otherSealedIDs: Returns the ids of keys that have sealed something elsewhere.
+        ///   - companions: Creates the internal stores of the application in the same schema. Each recovery key of this
+        ///     store opens them too.
         ///   - connections: The number of connections for reads and writes together, at least 2. One more is used for
         ///     lists.
         ///   - keepsNativeValues: Whether the store keeps native values, as the library's internal stores do.
@@ -82,10 +85,11 @@
         package init(
             conninfo: String, schema: String, context: StoreContext, keys: SealingKeys, source: (any KeySource)?,
             otherSealedIDs: @escaping @Sendable () async throws(BackendError) -> Set<[UInt8]> = { () throws(BackendError) in [] },
+            companions: @escaping @Sendable () throws(BackendError) -> [PostgreSQLStore] = { () throws(BackendError) in [] },
             connections: Int, keepsNativeValues: Bool = false, deadline: Duration, runtime: Runtime
         ) {
             (self.context, self.keys, self.source, self.otherSealedIDs) = (context, keys, source, otherSealedIDs)
-            (self.deadline, self.runtime) = (deadline, runtime)
+            (self.companions, self.deadline, self.runtime) = (companions, deadline, runtime)
             let contextKey = Array(SHA256.hash(data: context.bytes).prefix(DataKey.slotLength))
             self.contextKey = contextKey
             identity = BackendIdentity(
@@ -322,7 +326,11 @@
             }
         }
 
-        func storedHeader(_ deadline: MonotonicInstant) async throws(BackendError) -> StoredHeader? {
+        /// Reads the header of this store, or of another store in the same schema; nil if the server certainly has none.
+        func storedHeader(
+            _ deadline: MonotonicInstant, of other: PostgreSQLStore? = nil
+        ) async throws(BackendError) -> StoredHeader? {
+            let contextKey = (other ?? self).contextKey
             let statements = facts.tables.header(contextKey)
             let results = try await onLink(deadline) { [link] (connection, limit) throws(ServerFault) in
                 let results = try connection.run(statements, until: limit)

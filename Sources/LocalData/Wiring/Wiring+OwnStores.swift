@@ -85,11 +85,14 @@ extension Wiring {
         try makeOwnStore("imports", configuration, isRestoring: true, importPath)
     }
 
+    /// The names of the internal stores.
+    package static let ownStoreNames = ["ledger", "quarantine", "witness", "imports"]
+
     /// Returns the internal stores that are encrypted as a whole, which are those on a server. The caller closes them.
     func sealedOwnStores() throws -> [(name: String, store: any StorageBackend & RecipientStore)] {
         guard let make = configuration.makeOwnStore else { return [] }
         var found: [(name: String, store: any StorageBackend & RecipientStore)] = []
-        for name in ["ledger", "quarantine", "witness", "imports"] {
+        for name in Self.ownStoreNames {
             if let store = try make(name) as? any StorageBackend & RecipientStore { found.append((name: name, store: store)) }
         }
         return found
