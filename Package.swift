@@ -398,7 +398,10 @@ if Context.environment["LOCALDATA_PROOF"] != nil {
             path: "Proof/Searches/Database", swiftSettings: house),
         .testTarget(
             name: "ServerSearches",
-            dependencies: ["LocalData", "LocalDataPostgreSQL", "BackendContract", "BackendRuntime", "PostgreSQLBackend", "TestSupport"],
+            dependencies: [
+                "LocalData", "LocalDataBackup", "LocalDataPostgreSQL", "BackendContract", "BackendRuntime", "PostgreSQLBackend",
+                "TestSupport",
+            ],
             path: "Proof/Searches/Server", swiftSettings: house),
         .testTarget(
             name: "KeyringSearches", dependencies: ["BackendContract", "BackendRuntime", "KeyringBackend", "TestSupport"],

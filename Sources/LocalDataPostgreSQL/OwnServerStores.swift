@@ -43,7 +43,7 @@
                         runtime: runtime)
                     // Other applications in the same schema may have a key source of the same name.
                     return Set(found.filter { $0.context.application == context.application }.map(\.id))
-                }, connections: 2, keepsNativeValues: true, deadline: server.deadline, runtime: runtime)
+                }, notes: configuration.headerNotes, connections: 2, keepsNativeValues: true, deadline: server.deadline, runtime: runtime)
         }
     }
 #endif

@@ -34,7 +34,8 @@ struct PostgreSQLProvider: BackendProvider {
                     guard let source else { return [] }
                     return try await sealedIDs(source)
                 }, companions: { [server] () throws(BackendError) in try OwnServerStores.all(on: server, configuration: configuration) },
-                connections: server.connections, deadline: server.deadline, runtime: configuration.runtime)
+                notes: configuration.headerNotes, connections: server.connections, deadline: server.deadline, runtime: configuration.runtime
+            )
         #else
             return MissingBackend(
                 for: .postgreSQL(database: scope), claims,

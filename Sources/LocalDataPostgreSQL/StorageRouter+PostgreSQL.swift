@@ -1,6 +1,7 @@
 import BackendContract
 public import LocalData
 import PostgreSQLBackend
+import Sealing
 
 /// The age that the result of a read from a standby may have.
 ///
@@ -64,6 +65,9 @@ extension StorageRouter {
     ///
     /// The acceptance is valid for all programs that use the schema of the server, and for the present timeline of the
     /// server. It is durable when this returns. Without a failover, the call has no effect.
+    ///
+    /// The call also accepts the present keys of the application's databases, if this machine has noted later ones. A
+    /// recovery key that was removed may be a recipient again, so check `keyRecipients(of:)` afterwards.
     /// - Throws: ``StorageError``: `unsupported` if the configuration has no server.
     @concurrent
     public nonisolated func acceptFailover() async throws {
@@ -79,6 +83,22 @@ extension StorageRouter {
                 try await translatingErrors(key: "acceptFailover") { () throws(BackendError) in
                     try await PostgreSQLSchema.acceptFailover(
                         conninfo: server.connection, schema: server.schema, deadline: server.deadline, runtime: runtime)
+                    // The internal stores come first: no other database opens without the ledger.
+                    let own = try OwnServerStores.all(on: server, configuration: configuration)
+                    for store in own {
+                        try await store.acceptHeader()
+                        await store.close()
+                    }
+                }
+                let context = configuration.storeContext(StorageDomain.Kind.postgreSQL.name, "")
+                let found = try await translatingErrors(key: "acceptFailover") { () throws(BackendError) in
+                    try await PostgreSQLSchema.sealedDatabases(
+                        conninfo: server.connection, schema: server.schema, deadline: server.deadline, runtime: runtime)
+                }
+                for database in found where database.application == context.application && database.kind == context.kind {
+                    let domain = StorageDomain.postgreSQL(database: database.scope)
+                    guard let store: PostgreSQLStore = try? store(of: domain, otherwise: "") else { continue }
+                    try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await store.acceptHeader() }
                 }
             #else
                 throw StorageError(

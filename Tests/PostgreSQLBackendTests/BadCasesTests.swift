@@ -194,7 +194,7 @@
                 SELECT * FROM tests.schema_version FOR UPDATE;
                 ALTER TABLE tests.records ADD COLUMN later bigint NOT NULL DEFAULT 7;
                 CREATE TABLE tests.later (context bytea PRIMARY KEY);
-                UPDATE tests.schema_version SET version = 3;
+                UPDATE tests.schema_version SET version = 4;
                 COMMIT;
                 """)
             #expect(try await place.store().apply(.put(.bytes([9]), at: StorageAddress("afterwards"))).isApplied)

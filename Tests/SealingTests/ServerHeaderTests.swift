@@ -75,21 +75,39 @@ struct ServerHeaderTests {
         }
     }
 
+    /// Returns the header with other parts.
+    private func header(
+        database: [UInt8]? = nil, keys: KeyTables? = nil, index: [UInt8]? = nil, counter: Int64? = nil, tag: [UInt8]? = nil,
+        proof: [UInt8]? = nil
+    ) -> ServerHeader {
+        ServerHeader(
+            database: database ?? header.database, context: Self.context, keys: keys ?? header.keys, index: index ?? header.index,
+            counter: counter ?? header.counter, tag: tag ?? header.tag, proof: proof ?? header.proof)
+    }
+
     @Test func `a header that the server changed is refused`() throws {
         let other = try ServerHeader.make(Self.context, kek: first, source: "key file", random)
         func changed(_ bytes: [UInt8]) -> [UInt8] { [bytes[0] ^ 1] + bytes.dropFirst() }
         let headers = [
-            ServerHeader(
-                database: header.database, context: Self.context, keys: header.keys, index: changed(header.index), tag: header.tag),
-            ServerHeader(
-                database: header.database, context: Self.context, keys: header.keys, index: header.index, tag: changed(header.tag)),
-            ServerHeader(
-                database: header.database, context: Self.context, keys: header.keys, index: Array(header.index.dropLast()), tag: header.tag),
-            ServerHeader(database: header.database, context: Self.context, keys: header.keys, index: other.index, tag: other.tag),
+            header(index: changed(header.index)), header(tag: changed(header.tag)), header(index: Array(header.index.dropLast())),
+            header(index: other.index, tag: other.tag), header(counter: 2), header(counter: 0), header(counter: -1),
+            header(proof: changed(header.proof)), header(proof: []), header(proof: other.proof),
         ]
         for changed in headers { #expect(code { try changed.open(.key(first), in: Self.context) } == .corrupted) }
-        let moved = ServerHeader(
-            database: other.database, context: Self.context, keys: header.keys, index: header.index, tag: header.tag)
+        let moved = header(database: other.database)
         #expect(code { try moved.open(.key(first), in: Self.context) } != nil)
+    }
+
+    @Test func `each change of a header increases its counter`() throws {
+        let recovery = RecoveryKeyPair(random)
+        #expect(header.counter == 1 && header.mark.commits == 1)
+        let added = try header.open(.key(first), in: Self.context).changing(.addingRecovery(recovery), random)
+        let rotated = try added.open(.key(first), in: Self.context).activatingNewKey(for: [first], random)
+        let dropped = try rotated.open(.key(first), in: Self.context).droppingOlderKeys(random)
+        let moved = try dropped.open(.recovery(recovery), in: Self.context).changing(
+            .replacingSources(with: second, source: "other file"), above: 9, random)
+        #expect([added, rotated, dropped, moved].map(\.counter) == [2, 3, 4, 10])
+        #expect(Set([header, added, rotated, dropped, moved].map(\.mark.digest)).count == 5)
+        _ = try moved.open(.key(second), in: Self.context)
     }
 }

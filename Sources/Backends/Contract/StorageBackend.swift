@@ -247,6 +247,12 @@ package protocol ReluctantBackend: StorageBackend {
     var hasOpenFiles: Bool { get }
 }
 
+/// A store that knows a limit of its protection on this machine, of which it informs the operator.
+package protocol WarningBackend: StorageBackend {
+    /// The warning; nil if there is none. It can change when the store is opened.
+    var warning: String? { get }
+}
+
 /// A store that can be damaged as a whole, such as one file. A user can replace the damaged store with an empty one.
 ///
 /// ```swift

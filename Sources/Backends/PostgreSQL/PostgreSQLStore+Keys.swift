@@ -124,8 +124,12 @@
             return source
         }
 
+        /// Opens a header with the key of this store's source.
+        /// - Throws: ``BackendError``: `rolledBack` if the header is older than one that this machine has seen.
         func unwrapped(_ header: ServerHeader) async throws(BackendError) -> ServerKeys {
-            try await unwrapped(header, try requiredSource(), nextDeadline)
+            let keys = try await unwrapped(header, try requiredSource(), nextDeadline)
+            try await notes.require(header.mark)
+            return keys
         }
 
         /// Changes the headers of stores in one transaction. Starts again if another machine changes one of them first.
@@ -142,24 +146,26 @@
                 _ = try requiredSource()
                 var drafts: [HeaderDraft] = []
                 for store in stores {
-                    guard let found = try await storedHeader(deadline, of: store), let sealed = found.sealed else {
-                        if store !== self { continue }
-                        throw BackendError(.unavailable, "There is no sealed database on the server. Nothing was changed.")
+                    let draft = try await withHeader(deadline, of: store) { (found) throws(BackendError) -> HeaderDraft? in
+                        guard let found, let sealed = found.sealed else {
+                            if store !== self { return nil }
+                            throw BackendError(.unavailable, "There is no sealed database on the server. Nothing was changed.")
+                        }
+                        return try await change(store, sealed).map { header in
+                            HeaderDraft(
+                                store: store, before: found.version, version: runtime.randomBytes(ServerRow.revisionLength), header: header)
+                        }
                     }
-                    guard let header = try await change(store, sealed) else { continue }
-                    drafts.append(
-                        HeaderDraft(
-                            context: store.contextKey, before: found.version, version: runtime.randomBytes(ServerRow.revisionLength),
-                            header: header))
+                    if let draft { drafts.append(draft) }
                 }
                 if drafts.isEmpty { return }
                 // Two programs that change the headers of several stores lock them in the same order.
-                let sorted = drafts.sorted { $0.context.lexicographicallyPrecedes($1.context) }
+                let sorted = drafts.sorted { $0.store.contextKey.lexicographicallyPrecedes($1.store.contextKey) }
                 let (tables, milliseconds) = (facts.tables, max(1, deadline.nanoseconds - runtime.clock.now.nanoseconds) / 1_000_000)
                 let isChanged = try await onLink(deadline, isMutation: true) { (connection, limit) throws(ServerFault) in
                     do throws(ServerFault) {
                         let begin = ServerTables.begin(milliseconds: milliseconds)
-                        let locks = try connection.run(begin + sorted.map { tables.lockHeader($0.context) }, until: limit)
+                        let locks = try connection.run(begin + sorted.map { tables.lockHeader($0.store.contextKey) }, until: limit)
                         let present = locks.dropFirst(begin.count).map { $0.rows.first?.bytes(0) }
                         guard present == sorted.map(\.before) else {
                             _ = try connection.run([ServerTables.rollback], until: limit)
@@ -167,8 +173,8 @@
                             return present == sorted.map(\.version)
                         }
                         let writes = sorted.flatMap { draft in
-                            tables.replace(draft.context, version: draft.version, draft.header)
-                                + [tables.requireHeader(draft.context, version: draft.version, header: draft.header)]
+                            tables.replace(draft.store.contextKey, version: draft.version, draft.header)
+                                + [tables.requireHeader(draft.store.contextKey, version: draft.version, header: draft.header)]
                         }
                         _ = try connection.run(writes + [ServerTables.commit], until: limit)
                         return true
@@ -178,14 +184,17 @@
                     }
                 }
                 for store in stores { store.forgetSession() }
-                if isChanged { return }
+                if isChanged {
+                    for draft in sorted { try await draft.store.notes.replace(draft.header.mark) }
+                    return
+                }
             }
         }
     }
 
     /// A new header of a store, which replaces the one with a given version.
     private struct HeaderDraft: Sendable {
-        let context: [UInt8]
+        let store: PostgreSQLStore
         let before: [UInt8]
         let version: [UInt8]
         let header: ServerHeader
@@ -208,9 +217,27 @@
             ofSource source: String, conninfo: String, schema: String, deadline: Duration, runtime: Runtime
         ) async throws(BackendError) -> [(context: StoreContext, id: [UInt8])] {
             let facts = ServerFacts(conninfo: conninfo, tables: ServerTables(schema: schema), runtime: runtime)
-            let (link, until) = (ServerLink("postgresql.databases", facts), runtime.deadline(after: deadline))
             let statement = facts.tables.recipients(ofSource: source)
-            let rows = try await link.lane.run(clock: runtime.clock, deadline: until, isMutation: false) { (_) throws(BackendError) in
+            let rows = try await rows(of: statement, facts, deadline)
+            return rows.compactMap { row in (try? StoreContext(bytes: row.bytes(0))).map { ($0, row.bytes(1)) } }
+        }
+
+        /// Returns the contexts of the sealed databases in a schema.
+        package static func sealedDatabases(
+            conninfo: String, schema: String, deadline: Duration, runtime: Runtime
+        ) async throws(BackendError) -> [StoreContext] {
+            let facts = ServerFacts(conninfo: conninfo, tables: ServerTables(schema: schema), runtime: runtime)
+            let statement = ServerStatement("SELECT origin FROM \(facts.tables.schema).databases WHERE sealed")
+            return try await rows(of: statement, facts, deadline).compactMap { try? StoreContext(bytes: $0.bytes(0)) }
+        }
+
+        /// Runs a statement whose result must be complete.
+        private static func rows(
+            of statement: ServerStatement, _ facts: ServerFacts, _ deadline: Duration
+        ) async throws(BackendError) -> [[[UInt8]?]] {
+            let runtime = facts.runtime
+            let (link, until) = (ServerLink("postgresql.databases", facts), runtime.deadline(after: deadline))
+            return try await link.lane.run(clock: runtime.clock, deadline: until, isMutation: false) { (_) throws(BackendError) in
                 defer { link.close() }
                 do throws(ServerFault) {
                     return try link.use(until: until) { (connection) throws(ServerFault) in
@@ -222,7 +249,6 @@
                     }
                 } catch { throw error.backendError() }
             }
-            return rows.compactMap { row in (try? StoreContext(bytes: row.bytes(0))).map { ($0, row.bytes(1)) } }
         }
     }
 

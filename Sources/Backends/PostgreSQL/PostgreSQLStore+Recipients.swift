@@ -11,7 +11,11 @@
     /// Reason: "A recovery key opens the internal stores too" in Docs/Decisions/Server.md.
     extension PostgreSQLStore: RecipientStore {
         package func recipients() async throws(BackendError) -> [KeyTables.Recipient] {
-            try await storedHeader(nextDeadline)?.sealed?.keys.recipients ?? []
+            try await withHeader(nextDeadline) { (header) throws(BackendError) in
+                guard let sealed = header?.sealed else { return [] }
+                try await notes.refuseOlder(sealed.mark)
+                return sealed.keys.recipients
+            }
         }
 
         package func change(_ change: KeyTables.Change) async throws(BackendError) {
@@ -69,18 +73,34 @@
             let source = try requiredSource()
             // Do not create a key unless the old key opens the database.
             let opened = try await open(header, with: old)
+            // A database that was restored from an older copy must open too. No machine refuses the new header.
+            let noted = try await notes.latest(of: header.database)?.commits ?? 0
             switch old {
             case .source:
                 let known = Set(header.keys.recipients.map(\.id))
                 let key = try await keys.forSealing(from: source) { () async throws(BackendError) in
                     try await otherSealedIDs().subtracting(known)
                 }
-                return try opened.changing(.replacingSources(with: key, source: source.pin), runtime.randomBytes)
+                return try opened.changing(.replacingSources(with: key, source: source.pin), above: noted, runtime.randomBytes)
             case .recovery:
                 let own = try await keys.replacement(from: source)
                 // A holder of the earlier keys cannot read later writes.
-                let taken = try opened.changing(.replacingSources(with: own, source: source.pin), runtime.randomBytes)
+                let taken = try opened.changing(.replacingSources(with: own, source: source.pin), above: noted, runtime.randomBytes)
                 return try taken.open(.key(own), in: context).activatingNewKey(for: [own], runtime.randomBytes)
+            }
+        }
+
+        /// Accepts the present header, although this machine has noted a later one or another one. The counter of the new
+        /// header is higher than both, so all machines accept it. Changes nothing without such a note.
+        package func acceptHeader() async throws(BackendError) {
+            guard source != nil, let header = try await storedHeader(nextDeadline)?.sealed else { return }
+            do throws(BackendError) { return try await notes.refuseOlder(header.mark) } catch {
+                guard error.code == .rolledBack else { throw error }
+            }
+            try await changeHeaders(of: [self]) { (store, header) throws(BackendError) in
+                let opened = try await store.unwrapped(header, try store.requiredSource(), store.nextDeadline)
+                let noted = try await store.notes.latest(of: header.database)?.commits ?? 0
+                return try opened.renewed(above: noted, store.runtime.randomBytes)
             }
         }
 
@@ -101,7 +121,7 @@
         /// Returns whether the present key of this store's source opens a header.
         private func opensWithOwnKey(_ header: ServerHeader) async throws(BackendError) -> Bool {
             do throws(BackendError) {
-                _ = try await unwrapped(header)
+                _ = try await unwrapped(header, try requiredSource(), nextDeadline)
                 return true
             } catch {
                 guard error.code == .encryptionKeyMismatch || error.code == .encryptionKeyMissing else { throw error }

@@ -29,6 +29,7 @@
         let runtime: Runtime
         let otherSealedIDs: @Sendable () async throws(BackendError) -> Set<[UInt8]>
         let companions: @Sendable () throws(BackendError) -> [PostgreSQLStore]
+        let notes: HeaderNotes
         private let deadline: Duration
         private let readers: [Worker<ReadRequest, ReadAnswer>]
         private let writers: [Worker<WriteRequest, WriteResponse>]
@@ -77,6 +78,7 @@
         ///   - otherSealedIDs: Returns the ids of keys that have sealed something elsewhere.
         ///   - companions: Creates the internal stores of the application in the same schema. Each recovery key of this
         ///     store opens them too.
+        ///   - notes: Returns the place of the note about a database's latest header.
         ///   - connections: The number of connections for reads and writes together, at least 2. One more is used for
         ///     lists.
         ///   - keepsNativeValues: Whether the store keeps native values, as the library's internal stores do.
@@ -86,10 +88,12 @@
             conninfo: String, schema: String, context: StoreContext, keys: SealingKeys, source: (any KeySource)?,
             otherSealedIDs: @escaping @Sendable () async throws(BackendError) -> Set<[UInt8]> = { () throws(BackendError) in [] },
             companions: @escaping @Sendable () throws(BackendError) -> [PostgreSQLStore] = { () throws(BackendError) in [] },
+            notes: @escaping HeaderNotes.Place = { (_) throws(BackendError) in nil },
             connections: Int, keepsNativeValues: Bool = false, deadline: Duration, runtime: Runtime
         ) {
             (self.context, self.keys, self.source, self.otherSealedIDs) = (context, keys, source, otherSealedIDs)
             (self.companions, self.deadline, self.runtime) = (companions, deadline, runtime)
+            self.notes = HeaderNotes(notes)
             let contextKey = Array(SHA256.hash(data: context.bytes).prefix(DataKey.slotLength))
             self.contextKey = contextKey
             identity = BackendIdentity(
@@ -198,8 +202,8 @@
 
         package func status() async -> BackendStatus {
             do throws(BackendError) {
-                _ = try await storedHeader(nextDeadline)
-                _ = try await opened(nextDeadline)
+                // The connection may be idle for a long time, and the header may have changed.
+                _ = try await opened(insteadOf: state.withLock(\.session), nextDeadline)
                 return .ready
             } catch {
                 return error.code == .locked ? .locked : .unavailable(error)
@@ -278,16 +282,46 @@
             let (known, isLocked) = state.withLock { ($0.session, $0.isLocked) }
             if isLocked { throw BackendError(.locked, "The program has locked the store. Unlock it and try again.") }
             if let known, known !== outdated { return known }
-            let found = if let limit { try await staleHeader(deadline, upTo: limit) } else { try await storedHeader(deadline) }
-            guard let header = found else {
-                state.withLock { $0.session = nil }
-                return nil
+            return try await withHeader(deadline, staleUpTo: limit) { (header) throws(BackendError) in
+                guard let header else {
+                    state.withLock { $0.session = nil }
+                    return nil
+                }
+                let session = try await session(of: header, deadline)
+                if let mark = session.keys?.header.mark {
+                    // A standby that is behind may have an earlier header. Its keys open rows, and must not seal any.
+                    if limit != nil, try await notes.isOlder(mark) { return session }
+                    try await notes.require(mark)
+                }
+                return try state.withLock { state throws(BackendError) in
+                    if state.isLocked { throw BackendError(.locked, "The program has locked the store. Unlock it and try again.") }
+                    state.session = session
+                    return session
+                }
             }
-            let session = try await session(of: header, deadline)
-            return try state.withLock { state throws(BackendError) in
-                if state.isLocked { throw BackendError(.locked, "The program has locked the store. Unlock it and try again.") }
-                state.session = session
-                return session
+        }
+
+        /// Reads the header and runs work with it. Runs the work again if it finds the header older than a noted one, and the
+        /// server has another header now: another process may have changed and noted the header since it was read.
+        /// - Parameters:
+        ///   - limit: The age of a result that a standby may answer with; nil if only the primary may answer.
+        ///   - other: Another store in the same schema whose header is read.
+        func withHeader<R>(
+            _ deadline: MonotonicInstant, staleUpTo limit: Duration? = nil, of other: PostgreSQLStore? = nil,
+            _ work: (StoredHeader?) async throws(BackendError) -> R
+        ) async throws(BackendError) -> R {
+            func read() async throws(BackendError) -> StoredHeader? {
+                if let limit { return try await staleHeader(deadline, upTo: limit) }
+                return try await storedHeader(deadline, of: other)
+            }
+            var header = try await read()
+            while true {
+                do throws(BackendError) { return try await work(header) } catch {
+                    guard error.code == .rolledBack else { throw error }
+                    let present = try await read()
+                    guard present?.version != header?.version else { throw error }
+                    header = present
+                }
             }
         }
 
@@ -357,15 +391,20 @@
                 ServerTables.begin(milliseconds: max(1, deadline.nanoseconds - runtime.clock.now.nanoseconds) / 1_000_000)
                 + tables.create(contextKey, origin: context.bytes, version: version, header)
                 + [tables.requireHeader(contextKey, version: version, header: header), ServerTables.commit]
-            try await onLink(deadline) { (connection, limit) throws(ServerFault) in
-                do throws(ServerFault) { _ = try connection.run(statements, until: limit) } catch {
+            let isOwn = try await onLink(deadline) { (connection, limit) throws(ServerFault) in
+                do throws(ServerFault) {
+                    _ = try connection.run(statements, until: limit)
+                    return true
+                } catch {
                     if !error.isConnectionLost { _ = try connection.run([ServerTables.rollback], until: limit) }
                     // The row to which the keys refer is missing.
                     if error.isKeyGone { throw .drop(of: "databases") }
                     // Another machine has created it.
                     if error.state != "23505" { throw error }
+                    return false
                 }
             }
+            if isOwn, let header { try await notes.require(header.mark, isOwn: true) }
             return try await opened(deadline)
         }
 
@@ -407,6 +446,10 @@
                 }
             }
         }
+    }
+
+    extension PostgreSQLStore: WarningBackend {
+        package var warning: String? { source == nil ? nil : notes.warning }
     }
 
     extension PostgreSQLStore: KeyHoldingStore {

@@ -38,7 +38,7 @@
             do throws(RecordDamage) { place = try StoreContext(bytes: row.bytes(2)) } catch { throw ServerHeader.damage }
             let header = ServerHeader(
                 database: row.bytes(4), context: place, keys: try KeyTables(keys: keys, wraps: wraps, sender: row[5]), index: row.bytes(6),
-                tag: row.bytes(7))
+                counter: row.integer(8), tag: row.bytes(7), proof: row.bytes(9))
             return StoredHeader(version: row.bytes(1), sealed: header)
         }
     }
@@ -54,12 +54,13 @@
             [
                 ServerStatement(
                     """
-                    INSERT INTO \(schema).databases (context, version, origin, sealed, database, sender, index_key, tag) \
-                    VALUES ($1, $2, $3, \(header == nil ? "false" : "true"), $4, NULL, $5, $6)
+                    INSERT INTO \(schema).databases (context, version, origin, sealed, database, sender, index_key, tag, counter, proof) \
+                    VALUES ($1, $2, $3, \(header == nil ? "false" : "true"), $4, NULL, $5, $6, $7, $8)
                     """,
                     [
                         .bytea(context), .uuid(version), .bytea(origin), header.map { .bytea($0.database) } ?? .null,
-                        header.map { .bytea($0.index) } ?? .null, header.map { .bytea($0.tag) } ?? .null,
+                        header.map { .bytea($0.index) } ?? .null, header.map { .bytea($0.tag) } ?? .null, .int8(header?.counter ?? 0),
+                        header.map { .bytea($0.proof) } ?? .null,
                     ])
             ] + (header.map { keyRows(context, $0.keys) } ?? [])
         }
@@ -74,10 +75,13 @@
         func replace(_ context: [UInt8], version: [UInt8], _ header: ServerHeader) -> [ServerStatement] {
             [
                 ServerStatement(
-                    "UPDATE \(schema).databases SET version = $2, sender = $3, index_key = $4, tag = $5 WHERE context = $1",
+                    """
+                    UPDATE \(schema).databases SET version = $2, sender = $3, index_key = $4, tag = $5, counter = $6, proof = $7 \
+                    WHERE context = $1
+                    """,
                     [
                         .bytea(context), .uuid(version), header.keys.sender.map { .bytea($0) } ?? .null, .bytea(header.index),
-                        .bytea(header.tag),
+                        .bytea(header.tag), .int8(header.counter), .bytea(header.proof),
                     ]),
                 ServerStatement("DELETE FROM \(schema).wraps WHERE context = $1", [.bytea(context)]),
                 ServerStatement(

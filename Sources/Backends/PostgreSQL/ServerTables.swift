@@ -8,8 +8,9 @@
         let schema: String
         let name: String
 
-        /// The version of the tables that this release makes and uses. Releases for version 1 can use them too.
-        static let version: Int64 = 2
+        /// The version of the tables that this release makes and uses. Releases for earlier versions cannot use them, because
+        /// they do not count the changes of a header.
+        static let version: Int64 = 3
 
         /// Creates the statements for a schema.
         init(schema: String) {
@@ -31,7 +32,8 @@
                 """
                 CREATE TABLE \(schema).databases (
                     context bytea PRIMARY KEY, version uuid NOT NULL, origin bytea NOT NULL, sealed boolean NOT NULL,
-                    database bytea, sender bytea, index_key bytea, tag bytea)
+                    database bytea, sender bytea, index_key bytea, tag bytea,
+                    \(Self.headerCount.joined(separator: ", ")))
                 """,
                 """
                 CREATE TABLE \(schema).keys (
@@ -67,7 +69,7 @@
                     key uuid PRIMARY KEY, abandoned boolean NOT NULL DEFAULT false, at timestamptz NOT NULL DEFAULT now())
                 """,
             ] + Self.purged.map { "CREATE INDEX \($0)_at ON \(schema).\($0) USING brin (at)" } + [
-                "INSERT INTO \(schema).schema_version (version, compatible) VALUES (\(Self.version), 1)"
+                "INSERT INTO \(schema).schema_version (version, compatible) VALUES (\(Self.version), \(Self.version))"
             ]
         }
 
@@ -79,17 +81,24 @@
             "accepted timestamptz NOT NULL DEFAULT now()",
         ]
 
+        /// The columns of `databases` since version 3: the counter of the header, and its proof.
+        private static let headerCount = ["counter bigint NOT NULL DEFAULT 0", "proof bytea"]
+
         /// The tables whose rows are deleted after a day. Without the indexes, this reads the whole table.
         private static let purged = ["deletions", "commits"]
 
-        /// The statements that upgrade the tables of version 1. Releases for version 1 go on. Docs/Formats.md contains
-        /// the same text.
+        /// The statements that upgrade the tables of version 1 and 2. Docs/Formats.md contains the same text.
         var upgrade: [String] {
             [
                 "ALTER TABLE \(schema).schema_version\n"
                     + Self.acceptance.map { "    ADD COLUMN IF NOT EXISTS \($0)" }.joined(separator: ",\n")
             ] + Self.purged.map { "CREATE INDEX IF NOT EXISTS \($0)_at ON \(schema).\($0) USING brin (at)" } + [
-                "UPDATE \(schema).schema_version SET version = \(Self.version) WHERE version < \(Self.version)"
+                "ALTER TABLE \(schema).databases\n"
+                    + Self.headerCount.map { "    ADD COLUMN IF NOT EXISTS \($0)" }.joined(separator: ",\n"),
+                """
+                UPDATE \(schema).schema_version SET version = \(Self.version), compatible = \(Self.version) \
+                WHERE version < \(Self.version)
+                """,
             ]
         }
 
@@ -266,7 +275,8 @@
                 ServerStatement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
                 ServerStatement(
                     """
-                    SELECT \(isStale ? Self.age : Self.segment), d.version, d.origin, d.sealed, d.database, d.sender, d.index_key, d.tag \
+                    SELECT \(isStale ? Self.age : Self.segment), d.version, d.origin, d.sealed, d.database, d.sender, d.index_key, d.tag, \
+                    d.counter, d.proof \
                     FROM (VALUES (1)) s LEFT JOIN \(schema).databases d ON d.context = $1
                     """, [.bytea(context)]),
                 ServerStatement("SELECT key, state FROM \(schema).keys WHERE context = $1", [.bytea(context)]),

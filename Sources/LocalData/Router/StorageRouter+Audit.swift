@@ -27,8 +27,10 @@ extension StorageRouter {
             for entry in history.registry.catalogs.flatMap({ history.registry.retired(of: $0) }) {
                 if let row = await audit.row(retired: entry) { rows.append(row) }
             }
+            let warnings = Set(rows.map(\.domain)).compactMap { domain in warning(about: domain).map { ("\(domain)", $0) } }
             return StorageAudit(
-                rows: rows, quarantine: try await history.quarantine.list(), recordedResidue: await history.ledger.residues())
+                rows: rows, quarantine: try await history.quarantine.list(), recordedResidue: await history.ledger.residues(),
+                warnings: Dictionary(warnings) { first, _ in first })
         }
     }
 

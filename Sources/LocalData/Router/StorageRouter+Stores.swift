@@ -40,7 +40,8 @@ extension StorageRouter {
 
     /// A warning for the operator about a domain's store on this machine; nil if there is none.
     package nonisolated func warning(about domain: StorageDomain) -> String? {
-        (stores as? Wiring)?.warning(about: domain)
+        let backend = try? slots.routes.anyBackend(for: domain, key: "\(domain)").1
+        return (backend as? any WarningBackend)?.warning ?? (stores as? Wiring)?.warning(about: domain)
     }
 
     /// The ids of the registered catalogs, sorted.

@@ -18,7 +18,7 @@ public struct StorageDirectories: Hashable, Sendable {
     /// records that values exist).
     public var data: String
     /// The folder of the migration ledger: notes about sweeps, the recorded keys, and the history of the migrations on this
-    /// machine.
+    /// machine. It also contains the notes about the latest keys of databases on servers.
     public var state: String
     /// The folder of the locks between processes. Every program that shares a store must use the same folder, so it
     /// does not depend on the application's id.

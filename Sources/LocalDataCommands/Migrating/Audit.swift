@@ -67,10 +67,13 @@ private struct ShownAudit: Encodable {
     /// Older copies that could not be deleted, as `<destination>|<copy>`, with the reasons.
     let residue: [String: String]
     let quarantine: [QuarantinedValue]
+    /// Warnings about stores, by domain.
+    let warnings: [String: String]
 
     init(_ audit: StorageAudit, _ history: MigrationHistory) {
         (rows, migrations) = (audit.rows.map(Row.init), history.migrations)
         (residue, quarantine) = (audit.recordedResidue, audit.quarantine)
+        warnings = Dictionary(audit.warnings.map { (DomainWords.replacing(in: $0.key), $0.value) }) { first, _ in first }
     }
 
     /// The audit as lines of text.
@@ -83,6 +86,7 @@ private struct ShownAudit: Encodable {
         }
         for (copy, reason) in residue.sorted(by: { $0.key < $1.key }) { lines.append("residue  \(copy)  \(reason)") }
         for value in quarantine { lines.append("quarantine  \(value.id)  \(value.key.isEmpty ? "-" : value.key)  \(value.reason)") }
+        for (domain, warning) in warnings.sorted(by: { $0.key < $1.key }) { lines.append("warning  \(domain)  \(warning)") }
         return lines
     }
 }

@@ -100,6 +100,28 @@
             await program.kill()
         }
 
+        /// Copies the files of the cluster, as a snapshot of its disk does. The server is stopped.
+        package func saveFiles() async throws { try await Self.copy(data, to: home.file("saved")) }
+
+        /// Puts the copied files back. The server is stopped.
+        package func putFilesBack() async throws {
+            try FileManager.default.removeItem(atPath: data)
+            try await Self.copy(home.file("saved"), to: data)
+        }
+
+        private static func copy(_ source: String, to target: String) async throws {
+            let made = try await run("cp", ["-a", source, target])
+            guard made.status == 0 else { throw ProgramFailure("cp: \(made.stderr)") }
+        }
+
+        /// Returns a dump of a schema as SQL, made by `pg_dump`.
+        package func dump(_ schema: String, _ options: [String] = []) async throws -> String {
+            let words = ["-h", home.path, "-U", "owner", "-n", schema] + options + (port.map { ["-p", "\($0)"] } ?? []) + ["postgres"]
+            let made = try await run("\(Self.programs)/pg_dump", words)
+            guard made.status == 0 else { throw ProgramFailure("pg_dump: \(made.stderr)") }
+            return made.stdout
+        }
+
         /// Promotes this standby to a primary, with a new timeline.
         package func promote() async throws { try await Self.make("pg_ctl", ["promote", "-D", data]) }
 

@@ -69,4 +69,7 @@ public struct StorageAudit: Sendable, Codable {
     public var quarantine: [QuarantinedValue]
     /// Older copies that earlier runs could not remove, as `<destination>|<copy>`, with the reasons.
     public var recordedResidue: [String: String]
+    /// Warnings about the stores of the keys on this machine, by domain. For example, a machine that opens a database on a
+    /// server for the first time cannot find out whether the server returned older keys.
+    public var warnings: [String: String]
 }
