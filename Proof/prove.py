@@ -130,7 +130,7 @@ def steps(length):
             Run("processes, increments made twice", f"{prove} processes --seconds 6 --rounds 1 --planted twice", True),
         ],
         "server": [
-            Run("failover", "swift test --skip-build --filter '^ServerSearches[.](FailoverTests|KeyTableTests)'"),
+            Run("failover", "swift test --skip-build --filter '^ServerSearches[.](FailoverTests|HistoryTests|KeyTableTests)'"),
             Run("server", f"{prove} server " + pick("--kills 3", "--kills 200", "--kills 200 --seed {part}"),
                 parts=[f"{today}{part:02}" for part in range(5)] if long else [""]),
             Run("server, moves", f"{prove} server-moves " + pick("--keys 600 --kills 4", "", "--seed {part}"),

@@ -63,8 +63,9 @@ extension StorageRouter {
     /// value that is missing is `unavailable` until this call. If this process finds that its own changes are missing,
     /// every call fails with `rolledBack`. Restore what is lost before you call this, or find out that nothing is lost.
     ///
-    /// The acceptance is valid for all programs that use the schema of the server, and for the present timeline of the
-    /// server. It is durable when this returns. Without a failover, the call has no effect.
+    /// The acceptance is valid for all programs that use the schema of the server, and for the present branch of its rows. A
+    /// process that was acknowledged changes on another branch, which it has seen later, fails until another acceptance. It is
+    /// durable when this returns.
     ///
     /// The call also accepts the present keys of the application's databases, if this machine has noted later ones. A
     /// recovery key that was removed may be a recipient again, so check `keyRecipients(of:)` afterwards.

@@ -241,7 +241,7 @@
                 defer { link.close() }
                 do throws(ServerFault) {
                     return try link.use(until: until) { (connection) throws(ServerFault) in
-                        let results = try connection.run([statement, ServerTables.readSegment], until: until)
+                        let results = try connection.run([statement, ServerTables.readInstance], until: until)
                         // The list proves that there is no other database.
                         let doubt = try link.doubt(about: results[1].rows.first, 0, isAbsence: true, connection, until: until)
                         if let doubt { throw doubt }

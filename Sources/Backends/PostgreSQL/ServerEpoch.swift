@@ -1,18 +1,38 @@
 #if PostgreSQL
-    package import BackendContract
-    package import BackendRuntime
+    import BackendContract
+    import BackendRuntime
     import Synchronization
 
-    /// The cluster that a connection leads to.
+    /// A running server, as a connection finds it.
     struct ServerCluster: Hashable, Sendable {
         /// The identifier that `initdb` gave the cluster. A copy of its files has the same one.
         let systemIdentifier: Int64
-        /// The timeline, which grows when a standby is promoted.
-        let timeline: Int64
+        /// The time at which the server was started, and the timeline of its log.
+        let instance: ServerInstance
         /// Whether the server flushes its files.
         let isDurable: Bool
         /// Whether a commit waits for a standby.
         let waitsForStandby: Bool
+
+        var timeline: Int64 { instance.timeline }
+    }
+
+    /// The part of an answer that identifies its server. Behind a pooler, each answer can come from another server.
+    ///
+    /// Two standbys that are promoted begin timelines of the same number, but are not started at the same microsecond.
+    struct ServerInstance: Hashable, Sendable {
+        /// The timeline, which grows when a standby is promoted.
+        let timeline: Int64
+        /// The time at which the server was started, in PostgreSQL's binary format.
+        let start: [UInt8]
+
+        /// Reads a column with the expression ``ServerTables/instance``: the name of the current segment of the log, whose
+        /// first 8 digits are the timeline, and the time of the start.
+        init(_ column: [UInt8]?) {
+            let bytes = column ?? []
+            timeline = Int64(String(decoding: bytes.prefix(8), as: UTF8.self), radix: 16) ?? 0
+            start = Array(bytes.suffix(8))
+        }
     }
 
     /// A transaction that a server has acknowledged. A server that does not have it has lost changes.
@@ -21,50 +41,56 @@
         let key: [UInt8]
         /// The time of the server in seconds since 1970-01-01T00:00:00Z. Keys are deleted after a day.
         let time: Double
+        /// A position in the log of the server that is not after the commit.
+        let position: Int64
     }
 
     /// Detects that a server may lack acknowledged changes, because a standby was promoted or a copy was restored.
     ///
-    /// A promoted standby begins a new timeline. The table `schema_version` names the timeline whose rows the program has
-    /// accepted as complete. This row was copied from the earlier primary, so it names the earlier timeline until the
-    /// program accepts the new one. Until then, a missing row does not prove that there is no value.
+    /// The table `history` has an entry for each *branch*: a promotion, a snapshot of the disk, or a dump that was restored.
+    /// An entry has a random id and names its predecessor, and it is replicated with the rows. So the entries on a server are
+    /// the ancestors of its rows. The first process that finds that the server does not fit the latest entry adds one. A
+    /// person adds an entry that *accepts* the rows. Until then, a missing row does not prove that there is no value.
     ///
     /// Each writing connection also remembers its last acknowledged transaction. A new connection asks the server for the
     /// transactions of all connections. A server applies changes in the order of its log, so one that has the last
-    /// transaction has the earlier ones too.
+    /// transaction has the earlier ones too. An acceptance covers a missing transaction only if it is a successor of the
+    /// entry that the process has found last, and later than the transaction.
     /// Reason: "A failover makes absence unknown" in Docs/Decisions/Server.md.
     final class ServerEpoch: Sendable {
         private struct State {
-            /// The cluster of the latest connection; nil before the first one.
+            /// The server of the latest connection; nil before the first one.
             var cluster: ServerCluster?
-            var accepted: Acceptance?
+            /// The latest entry of the history that a check has found, also if the check has failed.
+            var head: HistoryHead?
             /// The last acknowledged transaction of each link.
             var commits: [ObjectIdentifier: AcknowledgedCommit] = [:]
+            /// The number of the check that a connection needs.
+            var generation: Int64 = 0
 
-            /// Notes what the program has accepted. A new acceptance includes all losses before it.
-            mutating func note(_ found: Acceptance) {
-                if let accepted, accepted.time != found.time { commits = [:] }
-                accepted = found
-            }
+            /// The position that the log of the server had reached.
+            var position: Int64 { commits.values.map(\.position).reduce(head?.position ?? 0, max) }
         }
 
-        /// The cluster and timeline that the program has accepted, as `schema_version` has them.
-        private struct Acceptance: Hashable {
-            var system: Int64
-            /// The accepted timeline; 0 for none.
-            var timeline: Int64
-            /// The time of the acceptance, in the server's unit. It is only compared for equality.
-            let time: Int64
+        /// The latest entry of the table `history`.
+        private struct HistoryHead: Hashable, Sendable {
+            let id: [UInt8]
+            /// Whether a person has accepted the rows.
+            let isAccepted: Bool
+            /// Whether the server is the one on which the entry was made, or a server that continues its timeline.
+            let fits: Bool
+            /// The position in the log up to which the server had flushed it, when it was asked.
+            let position: Int64
 
-            /// Reads the result of ``ServerTables/readAcceptance``.
+            /// Reads the result of ``ServerTables/readHead``.
             init(_ rows: ServerRows?) throws(ServerFault) {
-                guard let row = rows?.rows.first else { throw ServerFault("42P01", "The table schema_version is empty.") }
-                (system, timeline, time) = (row.integer(0), row.integer(1), row.integer(2))
+                guard let row = rows?.rows.first else { throw ServerFault("42P01", "The table history is empty.") }
+                (id, isAccepted, position, fits) = (row.bytes(0), row.isTrue(1), row.integer(2), row.isTrue(3))
             }
         }
 
         private let state = Mutex(State())
-        /// The timeline of the latest connection.
+        /// The number of the check that a connection needs. It grows with each other server, and with each sign of a restore.
         private let latest = Atomic<Int64>(0)
 
         /// Whether the server flushes its files; nil before the first connection.
@@ -73,61 +99,73 @@
         /// Whether a commit waits for a standby.
         var waitsForStandby: Bool { state.withLock { $0.cluster?.waitsForStandby } ?? false }
 
-        /// Whether another connection leads to a later timeline, so that the server of this connection is no primary any more.
-        func isOutdated(_ timeline: Int64) -> Bool { timeline < latest.load(ordering: .acquiring) }
+        /// Whether a connection has not passed the latest check. Another connection leads to another server, or the rows may
+        /// have been restored.
+        func isOutdated(_ generation: Int64) -> Bool { generation != latest.load(ordering: .acquiring) }
+
+        /// Requires a new check of every connection, because the header of a database is another one or was written again.
+        func suspect() {
+            state.withLock { state in
+                state.generation += 1
+                latest.store(state.generation, ordering: .releasing)
+            }
+        }
 
         // MARK: New connections
 
-        /// Throws if a server belongs to another cluster than the earlier connections, or to an earlier timeline.
-        func requireSuccessor(_ found: ServerCluster) throws(ServerFault) {
-            guard let former = state.withLock({ $0.cluster }),
-                former.systemIdentifier != found.systemIdentifier || found.timeline < former.timeline
-            else { return }
-            throw ServerFault(
+        /// Throws if a server belongs to another cluster than the earlier connections.
+        func requireSystem(_ identifier: Int64) throws(ServerFault) {
+            guard let former = state.withLock({ $0.cluster }), former.systemIdentifier != identifier else { return }
+            throw Self.stranger(identifier, former.timeline, former)
+        }
+
+        private static func stranger(_ system: Int64, _ timeline: Int64, _ former: ServerCluster) -> ServerFault {
+            ServerFault(
                 "08L04",
-                "The connection leads to cluster \(UInt64(bitPattern: found.systemIdentifier)), timeline \(found.timeline), instead of cluster \(UInt64(bitPattern: former.systemIdentifier)), timeline \(former.timeline).",
+                "The connection leads to cluster \(UInt64(bitPattern: system)), timeline \(timeline), instead of cluster \(UInt64(bitPattern: former.systemIdentifier)), timeline \(former.timeline).",
                 isConnectionLost: true)
         }
 
-        /// Throws if a server belongs to another cluster than the earlier connections. A standby may have any timeline.
-        func requireSystem(_ identifier: Int64) throws(ServerFault) {
-            guard let former = state.withLock({ $0.cluster }) else { return }
-            try requireSuccessor(
-                ServerCluster(systemIdentifier: identifier, timeline: former.timeline, isDurable: true, waitsForStandby: false))
-        }
-
-        /// Notes the server of a new connection. Its tables exist.
+        /// Checks the server of a new connection, and notes it. Its tables exist.
+        /// - Returns: The generation that the connection has passed.
         /// - Throws: ``ServerFault`` with `LD002` if the server lacks a transaction that was acknowledged to this process,
-        ///   unless the loss was accepted since.
+        ///   unless the loss was accepted since; with `08L04` for a server with an earlier timeline, unless its rows were
+        ///   accepted after this process had found it.
         func check(
             _ found: ServerCluster, _ connection: ServerConnection, _ tables: ServerTables, until deadline: MonotonicInstant
-        ) throws(ServerFault) {
+        ) throws(ServerFault) -> Int64 {
             while true {
                 let known = state.withLock(\.self)
-                let questions = known.commits.values.map { tables.isKept($0) }
-                let answers = try connection.run([tables.readAcceptance] + questions, until: deadline)
-                var acceptance = try Acceptance(answers.first)
-                let isComplete = answers.dropFirst().allSatisfy { $0.rows.first?.isTrue(0) == true }
-                guard isComplete || acceptance.time != known.accepted?.time else {
-                    throw ServerFault("LD002", "The server lacks changes that were acknowledged to this process.")
+                let since = known.head?.id ?? [UInt8](repeating: 0, count: 16)
+                let questions =
+                    [tables.readHead, tables.isCovered(since: since)] + known.commits.values.map { tables.isKept($0, since: since) }
+                var answers = try connection.run(questions, until: deadline)
+                var head = try HistoryHead(answers.first)
+                // If the log is shorter than it was, a copy of the files was put back.
+                let isBehind = known.head?.id == head.id && head.position < known.position
+                if !head.fits || isBehind {
+                    answers = Array(try connection.run([tables.noteBranch(isBehind: isBehind)] + questions, until: deadline).dropFirst())
+                    head = try HistoryHead(answers.first)
                 }
-                if acceptance.system != found.systemIdentifier {
-                    // The tables were restored in another cluster. Every program must learn that they may be older.
-                    _ = try connection.run([tables.noteCopy(from: acceptance.system, to: found.systemIdentifier)], until: deadline)
-                    (acceptance.system, acceptance.timeline) = (found.systemIdentifier, 0)
-                }
-                let result = acceptance
-                let isNoted = try state.withLock { state throws(ServerFault) in
-                    let former = state.cluster?.timeline ?? 0
-                    guard former <= found.timeline else { throw ServerFault.lost(Self.moved) }
-                    // The earlier server has acknowledged another transaction since the question.
-                    if former < found.timeline, state.commits != known.commits { return false }
+                let proofs = answers.dropFirst().map { $0.rows.first?.isTrue(0) == true }
+                let (isCovered, isComplete, result) = (proofs.first == true, proofs.dropFirst().allSatisfy(\.self), head)
+                let generation = try state.withLock { state throws(ServerFault) -> Int64? in
+                    // Another connection has made a check, or the earlier server has acknowledged a transaction.
+                    let isOther = state.cluster?.instance != found.instance
+                    if state.generation != known.generation || isOther && state.commits != known.commits { return nil }
+                    state.head = result
+                    // An acceptance from now on covers what this process has lost.
+                    guard isComplete else { return -1 }
+                    if let former = state.cluster, found.timeline < former.timeline, !isCovered {
+                        throw Self.stranger(found.systemIdentifier, found.timeline, former)
+                    }
+                    if isOther { state.generation += 1 }
                     state.cluster = found
-                    state.note(result)
-                    latest.store(found.timeline, ordering: .releasing)
-                    return true
+                    latest.store(state.generation, ordering: .releasing)
+                    return state.generation
                 }
-                if isNoted { return }
+                if generation == -1 { throw ServerFault("LD002", "The server lacks changes that were acknowledged to this process.") }
+                if let generation { return generation }
             }
         }
 
@@ -137,96 +175,27 @@
         static let moved = "The connection leads to another server than before."
 
         /// Returns the reason why a missing row on a server proves nothing; nil if it proves that there is no value. Asks
-        /// the server only while its timeline is not accepted.
+        /// the server only while its rows are not accepted.
         func doubt(
-            on timeline: Int64, _ connection: ServerConnection, _ tables: ServerTables, until deadline: MonotonicInstant
+            on instance: ServerInstance, _ connection: ServerConnection, _ tables: ServerTables, until deadline: MonotonicInstant
         ) throws(ServerFault) -> ServerFault? {
-            if state.withLock({ $0.accepted?.timeline }) == timeline { return nil }
-            let found = try Acceptance(try connection.run([tables.readAcceptance], until: deadline).first)
-            state.withLock { $0.note(found) }
-            guard found.timeline != timeline else { return nil }
-            let accepted = found.timeline == 0 ? "no timeline of this cluster" : "timeline \(found.timeline)"
-            return ServerFault("LD001", "The server is on timeline \(timeline), and the program has accepted \(accepted).")
+            if state.withLock({ $0.head?.isAccepted == true && $0.cluster?.instance == instance }) { return nil }
+            let head = try HistoryHead(try connection.run([tables.readHead], until: deadline).first)
+            guard !head.isAccepted else {
+                state.withLock { $0.head = head }
+                return nil
+            }
+            return ServerFault("LD001", "The server is on timeline \(instance.timeline), and its rows were not accepted.")
         }
 
         /// Notes the last acknowledged transaction of a link.
-        /// - Returns: False if another connection leads to a later timeline: the server that has acknowledged the
-        ///   transaction may be separated from its successor.
-        func acknowledge(_ commit: AcknowledgedCommit, of link: ObjectIdentifier, on timeline: Int64) -> Bool {
+        /// - Returns: False if another connection has found another server: the server that has acknowledged the transaction
+        ///   may be separated from its successor.
+        func acknowledge(_ commit: AcknowledgedCommit, of link: ObjectIdentifier, in generation: Int64) -> Bool {
             state.withLock { state in
-                guard let cluster = state.cluster, cluster.timeline <= timeline else { return false }
+                guard state.generation == generation, let cluster = state.cluster else { return false }
                 if cluster.isDurable { state.commits[link] = commit }
                 return true
-            }
-        }
-    }
-
-    extension [[UInt8]?] {
-        /// Returns the timeline from a column with the expression ``ServerTables/segment``; 0 if there is none.
-        func timeline(_ column: Int) -> Int64 { Int64(text(column).prefix(8), radix: 16) ?? 0 }
-    }
-
-    extension ServerTables {
-        /// The name of the current segment of the server's log. Its first 8 digits are the timeline. A standby reports 55000.
-        ///
-        /// `pg_control_checkpoint()` has the earlier timeline until the first checkpoint after a promotion, for minutes.
-        static let segment = "pg_walfile_name(pg_current_wal_lsn())"
-
-        /// The timeline of the server, of the type `bigint`.
-        static let timeline = "('x' || left(\(segment), 8))::bit(32)::bigint"
-
-        /// Reads the timeline in the transaction of other statements.
-        static let readSegment = ServerStatement("SELECT \(segment)")
-
-        /// Reads the cluster and the timeline that the program has accepted.
-        fileprivate var readAcceptance: ServerStatement {
-            ServerStatement("SELECT system, timeline, accepted FROM \(schema).schema_version")
-        }
-
-        /// Asks whether the server has an acknowledged transaction. True also if its key may have been deleted.
-        fileprivate func isKept(_ commit: AcknowledgedCommit) -> ServerStatement {
-            ServerStatement(
-                """
-                SELECT to_timestamp($2) < now() - interval '12 hours' \
-                OR EXISTS (SELECT 1 FROM \(schema).commits WHERE key = $1 AND NOT abandoned)
-                """, [.uuid(commit.key), .float8(commit.time)])
-        }
-
-        /// Notes that the tables were restored in another cluster, of which no timeline is accepted.
-        fileprivate func noteCopy(from former: Int64, to system: Int64) -> ServerStatement {
-            ServerStatement(
-                "UPDATE \(schema).schema_version SET system = $2, timeline = 0 WHERE system = $1", [.int8(former), .int8(system)])
-        }
-
-        /// Accepts the rows of the present timeline as complete.
-        var accept: ServerStatement {
-            ServerStatement(
-                """
-                UPDATE \(schema).schema_version SET system = (pg_control_system()).system_identifier, timeline = \(Self.timeline), \
-                accepted = clock_timestamp()
-                """)
-        }
-    }
-
-    extension PostgreSQLSchema {
-        /// Accepts the present rows of a schema as complete, although the server may lack acknowledged changes. Durable when
-        /// this returns.
-        package static func acceptFailover(
-            conninfo: String, schema: String, deadline: Duration, runtime: Runtime
-        ) async throws(BackendError) {
-            let facts = ServerFacts(conninfo: conninfo, tables: ServerTables(schema: schema), runtime: runtime)
-            let (link, until) = (ServerLink("postgresql.acceptance", facts), runtime.deadline(after: deadline))
-            let begin = ServerTables.begin(milliseconds: deadline.wholeNanoseconds / 1_000_000)
-            let statements = begin + [facts.tables.accept, ServerTables.commit]
-            try await link.lane.run(clock: runtime.clock, deadline: until, isMutation: true) { (_) throws(BackendError) in
-                defer { link.close() }
-                do throws(ServerFault) {
-                    // A repetition has the same effect.
-                    try link.read(until: until) { (connection) throws(ServerFault) in
-                        let done = try connection.run(statements, until: until)
-                        guard done[begin.count].changed == 1 else { throw .drop(of: "schema_version") }
-                    }
-                } catch { throw error.backendError(outcome: error.isConnectionLost ? .unknown : .notApplied) }
             }
         }
     }

@@ -8,7 +8,7 @@
         let conninfo: String
         let tables: ServerTables
         let runtime: Runtime
-        /// The cluster, its timeline, and whether its rows are complete.
+        /// The server, and whether its rows are complete.
         let epoch = ServerEpoch()
         private let isPrepared = Atomic(false)
         /// The positions of the hosts of the connection string that did not answer when a connection was last made.
@@ -25,13 +25,15 @@
 
         /// Checks the server of a new connection: the cluster must be the one of the other connections, and the tables must
         /// exist in a version that this release can use. Creates or upgrades them if the role may.
-        /// - Returns: The timeline of the server.
-        func check(_ connection: ServerConnection, until deadline: MonotonicInstant) throws(ServerFault) -> Int64 {
+        /// - Returns: The server's instance, and the generation of ``ServerEpoch`` that the connection has passed.
+        func check(
+            _ connection: ServerConnection, until deadline: MonotonicInstant
+        ) throws(ServerFault) -> (instance: ServerInstance, generation: Int64) {
             let found = try connection.run(
                 [
                     ServerStatement(
                         """
-                        SELECT system_identifier, \(ServerTables.segment), current_setting('fsync') = 'on', \
+                        SELECT system_identifier, \(ServerTables.instance), current_setting('fsync') = 'on', \
                         extract(epoch FROM clock_timestamp())::float8, current_setting('synchronous_standby_names') <> '' \
                         FROM pg_control_system()
                         """), tables.readFiltered,
@@ -39,8 +41,9 @@
             try tables.requireUnfiltered(found.last)
             guard let row = found.first?.rows.first else { throw .lost("The server did not name its cluster.") }
             let cluster = ServerCluster(
-                systemIdentifier: row.integer(0), timeline: row.timeline(1), isDurable: row.isTrue(2), waitsForStandby: row.isTrue(4))
-            try epoch.requireSuccessor(cluster)
+                systemIdentifier: row.integer(0), instance: ServerInstance(row[1]), isDurable: row.isTrue(2), waitsForStandby: row.isTrue(4)
+            )
+            try epoch.requireSystem(cluster.systemIdentifier)
             if let clock = runtime.clock as? ServerClock, row.bytes(3).count == 8 {
                 clock.note(row.double(3))
             }
@@ -48,8 +51,7 @@
                 try prepare(connection, until: deadline)
                 isPrepared.store(true, ordering: .releasing)
             }
-            try epoch.check(cluster, connection, tables, until: deadline)
-            return cluster.timeline
+            return (cluster.instance, try epoch.check(cluster, connection, tables, until: deadline))
         }
 
         /// Checks the server of a new connection that may lead to a standby. Changes nothing.
@@ -127,8 +129,10 @@
         /// Whether the connection may lead to a standby, for reads that allow a stale result.
         private let readsStandby: Bool
         private var connection: ServerConnection?
-        /// The timeline of the server, when the connection was made.
-        private var timeline: Int64 = 0
+        /// The server's instance, when the connection was made.
+        private var instance = ServerInstance(nil)
+        /// The generation of ``ServerEpoch`` that the connection has passed.
+        private var generation: Int64 = 0
         private let clock: any RuntimeClock
 
         init(_ name: String, _ facts: ServerFacts, readsStandby: Bool = false) {
@@ -143,7 +147,7 @@
         func use<R>(
             until deadline: MonotonicInstant, _ work: (ServerConnection) throws(ServerFault) -> R
         ) throws(ServerFault) -> R {
-            if connection != nil, !readsStandby, facts.epoch.isOutdated(timeline) {
+            if connection != nil, !readsStandby, facts.epoch.isOutdated(generation) {
                 connection = nil
                 throw .lost(ServerEpoch.moved)
             }
@@ -184,7 +188,7 @@
                     if readsStandby {
                         try facts.checkCopy(made, until: deadline)
                     } else {
-                        timeline = try facts.check(made, until: deadline)
+                        (instance, generation) = try facts.check(made, until: deadline)
                     }
                     connection = made
                     return made
@@ -200,20 +204,19 @@
 
         /// Checks which server has answered: behind a pooler, it can be another one than before. Call this in the work.
         /// - Parameters:
-        ///   - row: A row of the answer, with ``ServerTables/segment`` in a column.
+        ///   - row: A row of the answer, with ``ServerTables/instance`` in a column.
         ///   - isAbsence: Whether the answer is proof of absence.
         /// - Returns: The reason why a missing row proves nothing; nil if it proves that there is no value.
         func doubt(
             about row: [[UInt8]?]?, _ column: Int, isAbsence: Bool, _ connection: ServerConnection, until deadline: MonotonicInstant
         ) throws(ServerFault) -> ServerFault? {
-            let found = row?.timeline(column) ?? 0
-            guard found == timeline else { throw .lost(ServerEpoch.moved) }
-            return isAbsence ? try facts.epoch.doubt(on: found, connection, facts.tables, until: deadline) : nil
+            guard ServerInstance(row?[column]) == instance else { throw .lost(ServerEpoch.moved) }
+            return isAbsence ? try facts.epoch.doubt(on: instance, connection, facts.tables, until: deadline) : nil
         }
 
         /// Notes that the server has acknowledged a transaction. Returns false if the server is no primary any more.
         func acknowledge(_ commit: AcknowledgedCommit) -> Bool {
-            facts.epoch.acknowledge(commit, of: ObjectIdentifier(self), on: timeline)
+            facts.epoch.acknowledge(commit, of: ObjectIdentifier(self), in: generation)
         }
 
         /// Returns the time after which no attempt begins, so that the caller gets the error of the last attempt before

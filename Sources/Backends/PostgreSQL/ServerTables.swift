@@ -26,8 +26,7 @@
                 "CREATE SCHEMA IF NOT EXISTS \(schema)",
                 """
                 CREATE TABLE \(schema).schema_version (
-                    one boolean PRIMARY KEY DEFAULT true CHECK (one), version bigint NOT NULL, compatible bigint NOT NULL,
-                    \(Self.acceptance.joined(separator: ",\n    ")))
+                    one boolean PRIMARY KEY DEFAULT true CHECK (one), version bigint NOT NULL, compatible bigint NOT NULL)
                 """,
                 """
                 CREATE TABLE \(schema).databases (
@@ -68,13 +67,13 @@
                 CREATE TABLE \(schema).commits (
                     key uuid PRIMARY KEY, abandoned boolean NOT NULL DEFAULT false, at timestamptz NOT NULL DEFAULT now())
                 """,
-            ] + Self.purged.map { "CREATE INDEX \($0)_at ON \(schema).\($0) USING brin (at)" } + [
-                "INSERT INTO \(schema).schema_version (version, compatible) VALUES (\(Self.version), \(Self.version))"
-            ]
+            ] + Self.purged.map { "CREATE INDEX \($0)_at ON \(schema).\($0) USING brin (at)" }
+                + historyCreation(isUpgrade: false) + [
+                    "INSERT INTO \(schema).schema_version (version, compatible) VALUES (\(Self.version), \(Self.version))"
+                ]
         }
 
-        /// The columns of `schema_version` since version 2: the cluster and the timeline whose rows are complete. Their
-        /// defaults are those of the present server.
+        /// The columns of `schema_version` in version 2: the cluster and the timeline whose rows are complete.
         private static let acceptance = [
             "system bigint NOT NULL DEFAULT (pg_control_system()).system_identifier",
             "timeline bigint NOT NULL DEFAULT \(timeline)",
@@ -92,6 +91,8 @@
             [
                 "ALTER TABLE \(schema).schema_version\n"
                     + Self.acceptance.map { "    ADD COLUMN IF NOT EXISTS \($0)" }.joined(separator: ",\n")
+            ] + historyCreation(isUpgrade: true) + [
+                "ALTER TABLE \(schema).schema_version DROP COLUMN system, DROP COLUMN timeline, DROP COLUMN accepted"
             ] + Self.purged.map { "CREATE INDEX IF NOT EXISTS \($0)_at ON \(schema).\($0) USING brin (at)" } + [
                 "ALTER TABLE \(schema).databases\n"
                     + Self.headerCount.map { "    ADD COLUMN IF NOT EXISTS \($0)" }.joined(separator: ",\n"),
@@ -140,7 +141,10 @@
                     ON CONFLICT (key) DO UPDATE SET abandoned = c.abandoned
                     """, [.uuid(key)]),
                 ServerStatement(
-                    "SELECT NOT abandoned, extract(epoch FROM at)::float8 FROM \(schema).commits WHERE key = $1", [.uuid(key)]),
+                    """
+                    SELECT NOT abandoned, extract(epoch FROM at)::float8, pg_current_wal_insert_lsn() \
+                    FROM \(schema).commits WHERE key = $1
+                    """, [.uuid(key)]),
             ]
         }
 
@@ -159,10 +163,10 @@
 
         private static let columns = "r.namespace, r.slot, r.revision, r.key, r.record"
 
-        /// Reads slots. The result has a row for each, with the version of the header and the timeline.
-        /// - Parameter isStale: Whether a standby may answer. Then the age of the result replaces the timeline.
+        /// Reads slots. The result has a row for each, with the version of the header and the server's instance.
+        /// - Parameter isStale: Whether a standby may answer. Then the age of the result replaces the instance.
         func read(_ context: [UInt8], _ places: [RowPlace], isStale: Bool = false) -> ServerStatement {
-            let head = "SELECT d.version, \(isStale ? Self.age : Self.segment), r.revision, r.key, r.record"
+            let head = "SELECT d.version, \(isStale ? Self.age : Self.instance), r.revision, r.key, r.record"
             if places.count == 1, let place = places.first {
                 return ServerStatement(
                     """
@@ -223,15 +227,17 @@
         }
 
         /// Returns the lowest transaction that may still be running, whether rows were changed or deleted since an earlier
-        /// such transaction, and the timeline. On one timeline, a transaction that ends later has a higher stamp, so no
-        /// change is missed. A promoted standby uses the numbers of lost transactions again.
+        /// such transaction, and the server's instance.
+        ///
+        /// On one branch, a transaction that ends later has a higher stamp, so no change is missed. A promoted standby uses
+        /// the numbers of lost transactions again.
         func changes(_ context: [UInt8], since stamp: String) -> ServerStatement {
             let condition = "WHERE context = $1 AND stamp >= $2::text::xid8"
             return ServerStatement(
                 """
                 SELECT pg_snapshot_xmin(pg_current_snapshot())::text, \
                 EXISTS (SELECT 1 FROM \(schema).records \(condition)) OR EXISTS (SELECT 1 FROM \(schema).deletions \(condition)), \
-                \(Self.segment)
+                \(Self.instance)
                 """, [.bytea(context), .text(stamp)])
         }
 
@@ -268,14 +274,14 @@
 
         // MARK: The header
 
-        /// Reads the header of a database, and the timeline.
-        /// - Parameter isStale: Whether a standby may answer. Then the age of the result replaces the timeline.
+        /// Reads the header of a database, and the server's instance.
+        /// - Parameter isStale: Whether a standby may answer. Then the age of the result replaces the instance.
         func header(_ context: [UInt8], isStale: Bool = false) -> [ServerStatement] {
             [
                 ServerStatement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
                 ServerStatement(
                     """
-                    SELECT \(isStale ? Self.age : Self.segment), d.version, d.origin, d.sealed, d.database, d.sender, d.index_key, d.tag, \
+                    SELECT \(isStale ? Self.age : Self.instance), d.version, d.origin, d.sealed, d.database, d.sender, d.index_key, d.tag, \
                     d.counter, d.proof \
                     FROM (VALUES (1)) s LEFT JOIN \(schema).databases d ON d.context = $1
                     """, [.bytea(context)]),
@@ -286,10 +292,10 @@
             ]
         }
 
-        /// Reads the version of the header in a transaction, and the timeline. The result has one row.
+        /// Reads the version of the header in a transaction, and the server's instance. The result has one row.
         func version(_ context: [UInt8]) -> ServerStatement {
             ServerStatement(
-                "SELECT d.version, \(Self.segment) FROM (VALUES (1)) s LEFT JOIN \(schema).databases d ON d.context = $1",
+                "SELECT d.version, \(Self.instance) FROM (VALUES (1)) s LEFT JOIN \(schema).databases d ON d.context = $1",
                 [.bytea(context)])
         }
 

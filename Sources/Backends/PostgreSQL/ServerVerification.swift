@@ -15,8 +15,8 @@
             let revision: [UInt8]
         }
 
-        /// Records the key of a transaction, checks its changes, and returns the server's time. A second transaction with the same
-        /// key waits for the first one and fails if that one was committed.
+        /// Records the key of a transaction, and checks its changes. Returns the server's time, and a position in its log before the
+        /// commit. A second transaction with the same key waits for the first one and fails if that one was committed.
         /// - Parameters:
         ///   - key: The key.
         ///   - rows: The rows that the transaction has changed.
@@ -48,7 +48,7 @@
             return ServerStatement(
                 """
                 WITH c AS (INSERT INTO \(schema).commits (key) VALUES ($1) RETURNING at) \
-                SELECT (SELECT extract(epoch FROM at)::float8 FROM c), \(Self.verdict(checks))
+                SELECT (SELECT extract(epoch FROM at)::float8 FROM c), pg_current_wal_insert_lsn(), \(Self.verdict(checks))
                 """, parameters)
         }
 
@@ -107,7 +107,7 @@
                 """
                 SELECT coalesce(string_agg(c.relname::text, ', '), '') FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
                 WHERE n.nspname = $1 AND c.relname = ANY (string_to_array($2, ',')) AND row_security_active(c.oid)
-                """, [.text(name), .text("schema_version,databases,keys,wraps,records,deletions,commits")])
+                """, [.text(name), .text("schema_version,history,databases,keys,wraps,records,deletions,commits")])
         }
 
         /// Checks the result of ``readFiltered``.

@@ -118,9 +118,10 @@
                     let done = try endingFailed(connection, limit) { () throws(ServerFault) in try connection.run(rest, until: limit) }
                     // The wait for a standby was cancelled. The question of the key waits again.
                     if connection.hasWarned { return .unanswered(Unanswered(key: key, responses: responses)) }
-                    let time = done[writes.count + purge.count].rows.first?.double(0) ?? 0
+                    let row = done[writes.count + purge.count].rows.first ?? [nil, nil]
+                    let commit = AcknowledgedCommit(key: key, time: row.double(0), position: row.integer(1))
                     // The answer of a server that is separated from its successor does not count.
-                    guard link.acknowledge(AcknowledgedCommit(key: key, time: time)) else {
+                    guard link.acknowledge(commit) else {
                         return .unanswered(Unanswered(key: key, responses: responses))
                     }
                     link.facts.hint?()
@@ -159,7 +160,7 @@
                     }
                     guard !row.isEmpty else { return nil }
                     guard row.isTrue(0) else { return false }
-                    guard link.acknowledge(AcknowledgedCommit(key: unanswered.key, time: row.double(1))) else {
+                    guard link.acknowledge(AcknowledgedCommit(key: unanswered.key, time: row.double(1), position: row.integer(2))) else {
                         throw .lost(ServerEpoch.moved)
                     }
                     return true
