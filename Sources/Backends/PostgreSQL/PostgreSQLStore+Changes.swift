@@ -46,6 +46,8 @@
         private let clock: any RuntimeClock
         /// The stamp from which rows are new; nil on a new connection. Another server uses the same stamps for other rows.
         private var stamp: String?
+        /// The version of the header; nil before it was asked for, and without a database.
+        private var version: [UInt8]?
         private var isHinted = false
 
         init(_ link: ServerLink, _ context: [UInt8], _ channel: String) {
@@ -75,7 +77,7 @@
                 }
             } catch {
                 // Changes may have been made while there was no connection. The next connection reports news.
-                stamp = nil
+                (stamp, version) = (nil, nil)
                 clock.pause(.milliseconds(500))
                 return false
             }
@@ -89,7 +91,11 @@
                 [link.facts.tables.changes(context, since: known)], until: clock.now.advanced(by: .seconds(10)))
             guard let row = results.first?.rows.first else { throw .lost("The server did not answer.") }
             _ = try link.doubt(about: row, 2, isAbsence: false, connection, until: clock.now.advanced(by: .seconds(10)))
-            return (row.text(0), row.isTrue(1))
+            let isRewritten = version != nil && version != row[3]
+            // A dump may have been restored, whose rows have earlier stamps.
+            if isRewritten { link.facts.epoch.suspect() }
+            version = row[3]
+            return (row.text(0), row.isTrue(1) || isRewritten)
         }
 
         /// Returns whether notices arrive on this connection.

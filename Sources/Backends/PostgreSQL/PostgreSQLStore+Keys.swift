@@ -170,7 +170,7 @@
                         guard present == sorted.map(\.before) else {
                             _ = try connection.run([ServerTables.rollback], until: limit)
                             // The commit of the first attempt was not answered.
-                            return present == sorted.map(\.version)
+                            return present.map { $0?.prefix(ServerRow.revisionLength) } == sorted.map { $0.version[...] }
                         }
                         let writes = sorted.flatMap { draft in
                             tables.replace(draft.store.contextKey, version: draft.version, draft.header)

@@ -42,7 +42,15 @@
 
         private struct State {
             var session: ServerSession?
+            /// The session that was last found to be outdated.
+            var outdated: ServerSession?
             var isLocked = false
+
+            /// Notes an outdated session. Returns whether it was not noted before, by another caller.
+            mutating func isNew(_ session: ServerSession) -> Bool {
+                defer { outdated = session }
+                return outdated !== session
+            }
         }
 
         /// Statements that only read.
@@ -202,8 +210,8 @@
 
         package func status() async -> BackendStatus {
             do throws(BackendError) {
-                // The connection may be idle for a long time, and the header may have changed.
-                _ = try await opened(insteadOf: state.withLock(\.session), nextDeadline)
+                let (header, session) = (try await storedHeader(nextDeadline), state.withLock(\.session))
+                _ = try await opened(insteadOf: header?.version == session?.version ? nil : session, nextDeadline)
                 return .ready
             } catch {
                 return error.code == .locked ? .locked : .unavailable(error)
@@ -282,6 +290,8 @@
             let (known, isLocked) = state.withLock { ($0.session, $0.isLocked) }
             if isLocked { throw BackendError(.locked, "The program has locked the store. Unlock it and try again.") }
             if let known, known !== outdated { return known }
+            // The header was changed, or its row was restored from a dump. Then the rows may lack acknowledged changes.
+            if let outdated, limit == nil, state.withLock({ $0.isNew(outdated) }) { facts.epoch.suspect() }
             return try await withHeader(deadline, staleUpTo: limit) { (header) throws(BackendError) in
                 guard let header else {
                     state.withLock { $0.session = nil }

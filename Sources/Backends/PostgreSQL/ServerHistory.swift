@@ -31,7 +31,8 @@
                     system bigint NOT NULL DEFAULT (pg_control_system()).system_identifier,
                     timeline bigint NOT NULL DEFAULT \(Self.timeline),
                     position pg_lsn NOT NULL DEFAULT coalesce(pg_last_wal_replay_lsn(), pg_current_wal_lsn()),
-                    known timestamptz, at timestamptz NOT NULL DEFAULT now())
+                    known timestamptz, at timestamptz NOT NULL DEFAULT now(),
+                    stamp xid8 NOT NULL DEFAULT pg_current_xact_id())
                 """,
                 isUpgrade
                     ? """
@@ -42,9 +43,10 @@
             ]
         }
 
-        /// Whether an entry `h` was made on the cluster and the timeline of the server.
+        /// Whether an entry `h` was made on the cluster and the timeline of the server, and by the transaction that inserted its
+        /// row. The rows of a restored dump were inserted by another one.
         private static let fits =
-            "h.system = (pg_control_system()).system_identifier AND h.timeline = \(timeline)"
+            "h.system = (pg_control_system()).system_identifier AND h.timeline = \(timeline) AND h.xmin = h.stamp::xid"
 
         /// Reads the latest entry, the position up to which the server has flushed its log, and whether the entry fits.
         var readHead: ServerStatement {

@@ -4,7 +4,7 @@
 
     /// An open database on the server: the version of its header, and the form of its rows.
     final class ServerSession: Sendable {
-        /// The version of the header: 16 random bytes, new with each change.
+        /// The version of the header: 16 random bytes, new with each change, and the transaction that has written the row.
         let version: [UInt8]
         let form: RowForm
         /// The unwrapped keys; nil in a plain database.
@@ -67,7 +67,8 @@
 
         /// Locks the header until the end of the transaction and reads its version.
         func lockHeader(_ context: [UInt8]) -> ServerStatement {
-            ServerStatement("SELECT version FROM \(schema).databases WHERE context = $1 FOR UPDATE", [.bytea(context)])
+            ServerStatement(
+                "SELECT \(Self.version(of: "d")) FROM \(schema).databases d WHERE d.context = $1 FOR UPDATE", [.bytea(context)])
         }
 
         /// Replaces the locked header of a sealed database. A data key that is no longer listed is deleted; this fails

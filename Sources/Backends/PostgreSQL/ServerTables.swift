@@ -161,12 +161,16 @@
 
         // MARK: Rows
 
+        /// The version of a header, followed by the transaction that has inserted or changed its row; NULL if there is no row.
+        /// A restored dump is another transaction.
+        static func version(of table: String) -> String { "uuid_send(\(table).version) || xidsend(\(table).xmin)" }
+
         private static let columns = "r.namespace, r.slot, r.revision, r.key, r.record"
 
         /// Reads slots. The result has a row for each, with the version of the header and the server's instance.
         /// - Parameter isStale: Whether a standby may answer. Then the age of the result replaces the instance.
         func read(_ context: [UInt8], _ places: [RowPlace], isStale: Bool = false) -> ServerStatement {
-            let head = "SELECT d.version, \(isStale ? Self.age : Self.instance), r.revision, r.key, r.record"
+            let head = "SELECT \(Self.version(of: "d")), \(isStale ? Self.age : Self.instance), r.revision, r.key, r.record"
             if places.count == 1, let place = places.first {
                 return ServerStatement(
                     """
@@ -227,7 +231,7 @@
         }
 
         /// Returns the lowest transaction that may still be running, whether rows were changed or deleted since an earlier
-        /// such transaction, and the server's instance.
+        /// such transaction, the server's instance, and the version of the header.
         ///
         /// On one branch, a transaction that ends later has a higher stamp, so no change is missed. A promoted standby uses
         /// the numbers of lost transactions again.
@@ -237,7 +241,7 @@
                 """
                 SELECT pg_snapshot_xmin(pg_current_snapshot())::text, \
                 EXISTS (SELECT 1 FROM \(schema).records \(condition)) OR EXISTS (SELECT 1 FROM \(schema).deletions \(condition)), \
-                \(Self.instance)
+                \(Self.instance), (SELECT \(Self.version(of: "d")) FROM \(schema).databases d WHERE d.context = $1)
                 """, [.bytea(context), .text(stamp)])
         }
 
@@ -281,7 +285,7 @@
                 ServerStatement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
                 ServerStatement(
                     """
-                    SELECT \(isStale ? Self.age : Self.instance), d.version, d.origin, d.sealed, d.database, d.sender, d.index_key, d.tag, \
+                    SELECT \(isStale ? Self.age : Self.instance), \(Self.version(of: "d")), d.origin, d.sealed, d.database, d.sender, d.index_key, d.tag, \
                     d.counter, d.proof \
                     FROM (VALUES (1)) s LEFT JOIN \(schema).databases d ON d.context = $1
                     """, [.bytea(context)]),
@@ -295,7 +299,7 @@
         /// Reads the version of the header in a transaction, and the server's instance. The result has one row.
         func version(_ context: [UInt8]) -> ServerStatement {
             ServerStatement(
-                "SELECT d.version, \(Self.instance) FROM (VALUES (1)) s LEFT JOIN \(schema).databases d ON d.context = $1",
+                "SELECT \(Self.version(of: "d")), \(Self.instance) FROM (VALUES (1)) s LEFT JOIN \(schema).databases d ON d.context = $1",
                 [.bytea(context)])
         }
 
