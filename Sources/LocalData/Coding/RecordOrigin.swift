@@ -13,8 +13,9 @@ import Sealing
 /// fingerprint of its content.
 /// Reason: "Older copies are identified by revision, not by content" in Docs/Decisions/Migration.md.
 ///
-/// A fingerprint reveals something about the value. A copy is therefore recorded only if the destination protects at
-/// least as well as the legacy location. The origin of a sealed value is sealed too.
+/// A fingerprint reveals something about the value, and a revision does not. A fingerprint is therefore recorded only if
+/// the destination protects at least as well as the legacy location. Otherwise the origin states that it replaced a copy
+/// without identifying it. The origin of a sealed value is sealed too.
 package struct RecordOrigin: Codable, Sendable, Equatable {
     /// The mark of the copy that was replaced last, for each legacy location (``Place/text``). A mark is a text that
     /// identifies a copy: see ``mark(of:)``.
@@ -25,6 +26,9 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
     /// The legacy locations that were durably empty when this record was written: a power loss could not bring a copy
     /// back. If another program writes there later, its value is new, even if it equals an older copy.
     private var absent: [String]?
+    /// The legacy locations whose content this record replaced without identifying it. The content could not be read, or
+    /// its fingerprint would be protected less than the content. What is found there later may be older than this record.
+    private var unnamed: [String]?
     /// The revisions that this record had before it was rewritten with the same value.
     private var rewrites: [String]?
     /// The fingerprints of the values of other programs from which a migration made this value; nil after a `set`.
@@ -83,7 +87,7 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
         /// No: the value's origin does not name the record.
         case none
         /// Perhaps: the record is another program's value with the content of a replaced copy. It may be a new write of
-        /// that content.
+        /// that content. Or the value replaced the content of this location without identifying it.
         case content
         /// Yes: exactly this record was replaced.
         case exact
@@ -93,6 +97,9 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
 
     /// The maximum number of earlier marks that are kept for one legacy location.
     private static let memory = 8
+
+    /// The mark of a source whose fingerprint would be protected less than the source. It identifies no record.
+    private static let unidentified = "?"
 
     // MARK: Marks
 
@@ -115,9 +122,9 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
 
     /// Returns whether a record in a legacy location is a copy that this value replaced.
     func match(_ record: StorageRecord, at place: String) -> Match {
-        if record.isForeign {
-            return isAbsent(place) ? .none : match(Self.fingerprint(of: record), place)
-        }
+        if record.isForeign, isAbsent(place) { return .none }
+        if isUnnamed(place) { return max(.content, match(Self.mark(of: record), place)) }
+        if record.isForeign { return match(Self.fingerprint(of: record), place) }
         // The origins of an earlier release also contain fingerprints of records that this library wrote.
         return max(match(Self.mark(of: record.revision), place), match(Self.fingerprint(of: record), place))
     }
@@ -136,7 +143,11 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
     func match(rewriteOf other: RecordOrigin, at place: String) -> Match { other.rewrites?.map { match($0, place) }.max() ?? .none }
 
     private func match(_ mark: String, _ place: String) -> Match {
-        guard copies[place] == mark || earlier?[place]?.contains(mark) == true else { return .none }
+        if mark == Self.unidentified {
+            let isReplaced = !isAbsent(place) && (copies[place] ?? mark) != mark
+            return isReplaced || isUnnamed(place) ? .content : .none
+        }
+        guard copies[place] == mark || earlier?[place]?.contains(mark) == true else { return isUnnamed(place) ? .content : .none }
         return Self.isRevision(mark) ? .exact : .content
     }
 
@@ -191,31 +202,58 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
     /// Returns whether a legacy location was durably empty when the record was written.
     func isAbsent(_ place: String) -> Bool { absent?.contains(place) == true }
 
+    /// Returns whether this record replaced the content of a legacy location without identifying it.
+    func isUnnamed(_ place: String) -> Bool { unnamed?.contains(place) == true }
+
     /// Returns whether it should be recorded that a legacy location is empty. This is so if a copy there is identified
-    /// only by its content, and the location is not recorded as empty yet.
+    /// only by its content or not at all, and the location is not recorded as empty yet.
     func awaitsAbsence(of place: String) -> Bool {
         if isAbsent(place) { return false }
+        if isUnnamed(place) { return true }
         return ([copies[place]].compactMap(\.self) + (earlier?[place] ?? [])).contains { !Self.isRevision($0) }
     }
 
     // MARK: Recording
 
-    /// Adds a copy, if the destination protects at least as well as the copy's store.
+    /// Returns whether a copy may be identified in the destination.
     /// Reason: "Fingerprints are stored only under equal protection" in Docs/Decisions/Sealing.md.
-    mutating func add(_ copy: SourceRecord, destination: Route) {
-        guard destination.protection >= copy.route.protection else { return }
-        let place = copy.route.place.text
-        let before = copies.updateValue(Self.mark(of: copy.record), forKey: place)
-        if let before { remember([before], of: place, isLatest: true) }
-        absent?.removeAll { $0 == place }
+    private static func mayIdentify(_ copy: SourceRecord, in destination: Route) -> Bool {
+        !copy.record.isForeign || destination.protection >= copy.route.protection
     }
 
-    /// Adds a source: a copy from which a migration makes the value.
+    /// Adds a copy that a change of the value replaces. If the copy may not be identified in the destination, records only
+    /// that the content of its location is replaced.
+    mutating func add(_ copy: SourceRecord, destination: Route) {
+        let place = copy.route.place.text
+        guard Self.mayIdentify(copy, in: destination) else { return recordUnnamed(place) }
+        add(Self.mark(of: copy.record), place)
+    }
+
+    private mutating func add(_ mark: String, _ place: String) {
+        let before = copies.updateValue(mark, forKey: place)
+        if let before { remember([before], of: place, isLatest: true) }
+        absent?.removeAll { $0 == place }
+        forgetUnnamed(place)
+    }
+
+    /// Adds a source: a copy from which a migration makes the value. A source that may not be identified in the destination
+    /// is not recorded as replaced: the migration deletes it, and the next value in its location is new.
     mutating func addSource(_ copy: SourceRecord, destination: Route) {
-        add(copy, destination: destination)
-        if copy.record.isForeign, destination.protection >= copy.route.protection {
-            made = (made ?? []) + [Self.fingerprint(of: copy.record)]
-        }
+        let place = copy.route.place.text
+        guard Self.mayIdentify(copy, in: destination) else { return add(Self.unidentified, place) }
+        add(Self.mark(of: copy.record), place)
+        if copy.record.isForeign { made = (made ?? []) + [Self.fingerprint(of: copy.record)] }
+    }
+
+    /// Returns this origin for a record that may be protected less. Fingerprints are left out: their locations are recorded
+    /// as locations whose content was replaced without identifying it.
+    var withoutFingerprints: RecordOrigin {
+        var origin = self
+        origin.made = nil
+        origin.copies = copies.filter { Self.isRevision($0.value) || $0.value == Self.unidentified }
+        origin.earlier = earlier?.mapValues { $0.filter(Self.isRevision) }.filter { !$0.value.isEmpty }
+        for place in copies.keys.sorted() where origin.copies[place] == nil && !isAbsent(place) { origin.recordUnnamed(place) }
+        return origin
     }
 
     /// Adds what the origin of a source contains: the copies that the source replaced, and the fingerprints of the
@@ -229,6 +267,22 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
     /// Records that a legacy location is durably empty.
     mutating func recordAbsence(of place: String) {
         if !isAbsent(place) { absent = (absent ?? []) + [place] }
+        forgetUnnamed(place)
+    }
+
+    /// Records that this record replaced the content of a legacy location without identifying it.
+    mutating func recordUnnamed(_ place: String) {
+        if !isUnnamed(place) { unnamed = (unnamed ?? []) + [place] }
+        absent?.removeAll { $0 == place }
+    }
+
+    /// Records that a legacy location is empty, but not durably: a power loss may bring its former content back. If that
+    /// content is not identified, it counts as replaced.
+    mutating func recordEmpty(_ place: String) { if copies[place] == Self.unidentified { recordUnnamed(place) } }
+
+    private mutating func forgetUnnamed(_ place: String) {
+        unnamed?.removeAll { $0 == place }
+        if unnamed?.isEmpty == true { unnamed = nil }
     }
 
     /// Records that this value was written before, under another revision.
@@ -243,16 +297,22 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
     /// origin's copy counts as the later one.
     mutating func merge(_ other: RecordOrigin?) {
         guard let other else { return }
-        for place in other.absent ?? [] where copies[place] == nil { recordAbsence(of: place) }
-        for (place, mark) in other.copies.sorted(by: { $0.key < $1.key }) {
-            if copies[place] == nil { copies[place] = mark } else { remember([mark], of: place) }
-        }
-        for (place, marks) in other.earlier ?? [:] { remember(marks, of: place) }
+        mergeCopies(other)
         // The end of a window is permanent, so this origin inherits it. The other states describe what one writer saw
         // in the legacy location, so this origin only inherits `open`.
         for (place, state) in other.windows ?? [:] {
             if state == .released { noteReleased(place) } else if windows?[place] == nil { noteOpen(place) }
         }
+    }
+
+    /// Adds the copies in the origin of another record, without the states of its release windows.
+    mutating func mergeCopies(_ other: RecordOrigin) {
+        for place in other.absent ?? [] where copies[place] == nil && !isUnnamed(place) { recordAbsence(of: place) }
+        for place in other.unnamed ?? [] where copies[place] == nil && !isAbsent(place) { recordUnnamed(place) }
+        for (place, mark) in other.copies.sorted(by: { $0.key < $1.key }) {
+            if copies[place] == nil { copies[place] = mark } else { remember([mark], of: place) }
+        }
+        for (place, marks) in other.earlier ?? [:] { remember(marks, of: place) }
     }
 
     /// Adds marks of earlier copies in a legacy location, and keeps at most ``memory`` of them. The earliest marks are

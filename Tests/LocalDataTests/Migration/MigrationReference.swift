@@ -255,10 +255,11 @@ struct MigrationReference {
         if place.isStrong, !world.isStrong, !place.allowsWeaker { throw Refusal(code: "weakerProtection") }
     }
 
-    /// The entry that records a copy as superseded; empty if the destination protects less than the legacy location.
-    /// The reason is that the entry can contain a fingerprint of a secret.
+    /// The entry that records a copy as superseded; empty for a value of another program that the destination protects less
+    /// than the legacy location. The reason is that this entry would contain a fingerprint of a secret.
     private func names(_ index: Int, _ text: String) -> [Int: String] {
-        world.isStrong || !world.places[index].isStrong ? [index: text] : [:]
+        let place = world.places[index]
+        return world.isStrong || !place.isStrong || !place.isForeign ? [index: text] : [:]
     }
 
     private mutating func nameEveryCopy() {

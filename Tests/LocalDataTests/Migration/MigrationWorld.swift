@@ -115,7 +115,7 @@ struct World: Hashable, Sendable {
     var named: [Int: String] {
         guard held != .absent, held.text?.hasPrefix("!") != true else { return [:] }
         var named: [Int: String] = [:]
-        for (index, place) in places.enumerated() where isStrong || !place.isStrong {
+        for (index, place) in places.enumerated() where isStrong || !place.isStrong || !place.isForeign {
             switch place.naming {
             case .none: continue
             case .current: named[index] = place.held.isRecord ? place.held.text : nil

@@ -59,8 +59,8 @@ struct Converter: Sendable {
         let keepsBackup = slot.key.evolution?.keepsBackup == true
         let past = try await coder.origin(of: record.metadata, slot.route)
         var origin = past
-        // In a release window, the mirror names the revision of the stored record. The origin lists it, so the mirror remains valid.
-        if slot.key.releaseWindow != nil { origin?.recordRewrite(of: record.revision, past) }
+        // Other records may name the revision of the stored record: a mirror, or a record that replaced it as an older copy.
+        origin?.recordRewrite(of: record.revision, past)
         return Conversion(
             prepared: prepared, origin: origin, record: record,
             holder: ReferenceHolder(route: slot.route, copies: [SourceRecord(slot, record)]), version: version,

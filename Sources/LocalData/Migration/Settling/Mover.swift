@@ -184,9 +184,7 @@ struct Mover: Sendable {
             if replaced.contains(where: { $0.route.slot == kept.route.slot }) { try await origins.noteMade(&origin, of: kept) }
         }
         // A value that was converted in its slot still replaces the copies that the origin of the former record named.
-        for old in readings where old.isInPlace && route.protection >= old.source.route.protection {
-            origin.merge(try await coder.origin(of: old.source.record.metadata, old.source.route))
-        }
+        for old in readings where old.isInPlace { origin.merge(try await origins.past(of: old.source, for: route)) }
         let holder = ReferenceHolder(
             route: route, copies: readings.map(\.source), allowsWeakerProtection: step.options.allowsWeakerProtection)
         guard

@@ -17,8 +17,7 @@ struct Origins: Sendable {
     func made(of sources: [SourceRecord], migration: String?, for route: Route) async throws -> RecordOrigin {
         var origin = RecordOrigin(migration: migration, boot: slots.runtime.host.bootID)
         for source in sources {
-            let past =
-                route.protection >= source.route.protection ? try await coder.origin(of: source.record.metadata, source.route) : nil
+            let past = try await past(of: source, for: route)
             if migration == nil {
                 origin.add(source, destination: route)
                 origin.merge(past)
@@ -28,6 +27,14 @@ struct Origins: Sendable {
             }
         }
         return origin
+    }
+
+    /// Returns the origin of an older copy, for a record in another location. If that location protects less, the origin has no
+    /// fingerprints.
+    func past(of copy: SourceRecord, for route: Route) async throws -> RecordOrigin? {
+        guard copy.record.metadata.origin != nil else { return nil }
+        let past = try await coder.origin(of: copy.record.metadata, copy.route)
+        return route.protection >= copy.route.protection ? past : past?.withoutFingerprints
     }
 
     /// Makes the content of a legacy location durable, and notes in an origin that the record was made from it. Notes nothing if the
@@ -52,8 +59,9 @@ struct Origins: Sendable {
         probe.metadata?.origin == nil ? nil : try await carried(slot, over: probe, .none)
     }
 
-    /// Returns the origin of a record that replaces another one. It names the copies that the replaced record names, and the copies in the
-    /// legacy locations now.
+    /// Returns the origin of a record that replaces another one. It names the copies that the replaced record names, the copies in the
+    /// legacy locations now, and the copies that these replaced. If a value in a legacy location may win conflicts, the origin also says
+    /// which locations could not be read.
     /// - Throws: ``StorageError`` if a legacy location that wins conflicts cannot be read: its content could not be named, and would later
     ///   undo the change.
     func carried(
@@ -63,7 +71,12 @@ struct Origins: Sendable {
         if slot.key.sourceWinsConflicts { for place in contents.unreadable { try await requireDamage(place, of: slot.name) } }
         var origin = RecordOrigin(boot: slots.runtime.host.bootID)
         try await requireLasting(contents.found, for: slot)
+        if slot.key.mayLoseConflicts { for place in contents.unreadable { origin.recordUnnamed(place.place.text) } }
         for copy in contents.found { origin.add(copy, destination: slot.route) }
+        for copy in contents.found {
+            // A copy whose seal does not open is named, but the copies that it replaced are unknown.
+            if let past = try? await past(of: copy, for: slot.route) { origin.mergeCopies(past) }
+        }
         if let metadata = probe.metadata {
             do {
                 origin.merge(try await coder.origin(of: metadata, slot.route))
@@ -75,7 +88,8 @@ struct Origins: Sendable {
         }
         // Reason: "A durably empty legacy location makes later writes new" in Docs/Decisions/Migration.md.
         for place in contents.empty where origin.awaitsAbsence(of: place.place.text) {
-            if await isDurablyEmpty(place) { origin.recordAbsence(of: place.place.text) }
+            let name = place.place.text
+            if await isDurablyEmpty(place) { origin.recordAbsence(of: name) } else { origin.recordEmpty(name) }
         }
         if let kept { try await note(kept, in: &origin, slot.key) }
         return origin
@@ -102,7 +116,10 @@ struct Origins: Sendable {
         let place = kept.place
         if !place.isOpen { return origin.noteReleased(place.name) }
         origin.noteOpen(place.name)
-        guard let contents = kept.contents else { return }
+        guard let contents = kept.contents else {
+            if key.mayLoseConflicts { origin.recordUnnamed(place.name) }
+            return
+        }
         if let record = contents.record {
             origin.noteKept(place.name)
             if contents.mirror != nil { return }
@@ -111,6 +128,7 @@ struct Origins: Sendable {
                 // A change may succeed without naming this content. If legacy locations win conflicts, the content would later undo the
                 // change, so the change fails.
                 if key.sourceWinsConflicts { throw error }
+                if key.mayLoseConflicts { origin.recordUnnamed(place.name) }
                 return
             }
             let source = SourceRecord(key: AnyStorageKey(base: place.source.key), route: place.route, record: record)
@@ -129,7 +147,7 @@ struct Origins: Sendable {
 
     /// Returns whether a location that was found empty is durably empty. If it is not, a power cut may bring its old content back, which
     /// would then count as a new write.
-    private func isDurablyEmpty(_ place: Route) async -> Bool {
+    func isDurablyEmpty(_ place: Route) async -> Bool {
         (try? await residuePurger.settledDurability(of: place, nil)) == .durable
     }
 

@@ -48,10 +48,21 @@ struct Reconciler: Sendable {
     func reconcile<Value>(
         _ slot: Slot<Value>, _ run: MigrationRun, _ settled: Settled<Value>, keeping kept: PhysicalSlot? = nil
     ) async throws -> Visit? {
-        var visit = Visit(state: settled.isRemoved ? .removed : .unchanged)
-        guard slot.key.hasMigration else { return visit }
+        guard slot.key.hasMigration else { return Visit(state: settled.isRemoved ? .removed : .unchanged) }
         let origin = try await coder.origin(of: settled.metadata, slot.route)
-        guard var known = try await collectCopies(slot, run, settled, origin, keeping: kept, &visit) else { return nil }
+        var doubtful: [SourceRecord] = []
+        guard let visit = try await reconcile(slot, run, settled, origin, keeping: kept, &doubtful) else { return nil }
+        await recordAbsence(of: doubtful, slot, settled, origin)
+        return visit
+    }
+
+    /// - Parameter quarantined: Receives the records that may be copies or new writes, and were quarantined.
+    private func reconcile<Value>(
+        _ slot: Slot<Value>, _ run: MigrationRun, _ settled: Settled<Value>, _ origin: RecordOrigin?, keeping kept: PhysicalSlot?,
+        _ quarantined: inout [SourceRecord]
+    ) async throws -> Visit? {
+        var visit = Visit(state: settled.isRemoved ? .removed : .unchanged)
+        guard var known = try await collectCopies(slot, run, settled, origin, keeping: kept, &visit, &quarantined) else { return nil }
         if let kept { known.insert(kept) }
         for migration in slot.key.migrations {
             switch migration.form {
@@ -77,7 +88,7 @@ struct Reconciler: Sendable {
                     try await program.wrappingUserErrors(slot.name, { try await step.mayRun(run) })
                 else { continue }
                 let comparison: Comparison
-                do { comparison = try await reconcile(step, slot, run, settled, origin, except: known) } catch {
+                do { comparison = try await reconcile(step, slot, run, settled, origin, except: known, &quarantined) } catch {
                     history.ledger.failed(step.id, error)
                     throw error
                 }
@@ -103,7 +114,7 @@ struct Reconciler: Sendable {
     /// - Returns: The slots whose content was handled here and needs no comparison; nil if the destination has changed since it was read.
     private func collectCopies<Value>(
         _ slot: Slot<Value>, _ run: MigrationRun, _ settled: Settled<Value>, _ origin: RecordOrigin?,
-        keeping kept: PhysicalSlot?, _ visit: inout Visit
+        keeping kept: PhysicalSlot?, _ visit: inout Visit, _ quarantined: inout [SourceRecord]
     ) async throws -> Set<PhysicalSlot>? {
         let locations = LegacyLocations(slots)
         let contents = try await locations.read(for: slot.untyped)
@@ -130,6 +141,7 @@ struct Reconciler: Sendable {
             }
         }
         try await quarantine(doubtful, slot, "may be a new write of \(slot.name)")
+        quarantined += doubtful
         let found = copies + doubtful
         if found.isEmpty { return [] }
         let purger = residuePurger
@@ -178,7 +190,7 @@ struct Reconciler: Sendable {
 
     private func reconcile<Value>(
         _ step: MigrationStep<Value>, _ slot: Slot<Value>, _ run: MigrationRun, _ settled: Settled<Value>, _ origin: RecordOrigin?,
-        except known: Set<PhysicalSlot>
+        except known: Set<PhysicalSlot>, _ quarantined: inout [SourceRecord]
     ) async throws -> Comparison {
         var found: [SourceRecord] = []
         var doubtful: [SourceRecord] = []
@@ -230,6 +242,7 @@ struct Reconciler: Sendable {
         if !doubtful.isEmpty {
             // The content may be a copy of a replaced value or a new write. It decides nothing, and is quarantined so that it is not lost.
             try await quarantine(doubtful, slot, "may be a new write of \(slot.name)")
+            quarantined += doubtful
             let residue = await residuePurger.purge(
                 doubtful, for: slot.route, achieved: try await certainty(of: settled, slot, run, origin, doubtful))
             // The next sweep compares the other records that were found with the value.
@@ -306,6 +319,8 @@ struct Reconciler: Sendable {
     ) async throws -> [String]? {
         try await origins.requireLasting(found, for: slot.untyped)
         var newOrigin = try await origins.made(of: found, migration: step.id, for: slot.route)
+        // A merged value replaces the content of the source. A value of the source is made from it.
+        if case .merge = slot.key.conflictPolicy { for copy in found { newOrigin.add(copy, destination: slot.route) } }
         newOrigin.merge(origin)
         let written = try await durableWriter.write(
             value, slot, newOrigin, WriteAttributes.carried(from: found.map(\.record.metadata)), if: .revision(settled.revision),
@@ -334,6 +349,32 @@ struct Reconciler: Sendable {
     }
 
     // MARK: Removals and certainty
+
+    /// Records that legacy locations are durably empty, if the origin of the destination says only that their content was replaced. A value
+    /// that another program writes there later is then new. If the record cannot be written, that later value is quarantined, and replaces
+    /// nothing.
+    private func recordAbsence<Value>(
+        of copies: [SourceRecord], _ slot: Slot<Value>, _ settled: Settled<Value>, _ origin: RecordOrigin?
+    ) async {
+        guard var newOrigin = origin else { return }
+        for copy in copies where newOrigin.isUnnamed(copy.route.place.text) {
+            guard case .absent? = try? await copy.route.probe(), await origins.isDurablyEmpty(copy.route) else { continue }
+            newOrigin.recordAbsence(of: copy.route.place.text)
+        }
+        if newOrigin == origin { return }
+        newOrigin.boot = slots.runtime.host.bootID
+        newOrigin.recordRewrite(of: settled.revision, origin)
+        switch settled {
+        case .value(let record, let value):
+            var facts = WriteAttributes.kept(record.metadata)
+            facts.keepsTime = true
+            _ = try? await durableWriter.write(
+                value, slot, newOrigin, facts, if: .revision(record.revision), ReferenceHolder(route: slot.route, copies: []))
+        case .removed(let tombstone):
+            guard let metadata = try? await coder.tombstone(newOrigin, slot.route, date: tombstone.metadata.modifiedAt) else { return }
+            _ = try? await slots.committer.commit([Committer.Change(.tombstone(metadata), slot.route, if: .revision(tombstone.revision))])
+        }
+    }
 
     /// Deletes the values in the sources of a custom migration, because the destination has a tombstone. A value that is not a
     /// copy is quarantined first.

@@ -52,8 +52,9 @@ public struct MigrationOptions: Hashable, Sendable {
 /// The rule for a legacy location whose value differs from the value of the destination.
 ///
 /// Such a conflict occurs if an earlier version of the program ran again and stored another value in the legacy
-/// location. A sweep of all keys, or a forced migration of one key, applies the policy. A read never does. The default
-/// is ``destinationWins``.
+/// location. A value that was there before the program changed the key is no conflict: the change has replaced it. A
+/// sweep of all keys, or a forced migration of one key, applies the policy. A read never does. The default is
+/// ``destinationWins``.
 ///
 /// ```swift
 /// let recent: StorageKey<[String]> = settings.key("recent", "The cities that were shown last")
