@@ -93,7 +93,7 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
         if written.count > 0 { history.ledger.worked(list.id(for: collection), values: written.count) }
         // The list remains until a sweep has decided the conflict.
         if written.hasConflict, run.reason == .read { return work }
-        if written.hasConflict { work.reconciled += 1 }
+        if written.hasConflict { work.reconciled += max(1, written.resolved) }
         work.residue = await collector.purge([copy], for: mark.route, achieved: written.durability)
         return work
     }
@@ -124,7 +124,10 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
     }
 
     private struct Written: Sendable {
+        /// The number of records whose slots were empty.
         var count = 0
+        /// The number of records that a conflict policy changed.
+        var resolved = 0
         var hasConflict = false
         var durability = StorageDurability.durable
     }
@@ -150,11 +153,12 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
         // If the list remains, its records name it. The sweep that resolves the conflict then undoes no later change of these records.
         var origin: RecordOrigin?
         if written.hasConflict, run.reason == .read, let first = free.first {
-            let list = LegacyLocations.Contents(found: [copy])
+            let list = LegacyLocations.Contents(lists: [copy])
             origin = try await origins.carried(first.part.slot.untyped, over: first.probe, list)
         }
+        written.resolved = changes.count
         for (part, probe, holder) in free { changes.append(try await change(part.prepared, over: probe, origin, holder)) }
-        written.count = changes.count
+        written.count = free.count
         // A read decides no conflict. It moves the records whose slots are empty, and does not write the mark.
         if written.hasConflict, run.reason == .read { return try await commit(changes, nil, mark.route) == nil ? nil : written }
         if written.hasConflict {
@@ -207,7 +211,7 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
             guard let merged = try await program.wrappingUserErrors(part.slot.name, { [mine] in try merge(mine, part.record) }) else {
                 guard let stored = probe.record else { return .conflict(nil) }
                 try await history.quarantine.keep(stored, of: route, beside: [copy.route], reason: "replaced in a conflict")
-                let origin = try await origins.carried(part.slot.untyped, over: probe, .none)
+                let origin = try await origins.carried(part.slot.untyped, over: probe, LegacyLocations.Contents(lists: [copy]))
                 let tombstone = StorageMutation.Operation.tombstone(try await coder.tombstone(origin, route))
                 return .conflict(Committer.Change(tombstone, route, if: probe.unchanged))
             }
@@ -216,7 +220,9 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
         if let stored = probe.record {
             try await history.quarantine.keep(stored, of: route, beside: [copy.route], reason: "replaced in a conflict")
         }
-        return .conflict(try await change(prepared, over: probe, try await origins.kept(part.slot.untyped, over: probe), holder))
+        var newOrigin = try await origins.made(of: [copy], migration: list.id(for: collection), for: route)
+        newOrigin.merge(try await origins.kept(part.slot.untyped, over: probe))
+        return .conflict(try await change(prepared, over: probe, newOrigin, holder))
     }
 
     private func change(

@@ -128,8 +128,14 @@ struct BatchWriter: Sendable {
     /// Makes one attempt to commit changes. Returns false if one of their slots changed since this attempt read it.
     private func commitOnce(_ changes: [Change]) async throws -> Bool {
         var planned: [(change: Change, plan: Planned)] = []
+        // The records of one collection come from the same lists, so these are read once.
+        var (lists, collection): (LegacyLocations.Contents?, PhysicalSlot?) = (nil, nil)
         for change in changes {
-            if let plan = try await plan(change) { planned.append((change, plan)) }
+            if change.slot.key.membership?.gathered != nil, change.slot.id.placeholder != collection {
+                lists = try await LegacyLocations(slots).readLists(of: change.slot)
+                collection = change.slot.id.placeholder
+            }
+            if let plan = try await plan(change, lists) { planned.append((change, plan)) }
         }
         for (change, plan) in planned {
             if let damage = plan.damage { _ = try await history.quarantine.keep(damage, of: change.slot.route, beside: []) }
@@ -170,13 +176,13 @@ struct BatchWriter: Sendable {
 
     /// Plans the commit of a change from the present content of its slot. Returns nil for an insertion into a slot that is not
     /// empty.
-    private func plan(_ change: Change) async throws -> Planned? {
+    private func plan(_ change: Change, _ lists: LegacyLocations.Contents?) async throws -> Planned? {
         let (slot, route) = (change.slot, change.slot.route)
         let probe = try await ValueWriter(slots, coder, history, program).probe(slot)
         if let wanted = change.precondition, wanted != probe.unchanged { throw ChangedMeanwhile() }
         // Read the legacy locations once. A removal does not cover values that are written there after this read.
         let kept = try await MirroredLocations(slots, coder, history).look(for: slot, over: probe, isMade: change.precondition != nil)
-        let contents = try await LegacyLocations(slots).read(for: slot, except: kept)
+        let contents = try await LegacyLocations(slots).readReplaced(by: slot, except: kept, lists: lists)
         if change.isInsertion {
             guard case .absent = probe, kept?.contents?.record == nil, contents.found.isEmpty, contents.unreadable.isEmpty else {
                 return nil
@@ -192,7 +198,7 @@ struct BatchWriter: Sendable {
         var origin: RecordOrigin?
         if let prepared = change.prepared {
             try coder.requireNotLater(probe, prepared)
-            origin = try await slot.key.hasMigration ? origins.carried(slot, over: probe, contents, kept) : origins.kept(slot, over: probe)
+            origin = try await origins.next(slot, over: probe, contents, kept)
             let complete = try await coder.complete(prepared.over(probe, now: coder.now), origin: origin)
             committed = slots.committer.change(complete.operation, route, over: probe)
             coded = complete

@@ -216,11 +216,11 @@ struct ValueWriter: Sendable {
     /// Writes a tombstone, and then deletes the older copies, the oldest first. Returns nil if the slot has changed since it was read.
     private func writeTombstone(_ slot: UntypedSlot, over probe: StorageProbe, isMade: Bool) async throws -> Void? {
         let kept = try await mirroredLocations.look(for: slot, over: probe, isMade: isMade)
-        let contents = try await LegacyLocations(slots).read(for: slot, except: kept)
+        let contents = try await LegacyLocations(slots).readReplaced(by: slot, except: kept)
         let origin = try await origins.removed(slot, over: probe, contents, kept)
         if kept == nil, case .tombstone(let tombstone) = probe,
             let old = try? await coder.origin(of: tombstone.metadata, slot.route),
-            contents.found.allSatisfy({ old.match($0.record, at: $0.route.place.text) != .none })
+            (contents.found + contents.lists).allSatisfy({ old.match($0.record, at: $0.route.place.text) != .none })
         {
             // The value was removed before, and there is no new copy to name. Keep the tombstone, with the boot ID of its
             // write. Its writer may not have made it durable, so make it durable before this removal returns.

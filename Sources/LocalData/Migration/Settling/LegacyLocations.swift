@@ -12,6 +12,9 @@ struct LegacyLocations: Sendable {
     /// The results of reading the legacy locations of a value.
     struct Contents: Sendable {
         var found: [SourceRecord] = []
+        /// Lists that may contain the record, with their legacy locations. Other records come from the same lists, so no change of this
+        /// record deletes one of them.
+        var lists: [SourceRecord] = []
         /// The locations that are empty or contain a tombstone.
         var empty: [Route] = []
         /// The locations that are locked, unavailable or damaged, or whose read failed.
@@ -52,20 +55,66 @@ struct LegacyLocations: Sendable {
         guard slot.key.hasMigration else { return .none }
         var contents = Contents()
         for (source, route) in try all(of: slot) where kept?.place.isOpen != true || route.slot != kept?.place.route.slot {
-            let probe: StorageProbe
-            do { probe = try await route.read() } catch is CancellationError { throw CancellationError() } catch {
-                contents.unreadable.append(route)
-                continue
-            }
-            switch probe {
-            // A legacy collection has a record of another type. It is not a copy of the value, and the key must not remove it.
-            case .value(let record) where source.base.refuses(record.metadata): continue
-            case .value(let record): contents.found.append(SourceRecord(key: source, route: route, record: record))
-            case .absent, .tombstone: contents.empty.append(route)
-            case .locked, .unavailable, .corrupt: contents.unreadable.append(route)
-            }
+            if let record = try await record(of: source, route, &contents) { contents.found.append(record) }
         }
         return contents
+    }
+
+    /// Reads the legacy locations of a value that a change replaces. For a record of a collection, also reads the lists that contain all
+    /// records.
+    /// - Parameter lists: The contents of these lists, if they were already read.
+    func readReplaced(
+        by slot: UntypedSlot, except kept: MirroredLocations.Seen? = nil, lists: Contents? = nil
+    ) async throws -> Contents {
+        var contents = try await read(for: slot, except: kept)
+        guard slot.key.membership?.gathered != nil else { return contents }
+        let found = if let lists { lists } else { try await readLists(of: slot) }
+        contents.lists = found.lists
+        contents.empty += found.empty
+        contents.unreadable += found.unreadable
+        return contents
+    }
+
+    /// Reads the lists that may contain a record, and their legacy locations.
+    func readLists(of slot: UntypedSlot) async throws -> Contents {
+        var contents = Contents()
+        for (source, route) in try lists(of: slot) {
+            if let record = try await record(of: source, route, &contents) { contents.lists.append(record) }
+        }
+        return contents
+    }
+
+    /// Returns the lists that may contain a record, and their legacy locations: those of its collection, and those of the collections from
+    /// which this collection takes its records.
+    private func lists(of slot: UntypedSlot) throws -> [(key: AnyStorageKey, route: Route)] {
+        guard slot.key.membership?.gathered != nil else { return [] }
+        func lists(of key: any TypedKey) -> [AnyStorageKey] {
+            func lists<Collection: TypedCollection>(_ collection: Collection) -> [AnyStorageKey] {
+                collection.typed.legacyLocations.map(\.key).filter { $0.collection == nil }
+            }
+            return key.membership?.gathered.map { lists($0) } ?? []
+        }
+        let keys = [slot.key] + (slot.key.hasMigration ? try all(of: slot).map(\.key.base) : [])
+        var found: [AnyStorageKey] = []
+        for key in keys { for list in lists(of: key) { found += [list] } }
+        return found.isEmpty ? [] : try all(found, of: slot.id)
+    }
+
+    /// Reads one legacy location. Returns its record, or notes in the contents that it is empty or unreadable.
+    private func record(of source: AnyStorageKey, _ route: Route, _ contents: inout Contents) async throws -> SourceRecord? {
+        let probe: StorageProbe
+        do { probe = try await route.read() } catch is CancellationError { throw CancellationError() } catch {
+            contents.unreadable.append(route)
+            return nil
+        }
+        switch probe {
+        // A legacy collection has a record of another type. It is not a copy of the value, and the key must not remove it.
+        case .value(let record) where source.base.refuses(record.metadata): return nil
+        case .value(let record): return SourceRecord(key: source, route: route, record: record)
+        case .absent, .tombstone: contents.empty.append(route)
+        case .locked, .unavailable, .corrupt: contents.unreadable.append(route)
+        }
+        return nil
     }
 
     /// Returns whether any of the sources has a value, is damaged, or cannot be read.

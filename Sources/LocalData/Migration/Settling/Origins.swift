@@ -47,11 +47,18 @@ struct Origins: Sendable {
     /// Returns the origin of a record that replaces another one. If the key has no migration, this is the origin of the replaced record: a
     /// call may have moved records of a collection, and a copy that remained must not replace a later value.
     func next(_ slot: UntypedSlot, over probe: StorageProbe, _ kept: MirroredLocations.Seen? = nil) async throws -> RecordOrigin? {
-        if slot.key.hasMigration {
-            return try await carried(
-                slot, over: probe, try await LegacyLocations(slots).read(for: slot, except: kept), kept)
+        try await next(slot, over: probe, try await LegacyLocations(slots).readReplaced(by: slot, except: kept), kept)
+    }
+
+    /// Like ``next(_:over:_:)``, with the contents of the legacy locations.
+    func next(
+        _ slot: UntypedSlot, over probe: StorageProbe, _ contents: LegacyLocations.Contents, _ kept: MirroredLocations.Seen?
+    ) async throws -> RecordOrigin? {
+        if slot.key.hasMigration || !contents.lists.isEmpty || !contents.unreadable.isEmpty {
+            return try await carried(slot, over: probe, contents, kept)
         }
-        return try await self.kept(slot, over: probe)
+        guard probe.metadata?.origin != nil else { return nil }
+        return try await carried(slot, over: probe, contents)
     }
 
     /// Returns the origin of a record, for the record that replaces it; nil if it has none.
@@ -70,10 +77,11 @@ struct Origins: Sendable {
         // Reason: "With `.sourceWins`, an unreadable source blocks changes" in Docs/Decisions/Migration.md.
         if slot.key.sourceWinsConflicts { for place in contents.unreadable { try await requireDamage(place, of: slot.name) } }
         var origin = RecordOrigin(boot: slots.runtime.host.bootID)
-        try await requireLasting(contents.found, for: slot)
+        let replaced = contents.found + contents.lists
+        try await requireLasting(replaced, for: slot)
         if slot.key.mayLoseConflicts { for place in contents.unreadable { origin.recordUnnamed(place.place.text) } }
-        for copy in contents.found { origin.add(copy, destination: slot.route) }
-        for copy in contents.found {
+        for copy in replaced { origin.add(copy, destination: slot.route) }
+        for copy in replaced {
             // A copy whose seal does not open is named, but the copies that it replaced are unknown.
             if let past = try? await past(of: copy, for: slot.route) { origin.mergeCopies(past) }
         }
