@@ -43,6 +43,26 @@ struct WriteAttributes: Sendable {
         return WriteAttributes(expiry: .carried, past: past)
     }
 
+    /// The attributes of a value that a conflict policy takes from the sources instead of the value in the destination. They
+    /// are those of a move. If no source expires, the value expires when the replaced value would have expired.
+    /// - Parameter replaced: The metadata of the replaced value; nil after a removal.
+    static func winning(from sources: [StorageMetadata], over replaced: StorageMetadata?) -> WriteAttributes {
+        var facts = carried(from: sources)
+        if facts.past?.expiresAt == nil { facts.past?.expiresAt = replaced?.expiresAt }
+        return facts
+    }
+
+    /// The attributes of a value that a conflict policy merges from the sources and the value in the destination. It expires
+    /// when the first of the merged values would have expired. After a removal, they are the attributes of a move.
+    /// - Parameter mine: The metadata of the value in the destination; nil after a removal.
+    static func merged(from sources: [StorageMetadata], with mine: StorageMetadata?) -> WriteAttributes {
+        guard let mine else { return carried(from: sources) }
+        var facts = carried(from: sources)
+        facts.past?.expiresAt = (sources + [mine]).compactMap(\.expiresAt).min()
+        facts.expiry = .kept
+        return facts
+    }
+
     /// Returns a copy that has the record in the slot as the previous record. An expired record counts as absent.
     func over(_ probe: StorageProbe, now: Double) -> WriteAttributes {
         var facts = self

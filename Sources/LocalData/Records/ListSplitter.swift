@@ -107,9 +107,7 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
 
     /// Returns the records of a list, encoded and sorted by their ids.
     private func parts(_ records: [Record], _ copy: SourceRecord) throws -> [Part] {
-        let metadata = copy.record.metadata
-        let facts = WriteAttributes.carried(
-            from: [StorageMetadata(createdAt: metadata.createdAt, expiresAt: metadata.expiresAt, attributes: metadata.attributes)])
+        let facts = WriteAttributes.carried(from: [Self.metadata(of: copy)])
         var parts: [PhysicalSlot: Part] = [:]
         for record in records {
             let slot = try slots.routes.slot(for: collection.key(try collection.id(of: record)))
@@ -121,6 +119,12 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
             }
         }
         return parts.values.sorted { $0.slot.name < $1.slot.name }
+    }
+
+    /// The metadata that the records of a list take over from the list.
+    private static func metadata(of copy: SourceRecord) -> StorageMetadata {
+        let metadata = copy.record.metadata
+        return StorageMetadata(createdAt: metadata.createdAt, expiresAt: metadata.expiresAt, attributes: metadata.attributes)
     }
 
     private struct Written: Sendable {
@@ -203,7 +207,9 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
             mine = value
         }
         if run.reason == .read { return .conflict(nil) }
+        let replaced = probe.record.flatMap { coder.isExpired($0) ? nil : $0.metadata }
         var prepared = part.prepared
+        prepared.facts = .winning(from: [Self.metadata(of: copy)], over: replaced)
         switch collection.template.conflictPolicy {
         case .destinationWins: return .conflict(nil)
         case .sourceWins: break
@@ -215,7 +221,7 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
                 let tombstone = StorageMutation.Operation.tombstone(try await coder.tombstone(origin, route))
                 return .conflict(Committer.Change(tombstone, route, if: probe.unchanged))
             }
-            prepared = try coder.prepare(merged, part.slot, part.prepared.facts)
+            prepared = try coder.prepare(merged, part.slot, .merged(from: [Self.metadata(of: copy)], with: replaced))
         }
         if let stored = probe.record {
             try await history.quarantine.keep(stored, of: route, beside: [copy.route], reason: "replaced in a conflict")

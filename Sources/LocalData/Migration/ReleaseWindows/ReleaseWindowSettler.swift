@@ -110,8 +110,13 @@ struct ReleaseWindowSettler: Sendable {
     // MARK: Changes by an earlier release
 
     /// Replaces the value of the destination by the value that an earlier release wrote, or by the `merge` of both values.
-    /// - Parameter keeps: Whether the replaced value is quarantined, because the earlier release may not have read it.
-    private func fold<Value>(_ source: SourceRecord, _ work: Work<Value>, keeps: Bool) async throws -> Outcome {
+    /// - Parameters:
+    ///   - keeps: Whether the replaced value is quarantined, because the earlier release may not have read it.
+    ///   - isConflict: Whether the conflict policy decided so. The value then expires like the replaced one, unless the value of the
+    ///     earlier release expires itself.
+    private func fold<Value>(
+        _ source: SourceRecord, _ work: Work<Value>, keeps: Bool, isConflict: Bool = false
+    ) async throws -> Outcome {
         let (slot, place, route) = (work.slot, work.place, work.slot.route)
         try mover.checkProtection(of: work.step.sources, work.step.options, slot.untyped)
         guard let older = try await value(of: source, work) else {
@@ -129,7 +134,9 @@ struct ReleaseWindowSettler: Sendable {
         var origin = try await origins.made(of: [source], migration: work.step.id, for: route)
         origin.merge(work.record.origin)
         if isLasting { origin.noteMade(of: place.name) } else { origin.noteOpen(place.name) }
-        let prepared = try valuePreparer.prepare(value, slot, WriteAttributes.carried(from: [source.record.metadata]))
+        let facts = WriteAttributes.winning(
+            from: [source.record.metadata], over: isConflict ? work.settled.record?.metadata : nil)
+        let prepared = try valuePreparer.prepare(value, slot, facts)
         let holder = ReferenceHolder(
             route: route, copies: [source], allowsWeakerProtection: work.step.options.allowsWeakerProtection)
         let written = try await durableWriter.write(prepared, slot, origin, if: .revision(work.record.revision), holder)
@@ -218,7 +225,7 @@ struct ReleaseWindowSettler: Sendable {
         let isUnseen = work.settled.isRemoved && source.record.isForeign
         switch work.slot.key.conflictPolicy {
         case .sourceWins where !isUnseen:
-            return try await fold(source, work, keeps: true).resolved(from: work.place)
+            return try await fold(source, work, keeps: true, isConflict: true).resolved(from: work.place)
         case .merge(let merge) where !isUnseen:
             guard let older else { throw Self.unreadable(work) }
             let merged = try await program.wrappingUserErrors(work.slot.name) { try merge(work.value, older) }
@@ -247,7 +254,8 @@ struct ReleaseWindowSettler: Sendable {
         var origin = try await origins.made(of: [source], migration: nil, for: work.slot.route)
         origin.merge(work.record.origin)
         origin.noteKept(work.place.name)
-        let prepared = try valuePreparer.prepare(value, work.slot, WriteAttributes.carried(from: [source.record.metadata]))
+        let facts = WriteAttributes.merged(from: [source.record.metadata], with: work.settled.record?.metadata)
+        let prepared = try valuePreparer.prepare(value, work.slot, facts)
         let holder = ReferenceHolder(
             route: work.slot.route, copies: [source],
             allowsWeakerProtection: work.step.options.allowsWeakerProtection)

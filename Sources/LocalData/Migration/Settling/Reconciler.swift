@@ -39,6 +39,9 @@ struct Reconciler: Sendable {
         }
 
         var isRemoved: Bool { if case .removed = self { true } else { false } }
+
+        /// The record of the value; nil after a removal.
+        var record: StorageRecord? { if case .value(let record, _) = self { record } else { nil } }
     }
 
     /// Compares a destination with its legacy locations, and deletes copies and resolves conflicts there.
@@ -319,12 +322,16 @@ struct Reconciler: Sendable {
     ) async throws -> [String]? {
         try await origins.requireLasting(found, for: slot.untyped)
         var newOrigin = try await origins.made(of: found, migration: step.id, for: slot.route)
-        // A merged value replaces the content of the source. A value of the source is made from it.
-        if case .merge = slot.key.conflictPolicy { for copy in found { newOrigin.add(copy, destination: slot.route) } }
+        let (sources, mine) = (found.map(\.record.metadata), settled.record?.metadata)
+        var facts = WriteAttributes.winning(from: sources, over: mine)
+        if case .merge = slot.key.conflictPolicy {
+            facts = WriteAttributes.merged(from: sources, with: mine)
+            // A merged value replaces the content of the source. A value of the source is made from it.
+            for copy in found { newOrigin.add(copy, destination: slot.route) }
+        }
         newOrigin.merge(origin)
         let written = try await durableWriter.write(
-            value, slot, newOrigin, WriteAttributes.carried(from: found.map(\.record.metadata)), if: .revision(settled.revision),
-            holder(step, slot, run, found))
+            value, slot, newOrigin, facts, if: .revision(settled.revision), holder(step, slot, run, found))
         guard let written else { return nil }
         return await residuePurger.purge(found, for: slot.route, achieved: written.durability)
     }

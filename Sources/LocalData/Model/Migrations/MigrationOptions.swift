@@ -67,13 +67,13 @@ public enum ConflictPolicy<Value: Sendable>: Sendable {
     /// The destination keeps its value. The value of the legacy location is moved to the quarantine.
     case destinationWins
     /// The value of the legacy location replaces the value of the destination. The replaced value is kept in the
-    /// quarantine.
+    /// quarantine. The new value keeps its time of expiry. If it has none, it expires when the replaced value would have.
     ///
     /// While a legacy location is locked or unavailable, the router refuses changes of the value. Otherwise the value
     /// of the legacy location would replace the changed value later.
     case sourceWins
     /// A closure returns the new value of the destination, or nil to remove it. It receives the value of the
     /// destination (nil after a removal) and the value of the legacy location. Both values are quarantined before
-    /// anything is replaced.
+    /// anything is replaced. The new value expires when the first of the two would have expired.
     case merge(@Sendable (_ destination: Value?, _ source: Value) throws -> Value?)
 }
