@@ -25,7 +25,9 @@ struct Doctor: AsyncParsableCommand {
             found += await TimedCheck.blocking("folder \(program.directories.data)") { FolderCheck(program).findings() }
             found += await Self.databases(of: program, &need)
             let store = StoreCheck(program)
-            found += await TimedCheck.blocking("lists in \(program.directories.preferences)") { store.restore() + store.lists() }
+            found += await TimedCheck.blocking("lists in \(program.directories.preferences)") {
+                store.restore() + store.lists() + store.quarantine()
+            }
             found += await TimedCheck.blocking("locks in \(program.directories.locks)") { LockCheck(program).findings() }
         }
         let machine = MachineCheck(programs)

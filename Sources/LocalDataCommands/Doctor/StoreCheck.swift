@@ -54,6 +54,23 @@ struct StoreCheck: Sendable {
 
     private static let largestList: Int64 = 256 << 20
 
+    /// Warns if the quarantine is more than half full. A full one stops migrations.
+    func quarantine() -> [Finding] {
+        let path = "\(program.directories.data)/quarantine/quarantine.plist"
+        guard let status = (try? files.status(path)) ?? nil, status.size <= Self.largestList,
+            let contents = (try? files.read(path)) ?? nil,
+            let list = try? PropertyListSerialization.propertyList(from: Data(contents.bytes), format: nil) as? [String: Any]
+        else { return [] }
+        let entries = list.keys.count { $0.hasPrefix("q") }
+        guard entries > QuarantineLimit.entries / 2 || contents.bytes.count > QuarantineLimit.bytes / 2 else { return [] }
+        return [
+            .warning(
+                "quarantine",
+                "It has \(entries) values in \(contents.bytes.count >> 20) MiB. When it is full, migrations stop: review the values, and purge "
+                    + "those that are not needed.", program.command("quarantine", "list"))
+        ]
+    }
+
     /// Returns a name beside a path that no file has.
     private func unused(_ path: String) -> String {
         for number in 1... {

@@ -102,6 +102,18 @@
             #expect(text.status == 0 && text.lines.contains { $0.hasPrefix("ok       database documents: ") }, "\(text)")
         }
 
+        @Test func `a quarantine that is more than half full is a warning`() async throws {
+            try await makeService()
+            let path = "\(root)/data/quarantine/quarantine.plist"
+            try FileManager.default.createDirectory(atPath: "\(root)/data/quarantine", withIntermediateDirectories: true)
+            let entries = Dictionary(uniqueKeysWithValues: (0..<4_097).map { ("q\($0)", "value") })
+            try PropertyListSerialization.data(fromPropertyList: entries, format: .xml, options: 0).write(to: URL(fileURLWithPath: path))
+            try setPermissions(0o600, of: path)
+            let found = try #require(try await doctor(service).first { $0.check == "quarantine" })
+            #expect(found.finding == "warning" && found.message.contains("4097 values"), "\(found)")
+            #expect(found.command?.contains("quarantine list") == true, "\(found)")
+        }
+
         @Test func `a key file that others can read is made private`() async throws {
             try await makeService()
             try setPermissions(0o644, of: keyFile)

@@ -5,7 +5,7 @@ import Foundation
 import Sealing
 
 /// Stores data that would otherwise be destroyed before a user has reviewed it. An entry is durable, and is protected at least as well as
-/// the data was. Its name is derived from its content.
+/// the data was. Its name is derived from its content. The number and size of the entries are limited: see ``QuarantineLimit``.
 final class Quarantine: Sendable {
     private let own: OwnStore
     private let damagedFiles: DamagedFiles
@@ -13,19 +13,24 @@ final class Quarantine: Sendable {
     /// Further key sources of the program, whose keys can seal entries.
     private let otherSources: [KeySourceReference]
     let runtime: Runtime
+    /// Nil in a rehearsal.
+    private let limit: QuarantineLimit?
 
     init(
-        _ own: OwnStore, damagedFiles: DamagedFiles, _ seals: RecordSeals, otherSources: [KeySourceReference], runtime: Runtime
+        _ own: OwnStore, damagedFiles: DamagedFiles, _ seals: RecordSeals, otherSources: [KeySourceReference], runtime: Runtime,
+        isLimited: Bool = true
     ) {
         (self.own, self.damagedFiles, self.seals, self.otherSources) = (own, damagedFiles, seals, otherSources)
         self.runtime = runtime
+        limit = isLimited ? QuarantineLimit(runtime.clock) : nil
     }
 
-    /// Returns a quarantine for a rehearsal. It keeps entries in memory, and creates no key.
+    /// Returns a quarantine for a rehearsal. It keeps entries in memory, creates no key, and has no limit: a value that cannot be migrated
+    /// because the quarantine is full can still be read.
     func rehearsed(_ seals: RecordSeals, _ rehearse: @escaping @Sendable (any StorageBackend) -> any StorageBackend) -> Quarantine {
         Quarantine(
             OwnStore { [own] in rehearse(try own.backend()) }, damagedFiles: damagedFiles, seals, otherSources: otherSources,
-            runtime: runtime)
+            runtime: runtime, isLimited: false)
     }
 
     func store() throws -> any StorageBackend { try own.backend() }
@@ -34,8 +39,8 @@ final class Quarantine: Sendable {
     /// - Parameters:
     ///   - route: The location of the record.
     ///   - others: The other locations of the value. The entry is protected at least as well as the best protected of all these locations.
-    /// - Throws: ``StorageError`` if the record cannot be stored durably with this protection. The caller must then leave the record where
-    ///   it is.
+    /// - Throws: ``StorageError`` if the record cannot be stored durably with this protection, `noSpace` if the quarantine is full. The
+    ///   caller must then leave the record where it is.
     func keep(_ record: StorageRecord, of route: Route, beside others: [Route], reason: String) async throws {
         let store = try store()
         // If the seal of `record` could not be verified, `record` may lack some of its metadata. Read it without verification, so that the
@@ -74,12 +79,13 @@ final class Quarantine: Sendable {
             }
         }
         let address = StorageAddress(id)
-        let result = try await translatingErrors(key: route.keyName) { [content] () throws(BackendError) in
+        try await limit?.requireRoom(for: content.count, metadata, at: address, in: store)
+        let result = try await translatingErrors(key: route.keyName) { [content, metadata] () throws(BackendError) in
             try await store.apply(.put(.bytes(content), metadata, at: address, if: .absent))
         }
         StepJournal.note(.quarantine, route)
         switch result {
-        case .applied: return
+        case .applied: limit?.count(content.count, metadata)
         case .conflict(.value):
             // An earlier call has stored the same content. That call may have failed before the entry was durable, so make it durable now.
             let achieved = try await translatingErrors(key: route.keyName) { () throws(BackendError) in try await store.synchronize() }
@@ -240,6 +246,7 @@ final class Quarantine: Sendable {
     /// Destroys an entry.
     func purge(_ id: String) async throws {
         if try await translatingErrors(key: id, { () throws(BackendError) in try await damagedFiles.remove(id) }) { return }
+        defer { limit?.reset() }
         let store = try store()
         let address = StorageAddress(id)
         let result = try await translatingErrors(key: id) { () throws(BackendError) in

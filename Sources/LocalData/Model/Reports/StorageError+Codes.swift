@@ -107,9 +107,9 @@ extension StorageErrorCodes {
     /// The call read and changed nothing, because the content could be forged. Check the content first. Then fix the
     /// owner or the permissions as the message says, for example with `chmod go-w`.
     public static var untrusted: StorageError.Code { StorageError.Code("untrusted") }
-    /// The disk is full, or a limit on its use is reached.
+    /// The disk is full, a limit on its use is reached, or the quarantine is full.
     ///
-    /// The stored content is unchanged, and can still be read. Free some space, and repeat the call:
+    /// The stored content is unchanged, and can still be read. Free some space, or purge entries of the quarantine, and repeat the call:
     ///
     /// ```swift
     /// do { try await storage.set("Graz", for: .city) } catch StorageError.noSpace {
