@@ -151,6 +151,41 @@ import Testing
         #expect(try await store.apply(.put(.text("y"), at: StorageAddress("a"))).isApplied)
     }
 
+    @Test func `reads copy at most 16 damaged states of a list, and a state that is set aside is always copied`() async throws {
+        let store = scratch.store(.live(clock: ManualClock(.inRealTime)))
+        for number in 0..<20 {
+            try scratch.write(damage + [UInt8(number)], to: scratch.path())
+            #expect(try await store.read(StorageAddress("a")).corruption != nil)
+        }
+        #expect(try scratch.names(in: scratch.quarantine).count == 16)
+        try scratch.write(damage, to: scratch.path("other"))
+        let other = scratch.store(.live(clock: ManualClock(.inRealTime)), suite: "other")
+        #expect(try await other.read(StorageAddress("a")).corruption != nil)
+        #expect(try scratch.names(in: scratch.quarantine).count == 17, "the copies of one list keep another from being copied")
+        let copy = try await store.setAsideDamagedStore()
+        #expect(try fileBytes(copy) == damage + [19])
+        #expect(try scratch.names(in: scratch.quarantine).count == 18)
+    }
+
+    @Test func `a copy of a damaged list removes what killed processes left an hour ago`() async throws {
+        let digits = String(repeating: "a", count: 32)
+        let left = ["suite", "suite-b"].map { ".\($0)-\(digits).plist.localdata-0011223344556677.tmp" }
+        let foreign = ".suite-\(digits).plist.localdata-0011.tmp"
+        for name in left + [foreign] { try scratch.write(damage, to: "\(scratch.quarantine)/\(name)") }
+        try scratch.write(damage, to: scratch.path())
+        let clock = ManualClock(.inRealTime)
+        #expect(try await scratch.store(.live(clock: clock)).read(StorageAddress("a")).corruption != nil)
+        #expect(try left.allSatisfy(scratch.names(in: scratch.quarantine).contains), "the file of a running process was removed")
+        let hourAgo = Date(timeIntervalSince1970: clock.wallSeconds - 3_700)
+        for name in left + [foreign] {
+            try FileManager.default.setAttributes([.modificationDate: hourAgo], ofItemAtPath: "\(scratch.quarantine)/\(name)")
+        }
+        try scratch.write(damage + [1], to: scratch.path())
+        #expect(try await scratch.store(.live(clock: clock)).read(StorageAddress("a")).corruption != nil)
+        let names = try scratch.names(in: scratch.quarantine).filter { $0.hasPrefix(".") }
+        #expect(Set(names) == [left[1], foreign], "the file of another list was removed, or a left one stays")
+    }
+
     @Test func `a damaged file is not removed while no copy of it can be made`() async throws {
         try scratch.write(damage, to: scratch.path())
         try scratch.write([1], to: scratch.quarantine)

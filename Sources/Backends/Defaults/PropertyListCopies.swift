@@ -36,7 +36,7 @@ package struct PropertyListCopies: Sendable {
     static func name(suite: String, digest: some Sequence<UInt8>) -> String { "\(suite)-\(hexadecimalText(of: Array(digest))).plist" }
 
     /// Returns the suite of a copy; nil for any other file.
-    private static func suite(ofCopy name: String) -> String? {
+    static func suite(ofCopy name: String) -> String? {
         let (ending, digits) = (".plist", 32)
         guard name.hasSuffix(ending), !name.hasPrefix(".") else { return nil }
         let stem = name.dropLast(ending.count)

@@ -199,6 +199,15 @@ extension PropertyListFile {
         "\(temporaryPrefix(of: name))\(hexadecimalText(of: runtime.randomBytes(8)))\(temporarySuffix)"
     }
 
+    /// Returns the name of the file that a temporary file replaces; nil for any other file.
+    static func name(ofTemporary name: String) -> String? {
+        guard name.hasPrefix("."), name.hasSuffix(temporarySuffix) else { return nil }
+        let stem = name.dropFirst().dropLast(temporarySuffix.count)
+        let (rest, mark) = (stem.dropLast(16), ".localdata-")
+        guard bytes(ofHexadecimal: stem.suffix(16))?.count == 8, rest.hasSuffix(mark) else { return nil }
+        return String(rest.dropLast(mark.count))
+    }
+
     private static func temporaryPrefix(of name: String) -> String { ".\(name).localdata-" }
     private static let temporarySuffix = ".tmp"
 
