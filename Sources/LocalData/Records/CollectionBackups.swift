@@ -9,8 +9,8 @@ struct CollectionBackups<Record: Codable & Sendable>: Sendable {
 
     private var backups: Backups { Backups(slots, coder, history) }
 
-    /// Restores the latest backup of each record that was converted to the last version of the chain, or removed, since the backup was
-    /// made.
+    /// Restores the latest backup of each record that was converted to the last version of the chain since the backup was made. A removed
+    /// record stays removed: a process that was killed in a removal may have left its backup.
     /// - Returns: The number of restored records.
     func restore() async throws -> Int {
         guard let chain = collection.template.evolution else { return 0 }
@@ -31,18 +31,39 @@ struct CollectionBackups<Record: Codable & Sendable>: Sendable {
     }
 
     private func restore(_ slot: Slot<Record>, _ version: Int) async throws -> Bool {
+        let standing = try await slot.route.probe()
+        if standing.isEmpty { return false }
         // The record already has an earlier version: the backup of a later version was restored before, or an earlier call restored one.
-        if case .value(let record) = try await slot.route.probe(), coder.isOutdated(record.metadata, slot.key) { return false }
+        if case .value(let record) = standing, coder.isOutdated(record.metadata, slot.key) { return false }
         return try await backups.restore(slot, version) != nil
     }
 
     /// Purges the backups of a collection's records, a page at a time.
     func discard() async throws {
-        guard let chain = collection.template.evolution else { return }
         let route = try slots.routes.slot(for: collection.placeholder).route
-        for version in chain.older + [chain.version] {
+        for version in Backups.versions(collection.template.evolution, collection.template.schemaVersion) {
             for try await page in pages(version) {
                 try await backups.purge(try await own(page.requireWhole()).map(\.address), route)
+            }
+        }
+    }
+
+    /// Purges the backups of records that were removed. A process that was killed in a removal may have left them.
+    func discardRemoved() async throws {
+        guard let chain = collection.template.evolution, chain.keepsBackup else { return }
+        for version in chain.older + [chain.version] {
+            for try await page in pages(version) {
+                try Task.checkCancellation()
+                // The type tag of a backup decides, as for a slot without a record.
+                let own = page.entries.filter { [nil, collection.typeTag].contains($0.record?.metadata.typeTag) }
+                let kept = try own.map { try slots.routes.slot(for: collection.key($0.address.name)).untyped }
+                for (slot, standing) in zip(kept, try await Route.probes(kept.map(\.route))) where standing.isEmpty {
+                    try await slots.unbroken { [self] in
+                        try await slots.withLane(slot.route) {
+                            if try await slot.route.probe(.fresh).isEmpty { try await backups.purge(slot) }
+                        }
+                    }
+                }
             }
         }
     }
@@ -59,5 +80,15 @@ struct CollectionBackups<Record: Codable & Sendable>: Sendable {
             let tag = (standing.record ?? kept.record)?.metadata.typeTag
             return tag == nil || tag == collection.typeTag
         }.map(\.0)
+    }
+}
+
+extension StorageProbe {
+    /// Whether the slot certainly has no value.
+    fileprivate var isEmpty: Bool {
+        switch self {
+        case .absent, .tombstone: true
+        case .value, .corrupt, .locked, .unavailable: false
+        }
     }
 }

@@ -43,6 +43,11 @@ struct RecordSettler: Sendable {
                 work.add(try await visit(collection.key(entry.address.name), run))
             }
         }
+        do {
+            try await CollectionBackups(slots: slots, coder: coder, history: history, collection: collection).discardRemoved()
+        } catch let error as StorageError {
+            work.residue.append("the backups of removed records of \(collection.name): \(error.message)")
+        }
         try await TombstonePurger(slots: slots, coder: coder, history: history, collection: collection).run()
         try await verify(collection, run, &work)
         return work

@@ -179,7 +179,7 @@ extension StorageRouter {
 
     /// Restores the bytes that the records of a collection had before a chain of versions changed them. The chain must
     /// keep backups. The latest backup of each record is restored, as by ``restoreBackup(for:version:)``. Each restored
-    /// record is durable.
+    /// record is durable. A removed record stays removed.
     ///
     /// After an interruption, repeat the call to restore the remaining records. Records without a backup do not change.
     ///

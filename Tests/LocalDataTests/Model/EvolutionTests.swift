@@ -233,6 +233,64 @@ import Testing
         }
     }
 
+    @Test(arguments: Place.allCases)
+    func `a removal purges the backups of versions that the program no longer declares`(place: Place) async throws {
+        try await place.withLaunches { launch, domain in
+            let evolving = key(domain, Note.self).evolving(Self.chain.keepingBackup())
+            let later = [
+                key(domain, Note.self).version(3),
+                key(domain, Note.self).evolving(Evolution.from(version: 2).decoding(NoteV2.self).to(Self.note)),
+            ]
+            for key in later {
+                try await launch().set(NoteV1(id: "a", name: "N"), for: self.key(domain, NoteV1.self))
+                _ = try await launch().get(evolving)
+                try await launch().remove(key)
+                #expect(try await launch().restoreBackup(for: evolving) == nil)
+            }
+            let notes = notes(domain).evolving(Self.chain.keepingBackup())
+            try await launch().set(NoteV1(id: "n", name: "N"), for: Self.older(domain).key("n"))
+            #expect(try await launch().get("n", in: notes).words == 1)
+            try await launch().purgeBackups(in: self.notes(domain).version(3))
+            #expect(try await launch().restoreBackups(in: notes) == 0)
+        }
+    }
+
+    private static func older(_ domain: StorageDomain) -> StorageCollection<NoteV1> {
+        StorageCollection("notes", domain: domain, owner: "Tests", description: "Notes", typeTag: "Note", id: { $0.id })
+    }
+
+    @Test(arguments: [StorageDomain.userDefaults(suite: "a"), .encryptedSQLite(database: "a"), .keychain(service: "a")])
+    func `a sweep purges the backup of a removed value that a killed process left, and no call restores it`(
+        _ domain: StorageDomain
+    ) async throws {
+        let machine = TestMachine()
+        let evolving = key(domain, Note.self).evolving(Self.chain.keepingBackup())
+        let notes = notes(domain).evolving(Self.chain.keepingBackup())
+        try await machine.launch().set(NoteV1(id: "a", name: "N"), for: key(domain, NoteV1.self))
+        try await machine.launch().set(NoteV1(id: "n", name: "N"), for: Self.older(domain).key("n"))
+        let router = machine.launch()
+        _ = try await (router.get(evolving), router.get("n", in: notes))
+        let store = try #require(machine.backends(of: domain).last)
+        let addresses = [
+            StorageAddress("note", in: StorageNamespace("backup:1:")),
+            StorageAddress("n", in: StorageNamespace("backup:1:collection:notes")),
+        ]
+        let backups = try await store.read(addresses, .fresh).map { try #require($0.record) }
+        try await router.remove(evolving)
+        try await router.remove("n", in: notes)
+        func leave() async throws {
+            for (address, backup) in zip(addresses, backups) {
+                #expect(try await store.apply(.put(backup.payload, backup.metadata, at: address)).isApplied)
+            }
+        }
+        try await leave()
+        #expect(try await machine.launch().restoreBackups(in: notes) == 0)
+        #expect(try await machine.launch().value("n", in: notes) == nil)
+        let report = await machine.launch().sweep(TestCatalog([.key(evolving), .collection(notes)]))
+        #expect(report.rows.allSatisfy(\.residue.isEmpty), "\(report)")
+        #expect(try await store.read(addresses, .fresh).allSatisfy { $0 == .absent })
+    }
+
     // MARK: Schema and store at once
 
     @Test(arguments: Place.allCases) func `a list at version 1 in a property list becomes a collection at version 3`(

@@ -72,12 +72,22 @@ struct Backups: Sendable {
         return try await coder.restated(record.payload, record.metadata, origin, slot.route).operation
     }
 
+    /// The number of versions before the present one whose backups are purged even if the chain does not have them.
+    private static let span = 64
+
+    /// Returns the versions of which a key may have backups: those of its chain, and those before its present version, because an earlier
+    /// program may have had a longer chain. A key of version 1 without a chain has none.
+    static func versions(_ chain: EvolutionChain?, _ version: Int) -> [Int] {
+        guard chain != nil || version > 1 else { return [] }
+        let first = max(min(1, version), version - span)
+        return Set(chain?.older ?? []).union(first...version).sorted()
+    }
+
     /// Purges the backups of a value.
     func purge(_ slot: UntypedSlot) async throws {
-        guard let chain = slot.key.evolution else { return }
         let route = slot.route
-        // Check the slots of all versions: an earlier program may have kept backups that this one does not keep.
-        let addresses = (chain.older + [chain.version]).map { Self.address(of: route.address, version: $0) }
+        let addresses = Self.versions(slot.key.evolution, slot.key.schemaVersion).map { Self.address(of: route.address, version: $0) }
+        if addresses.isEmpty { return }
         let probes = try await translatingErrors(key: slot.name) { () throws(BackendError) in
             try await route.backend.read(addresses, .fresh)
         }

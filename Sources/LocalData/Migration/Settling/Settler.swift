@@ -24,8 +24,20 @@ struct Settler: Sendable {
     func settle<Value>(_ slot: Slot<Value>, _ run: MigrationRun, wasAbsent: Bool = false) async throws -> Visit {
         var settling = Settling(self, slot, run)
         settling.isKnownAbsent = wasAbsent
-        let visit = try await slots.retrying(slot.name) { try await settling.attempt() }
+        var visit = try await slots.retrying(slot.name) { try await settling.attempt() }
+        if run.reason != .read, visit.state == .removed || visit.state == .absent, slot.key.evolution?.keepsBackup == true {
+            visit.residue += await backupsLeft(of: slot.untyped)
+        }
         return visit.after(settling.brought)
+    }
+
+    /// Purges the backups that a process left which was killed while it removed the value.
+    /// - Returns: A description of the backups that remain; otherwise an empty list.
+    private func backupsLeft(of slot: UntypedSlot) async -> [String] {
+        do {
+            try await Backups(slots, coder, history).purge(slot)
+            return []
+        } catch { return ["the backups of \(slot.name): \((error as? StorageError)?.message ?? "the caller was cancelled")"] }
     }
 
     /// Settles a key in its lane. It runs to the end even if the caller is cancelled.

@@ -110,6 +110,7 @@ protocol TypedKey<Value>: OpenedKey {
     var owner: String? { get }
     var description: String? { get }
     var evolution: EvolutionChain? { get }
+    var schemaVersion: Int { get }
     var evolutionProblem: String? { get }
     var membership: RecordMembership? { get }
     var hasMigration: Bool { get }
