@@ -107,9 +107,11 @@ struct RestoreSurvey {
 
     /// Compares the existing stores with the backup.
     /// - Parameter replacing: The names of the stores that may be replaced.
-    /// - Throws: `StorageError` with `conflict`, which names the existing stores with different content.
+    /// - Throws: `StorageError` with `conflict`, which names the existing stores with different content; `noSpace` if a store that would
+    ///   be replaced already has ``mostKept`` replaced copies.
     mutating func compare(_ replacing: Set<String>) async throws {
         var refused: [String] = []
+        var full: [String] = []
         for (name, store) in stores {
             let state = try await state(name, store)
             states[name] = .some(state)
@@ -119,6 +121,9 @@ struct RestoreSurvey {
                 unchanged.insert(name)
             } else if state != nil, !replacing.contains(store.name) {
                 refused.append(store.name)
+            } else if state != nil {
+                let kept = try await kept(store)
+                if kept.count >= Self.mostKept { full += kept }
             }
         }
         guard refused.isEmpty else {
@@ -126,6 +131,34 @@ struct RestoreSurvey {
                 StorageError.conflict, key: "restore",
                 "Other content is here already: \(refused.sorted().joined(separator: ", ")). Name these stores to replace them; what is here is kept beside. Nothing was changed."
             )
+        }
+        guard full.isEmpty else {
+            throw StorageError(
+                StorageError.noSpace, key: "restore",
+                "Earlier restores left \(Self.mostKept) replaced copies of a store: \(full.joined(separator: ", ")). Remove those that are not needed, and try again. Nothing was changed."
+            )
+        }
+    }
+
+    /// The maximum number of replaced copies of one store.
+    static let mostKept = 8
+
+    /// Returns the copies of a store that earlier restores replaced: the paths of files, or the names of a keyring's namespaces.
+    private func kept(_ store: BackedStore) async throws -> [String] {
+        if case .items(let service) = store.form {
+            let items = try await translatingErrors(key: store.name) { () throws(BackendError) in
+                try await service.items(deadline: deadline)
+            }
+            return Set(items.map(\.namespace).filter { $0.hasPrefix("replaced:") }).sorted().map { "\($0) in \(store.name)" }
+        }
+        guard let target = target(store) else { return [] }
+        let (folder, prefix) = (parentDirectory(of: target), "\(lastComponent(of: target)).replaced-")
+        return try await translatingErrors(key: store.name) { () throws(BackendError) in
+            do throws(FileError) {
+                return try (wiring.configuration.runtime.files.list(folder) ?? []).sorted().filter {
+                    $0.hasPrefix(prefix) && bytes(ofHexadecimal: $0.dropFirst(prefix.count))?.count == 8
+                }.map { "\(folder)/\($0)" }
+            } catch { throw error.backendError() }
         }
     }
 

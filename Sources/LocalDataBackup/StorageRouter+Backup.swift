@@ -114,7 +114,8 @@ extension StorageRouter {
     ///   durable as its kind of store permits.
     /// - Throws: `StorageError`: `conflict`, which names the stores that exist with different content; `wrongContext` for the backup of
     ///   another application; `encryptionKeyMismatch` if single values are sealed with a key that the source on this machine cannot
-    ///   accept; the errors of ``verifyBackup(at:with:progress:)``. No store was replaced, unless the outcome is `unknown`.
+    ///   accept; the errors of ``verifyBackup(at:with:progress:)``. No store was replaced, unless the outcome is `unknown`. If a store
+    ///   already has eight replaced copies, the error is `noSpace`, and its message names them.
     @concurrent
     @discardableResult
     public static func restore(

@@ -244,6 +244,27 @@
             #expect(try Data(contentsOf: URL(fileURLWithPath: kit.stage.directory.file("other") + "/data/sealing-key")) == key)
             #expect(try await kit.values("other", keys: [kit.row]) == [BackupStage.marker])
             #expect(try await kit.values("other", keys: [textKey("own", .encryptedSQLite(database: "own"))]) == ["mine"])
+        @Test func `a restore refuses to leave a ninth replaced copy of a store, and names the eight`() async throws {
+            let kit = try BackupStage()
+            try await kit.fill()
+            let made = try await kit.backup()
+            try await kit.fill("root", "newer")
+            let database = "\(kit.stage.directory.file("root"))/data/databases/main.sqlite"
+            let copies = (0..<8).map { "\(database).replaced-000000000000000\($0)" }
+            // The log of a copy, and another database, are no copies.
+            for path in copies + ["\(copies[0])-wal", "\(copies[0]).sqlite"] { try Data([1]).write(to: URL(fileURLWithPath: path)) }
+            let before = try kit.files("root")
+            let error = await #expect(throws: StorageError.self) {
+                try await kit.restore(into: "root", replacing: Set(made.stores.map(\.name)))
+            }
+            #expect(error?.code == .noSpace && error?.outcome == .notApplied)
+            #expect(copies.allSatisfy { error?.message.contains($0) == true }, "\(error?.message ?? "")")
+            #expect(try kit.files("root") == before)
+            try FileManager.default.removeItem(atPath: copies[3])
+            try await kit.restore(into: "root", replacing: Set(made.stores.map(\.name)))
+            #expect(try await kit.values("root") == kit.expected())
+        }
+
             // New values can be stored, too. They are encrypted with keys that the existing sealing key protects.
             let after = kit.router("other")
             try await after.set("new", for: kit.row)
