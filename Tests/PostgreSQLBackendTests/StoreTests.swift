@@ -19,6 +19,12 @@
             #expect(record.payload == .bytes([1, 2, 3]))
         }
 
+        @Test(arguments: [0, 1, 2, 256, 2_000])
+        func `the chance of a purge grows with the number of statements, so deletions of whole pages are purged`(_ count: Int) {
+            let purging = (0..<UInt64(1_024)).count { ServerWriter.isPurging($0, statements: count) }
+            #expect(purging == min(1_024, max(1, count)))
+        }
+
         @Test func `a store that is released closes its connections`() async throws {
             let place = try await TestDatabase(on: PrivatePostgreSQL())
             do {

@@ -40,6 +40,11 @@
         /// first.
         static let grace = Duration.seconds(2)
 
+        /// Returns whether a transaction purges old keys and notes of deletions. A purge deletes up to 10,000 rows of each table. The chance
+        /// grows with the number of statements, so more rows are purged than transactions of any size add.
+        /// - Parameter bits: Random bits.
+        static func isPurging(_ bits: UInt64, statements: Int) -> Bool { bits % 1_024 < UInt64(max(1, statements)) }
+
         /// Carries out batches, each as a whole. Repeats the transaction until the deadline after a conflict with another
         /// transaction or a lost connection.
         func perform(_ requests: [WriteRequest], _ deadline: MonotonicInstant) -> [Result<WriteResponse, BackendError>] {
@@ -109,7 +114,7 @@
                     return .committed(responses)
                 }
                 let key = runtime.randomBytes(ServerRow.revisionLength)
-                let purge = runtime.randomBits() % 1_024 == 0 ? tables.purge : []
+                let purge = Self.isPurging(runtime.randomBits(), statements: writes.count) ? tables.purge : []
                 // A timeout during the wait for a standby would acknowledge a commit that the standby does not have.
                 let patience = link.facts.epoch.waitsForStandby ? [ServerTables.withoutTimeout] : []
                 let record = tables.record(key, context: context, rows: draft.expectedRows(places), deletions: draft.deletions(places))
