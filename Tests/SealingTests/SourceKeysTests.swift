@@ -99,11 +99,13 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
     }
 
-    @Test func `use files of killed processes are removed when the next process begins to use the key`() async throws {
+    @Test func `use files of killed processes are removed when the next process begins to use any key`() async throws {
         let folder = bench.folder.file("uses")
         let id = hexadecimalText(of: keys[0].id)
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         for number in 0..<5 { try writeFile("", to: "\(folder)/\(id)-000000000000000\(number)") }
+        // A key that no program uses any more.
+        try writeFile("", to: "\(folder)/\(hexadecimalText(of: keys[1].id))-0000000000000000")
         let uses = KeyUseFiles(directory: folder, deadline: bench.deadline, runtime: .live)
         let use = try await uses.begin(keys[0].id)
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder).count == 1)

@@ -23,7 +23,7 @@ package struct NoOtherUses: KeyUses {
 ///
 /// Each process creates one file for each key that it seals with, and keeps it locked. The name of the file contains
 /// the key's id and a random number. A file without a lock was left by a process that has ended. The next process that
-/// lists the folder removes it.
+/// begins to use any key removes it.
 ///
 /// A process may also remove a new file that is not locked yet. So a process checks after locking that its file still
 /// exists. If it does not, the process creates another one.
@@ -43,8 +43,8 @@ package struct KeyUseFiles: KeyUses {
         let randomBytes = runtime.randomBytes
         return try await onLane { (files) throws(FileError) in
             try files.createDirectory(directory)
-            // Remove the files that killed processes left, so that they do not accumulate.
-            _ = try isUsed(prefix(id), files)
+            // Remove the files that killed processes left for any key, so that they do not accumulate.
+            _ = try isUsed("", files)
             while true {
                 let path = "\(directory)/\(prefix(id))\(hexadecimalText(of: randomBytes(8)))"
                 let lock = try files.lock(path) { false }
