@@ -26,12 +26,13 @@ final class SealedFileWriter {
         lane = runtime.makeLane("sealed-file")
         stream = SealedStream(header)
         buffer.reserveCapacity(2 * SealedStream.chunkLength)
-        let draft = draft
+        let (draft, now) = (draft, runtime.clock.wallSeconds)
         try await onLane { (files, _) throws(FileError) in
             guard try files.status(path) == nil else { throw Self.taken(path) }
-            // Remove the drafts of processes that were killed.
-            for name in try files.list(parentDirectory(of: path)) ?? [] where name.hasPrefix(prefix) && name.hasSuffix(".tmp") {
-                try files.remove("\(parentDirectory(of: path))/\(name)")
+            // Remove the drafts of processes that were killed: those for this name, and old ones for any name.
+            for name in try files.list(parentDirectory(of: path)) ?? [] where name.hasPrefix(".") && name.hasSuffix(".tmp") {
+                let left = "\(parentDirectory(of: path))/\(name)"
+                if name.hasPrefix(prefix) || Self.isOldDraft(left, files, now: now) { try files.remove(left) }
             }
             do throws(FileError) { try files.create(draft, header.bytes) } catch {
                 // On a full disk, the file exists although its content could not be written.
@@ -39,6 +40,15 @@ final class SealedFileWriter {
                 throw error
             }
         }
+    }
+
+    /// Returns whether a file is the draft of a sealed file, and was not changed for a day. A file that cannot be read stays.
+    private static func isOldDraft(_ path: String, _ files: any FileSystem, now: Double) -> Bool {
+        let stem = lastComponent(of: path).dropLast(".tmp".count)
+        guard bytes(ofHexadecimal: stem.suffix(16))?.count == 8, stem.dropLast(16).hasSuffix(".localdata-"),
+            let status = try? files.status(path), status.isRegular, now - Double(status.modified) / 1e9 > 86_400
+        else { return false }
+        return (try? files.read(path, from: 0, count: StreamHeader.magic.count)) == StreamHeader.magic
     }
 
     private static func taken(_ path: String) -> FileError { FileError(number: EEXIST, operation: "create", path: path) }

@@ -73,7 +73,7 @@ package struct StreamHeader: Sendable {
         case export = 2
     }
 
-    static let magic = Array("LDK".utf8)
+    package static let magic = Array("LDK".utf8)
     static let maximumRecipients = 16
     /// A length in bytes that no header exceeds.
     package static let maximumLength = 4_096

@@ -209,6 +209,24 @@
             #expect(try FileManager.default.contentsOfDirectory(atPath: kit.stage.directory.path).allSatisfy { !$0.hasPrefix(".") })
         }
 
+        @Test func `a backup removes the drafts of killed backups with other names, once they are a day old`() async throws {
+            let kit = try BackupStage()
+            try await kit.fill()
+            let folder = kit.kit.deletingLastPathComponent().path
+            let names =
+                ["monday", "tuesday", "foreign"].map { ".\($0).localdata-0011223344556677.tmp" } + [".monday.localdata-0011.tmp"]
+            for name in names {
+                let bytes = Data(name.contains("foreign") ? "text".utf8 : "LDK\u{1}rest".utf8)
+                try bytes.write(to: URL(fileURLWithPath: "\(folder)/\(name)"))
+                if name.contains("tuesday") { continue }
+                try FileManager.default.setAttributes(
+                    [.modificationDate: Date(timeIntervalSinceNow: -86_500)], ofItemAtPath: "\(folder)/\(name)")
+            }
+            try await kit.backup()
+            let left = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".tmp") }
+            #expect(Set(left) == Set(names.dropFirst()))
+        }
+
         @Test func `a restore replaces only the stores that the caller names, and keeps a copy of each replaced store`() async throws {
             let kit = try BackupStage()
             try await kit.fill()
@@ -226,24 +244,6 @@
             #expect(report.kept.contains { $0.contains("main.sqlite.replaced-") })
         }
 
-        @Test func `a restore keeps the sealing key of the machine, and encrypts the data keys of the restored databases with it`()
-            async throws
-        {
-            let kit = try BackupStage()
-            let router = kit.router()
-            try await router.set(BackupStage.marker, for: kit.row)
-            try await router.backup(to: kit.kit, openedBy: [kit.secret])
-            try await router.shutdown()
-            // The other machine already has a sealing key.
-            let other = kit.router("other")
-            try await other.set("mine", for: textKey("own", .encryptedSQLite(database: "own")))
-            try await other.shutdown()
-            let key = try Data(contentsOf: URL(fileURLWithPath: kit.stage.directory.file("other") + "/data/sealing-key"))
-            let report = try await kit.restore(into: "other", replacing: ["ledger"])
-            #expect(report.givenToOtherKey == ["encryptedSQLite(main)"])
-            #expect(try Data(contentsOf: URL(fileURLWithPath: kit.stage.directory.file("other") + "/data/sealing-key")) == key)
-            #expect(try await kit.values("other", keys: [kit.row]) == [BackupStage.marker])
-            #expect(try await kit.values("other", keys: [textKey("own", .encryptedSQLite(database: "own"))]) == ["mine"])
         @Test func `a restore refuses to leave a ninth replaced copy of a store, and names the eight`() async throws {
             let kit = try BackupStage()
             try await kit.fill()
@@ -265,6 +265,24 @@
             #expect(try await kit.values("root") == kit.expected())
         }
 
+        @Test func `a restore keeps the sealing key of the machine, and encrypts the data keys of the restored databases with it`()
+            async throws
+        {
+            let kit = try BackupStage()
+            let router = kit.router()
+            try await router.set(BackupStage.marker, for: kit.row)
+            try await router.backup(to: kit.kit, openedBy: [kit.secret])
+            try await router.shutdown()
+            // The other machine already has a sealing key.
+            let other = kit.router("other")
+            try await other.set("mine", for: textKey("own", .encryptedSQLite(database: "own")))
+            try await other.shutdown()
+            let key = try Data(contentsOf: URL(fileURLWithPath: kit.stage.directory.file("other") + "/data/sealing-key"))
+            let report = try await kit.restore(into: "other", replacing: ["ledger"])
+            #expect(report.givenToOtherKey == ["encryptedSQLite(main)"])
+            #expect(try Data(contentsOf: URL(fileURLWithPath: kit.stage.directory.file("other") + "/data/sealing-key")) == key)
+            #expect(try await kit.values("other", keys: [kit.row]) == [BackupStage.marker])
+            #expect(try await kit.values("other", keys: [textKey("own", .encryptedSQLite(database: "own"))]) == ["mine"])
             // New values can be stored, too. They are encrypted with keys that the existing sealing key protects.
             let after = kit.router("other")
             try await after.set("new", for: kit.row)
