@@ -45,6 +45,8 @@
             // A commit is on the disk when it returns. Checkpoints run only when this library requests one.
             // Reason: "Every commit and checkpoint holds the lock" in Docs/Decisions/LocksAndCommits.md.
             "PRAGMA synchronous = FULL", "PRAGMA wal_autocheckpoint = 0",
+            // A log that grew while a reader held an older state is cut back to 4 MiB when it begins again.
+            "PRAGMA journal_size_limit = 4194304",
         ]
 
         /// Checks the application id and the format number of a database.
