@@ -1,6 +1,7 @@
 import BackendContract
 import Foundation
 import LocalData
+import LocalDataTesting
 import MemoryBackend
 import Synchronization
 import TestSupport
@@ -141,6 +142,31 @@ import Testing
         for word in ["token", "another", "keychain", "secret", "other"] { #expect(!list.contains(word), "\(word)") }
         _ = try await router.get(plain)
         #expect(FileManager.default.contents(atPath: path) == before)
+    }
+
+    @Test func `the purge of an expired value removes its note`() async throws {
+        let clock = TestClock()
+        func launch() -> StorageRouter {
+            stage.launch { [keyring] configuration in
+                configuration.use(clock)
+                configuration.useBackend(for: .keychain) { _ in keyring }
+            }
+        }
+        let key = key.expiring(after: .seconds(60))
+        try await launch().set("secret", for: key)
+        let path = stage.root.path + "/data/witness.plist"
+        func notes() throws -> Int {
+            let list = try PropertyListSerialization.propertyList(from: Data(contentsOf: URL(fileURLWithPath: path)), format: nil)
+            return try #require(list as? [String: Any]).keys.count { $0.count == 32 }
+        }
+        #expect(try notes() == 1)
+        let router = launch()
+        try await router.registerCatalog(TestCatalog(.key(key)))
+        clock.advance(by: .seconds(61))
+        await router.sweep()
+        clock.pass(.seconds(86_400))
+        #expect(await router.sweep().rows.map(\.state) == [.expired])
+        #expect(try notes() == 0)
     }
 
     /// A keyring whose program a test can replace.

@@ -32,7 +32,10 @@ struct Purger: Sendable {
         let origin = try await Origins(slots, coder, history).carried(slot, over: .value(record), .none)
         let tombstone = StorageMutation.Operation.tombstone(try await coder.tombstone(origin, slot.route))
         let change = Committer.Change(tombstone, slot.route, if: .revision(record.revision))
-        return try await slots.committer.commit([change]).isCommitted
+        let isPurged = try await slots.committer.commit([change]).isCommitted
+        // Otherwise the witness would stay until the next read of the key.
+        if isPurged { await slot.route.witnesses?.end(at: slot.route) }
+        return isPurged
     }
 
     /// Deletes the value of a key without a migration.
