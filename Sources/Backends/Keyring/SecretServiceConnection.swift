@@ -19,11 +19,15 @@
         let watch = SecretWatch()
         private let current = Mutex<SecretLink?>(nil)
         private let files: any FileSystem
+        private let address: String?
 
         /// Creates a connection; nothing is opened.
-        /// - Parameter runtime: The files and the lanes.
-        package init(runtime: Runtime) {
+        /// - Parameters:
+        ///   - runtime: The files and the lanes.
+        ///   - address: The address of the bus; nil for the session bus that the environment names.
+        package init(runtime: Runtime, address: String? = nil) {
             files = runtime.files
+            self.address = address
             lane = runtime.makeLane("keyring")
             promptLane = runtime.makeLane("keyring-prompt")
         }
@@ -66,11 +70,17 @@
         /// Begins to listen for changes in the keyring, unless ``watch`` already listens. Then notifies all listeners
         /// once, because they may have missed a change.
         func listen(_ call: BusCall) throws(KeyringFault) {
-            try watch.listen(at: try BusAddress.current(), files, call)
+            try watch.listen(at: try busAddress(), files, call)
+        }
+
+        /// Returns the address of the bus.
+        func busAddress() throws(KeyringFault) -> String {
+            if let address { return address }
+            return try BusAddress.current()
         }
 
         private func link(_ call: BusCall, reads: Bool) throws(KeyringFault) -> SecretLink {
-            let address = try BusAddress.current()
+            let address = try busAddress()
             if watch.isDeaf(at: address) { try listen(call) }
             if let link = current.withLock({ $0 }), link.address == address, !link.isClosed {
                 if try !(reads ? link.isKnownSuperseded : link.isSuperseded(call)) { return link }

@@ -195,7 +195,7 @@
             try await onLane(connection.promptLane, within: promptDeadline, isMutation: true) { call throws(BackendError) in
                 do throws(KeyringFault) {
                     // Use a separate link, because the prompt may stay open for minutes.
-                    let link = try SecretLink(address: try BusAddress.current(), self.runtime.files, call)
+                    let link = try SecretLink(address: try self.connection.busAddress(), self.runtime.files, call)
                     let client = SecretServiceClient(link: link, call: call)
                     let layout = self.layout
                     func locked() throws(KeyringFault) -> [String] {

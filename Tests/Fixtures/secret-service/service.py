@@ -11,6 +11,18 @@ usage: service.py [quirk …]      on the bus that DBUS_SESSION_BUS_ADDRESS name
   late          looks for the session only when the item is made (KWallet)
   asks          asks for a password when it is searched while `main` is locked, and nobody answers (KeePassXC)
   cut           cuts a secret at its first NUL (KWallet)
+  oo7           behaves as oo7-daemon 0.6 in each of the ways below, which come from its source; no real one was compared
+  exact         with oo7: an item replaces only items with equal attributes, as in versions after 0.7.0.alpha
+
+As oo7-daemon, it
+
+  * gives each item the attribute `xdg:content-type` when it is made and when its secret is set
+  * calls the default collection `Login`
+  * finds no item of a locked collection, and does not return the attributes of a locked item
+  * does not know the path of an alias in `Unlock`
+  * keeps each collection in `$XDG_DATA_HOME/keyrings/v1/<name>.keyring`, which it replaces by a rename, and reads it when it starts
+  * writes that file when an item is made or deleted. `SetSecret` changes only the item in memory
+  * makes an item that replaces others in place of every item with at least its attributes. `Delete` takes every such item out of the file
 
 It has two collections, both unlocked: `main`, which is the default, and `other`. Commands on the standard input, one line each, are
 answered by one line:
@@ -27,6 +39,7 @@ answered by one line:
                       the name, knows no session, and has numbered the items anew, so that each path is another item's (KWallet)
   leave METHOD        the service gives its name back then, and goes on (KeePassXC, where its setting is switched off)
 """
+import base64
 import hashlib
 import hmac
 import json
@@ -45,6 +58,9 @@ ROOT = "/org/freedesktop/secrets"
 NAME = "org.freedesktop.secrets"
 SECRET = "org.freedesktop.Secret."
 QUIRKS = set(sys.argv[1:])
+OO7 = "oo7" in QUIRKS
+DEFAULT = "Login" if OO7 else "main"
+CONTENT_TYPE = "xdg:content-type"
 # The second Oakley group (RFC 2409, section 6.2).
 PRIME = int(
     "FFFFFFFFFFFFFFFFC90FDAA22168C234C4C6628B80DC1CD129024E088A67CC74020BBEA63B139B22514A08798E3404DDEF9519B3CD3A431B302B0A6DF25F14374FE1"
@@ -66,10 +82,12 @@ INTERFACES = Gio.DBusNodeInfo.new_for_xml("""
   <property name="Locked" type="b" access="read"/>
  </interface>
  <interface name="org.freedesktop.Secret.Item">
+  <method name="GetSecret"><arg type="o" direction="in"/><arg type="(oayays)" direction="out"/></method>
   <method name="SetSecret"><arg type="(oayays)" direction="in"/></method>
   <method name="Delete"><arg type="o" direction="out"/></method>
   <property name="Attributes" type="a{ss}" access="read"/><property name="Locked" type="b" access="read"/>
-  <property name="Label" type="s" access="read"/><property name="Modified" type="t" access="read"/>
+  <property name="Label" type="s" access="read"/><property name="Created" type="t" access="read"/>
+  <property name="Modified" type="t" access="read"/>
  </interface>
  <interface name="org.freedesktop.Secret.Prompt">
   <method name="Prompt"><arg type="s" direction="in"/></method><method name="Dismiss"/>
@@ -134,12 +152,57 @@ class Item:
         self.path, self.attributes, self.label, self.secret, self.modified = path, attributes, label, b"", 0
 
 
+class Files:
+    """The files of the collections, as oo7-daemon writes them: a header of the format, and then the items. Here each is a line of base64."""
+
+    HEADER = b"GnomeKeyring\n\r\0\n\1\0"
+
+    def __init__(self):
+        self.folder = os.path.join(os.environ["XDG_DATA_HOME"], "keyrings", "v1")
+        self.items = {}
+
+    def path(self, collection):
+        return os.path.join(self.folder, f"{collection.lower()}.keyring")
+
+    def load(self, collection):
+        self.items[collection] = []
+        if os.path.exists(self.path(collection)):
+            with open(self.path(collection), "rb") as file:
+                lines = file.read().removeprefix(self.HEADER).split()
+            self.items[collection] = [json.loads(base64.b64decode(line)) | {"line": line} for line in lines]
+        return self.items[collection]
+
+    def add(self, collection, attributes, label, secret):
+        item = {"attributes": attributes, "label": label, "secret": secret.decode("latin-1")}
+        self.items[collection].append(item | {"line": base64.b64encode(json.dumps(item).encode())})
+
+    def drop(self, collection, is_dropped):
+        self.items[collection] = [item for item in self.items[collection] if not is_dropped(item["attributes"])]
+
+    def write(self, collection):
+        os.makedirs(self.folder, mode=0o700, exist_ok=True)
+        temporary = os.path.join(self.folder, f".tmpkeyring{secrets.token_hex(8)}")
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(self.HEADER + b"\n".join(item["line"] for item in self.items[collection]))
+            file.flush()
+            os.fsync(file.fileno())
+        os.rename(temporary, self.path(collection))
+
+
 class Service:
     def __init__(self, bus):
         self.bus, self.count, self.kind = bus, 0, Session
         self.sessions, self.items, self.prompts, self.failing, self.calls = {}, {}, {}, set(), {}
         self.restarting, self.leaving = None, None
-        self.locked = {"main": False, "other": False}
+        self.locked = {DEFAULT: False, "other": False}
+        self.numbers = {name: 0 for name in self.locked}
+        self.files = Files() if OO7 else None
+        if OO7:
+            for name in self.locked:
+                for kept in self.files.load(name):
+                    path = self.item_path(name)
+                    self.items[path] = Item(path, dict(kept["attributes"]), kept["label"])
+                    self.items[path].secret = kept["secret"].encode("latin-1")
         self.appear()
 
     def appear(self):
@@ -168,6 +231,12 @@ class Service:
 
     def unregister(self, path):
         self.bus.unregister_object(self.registered.pop(path))
+
+    def item_path(self, collection):
+        if not OO7:
+            return self.path(f"collection/{collection}/")
+        self.numbers[collection] += 1
+        return f"{ROOT}/collection/{collection}/{self.numbers[collection]}"
 
     def path(self, kind):
         self.count += 1
@@ -198,14 +267,18 @@ class Service:
         if interface == SECRET + "Collection":
             return GLib.Variant("b", self.locked[self.name(path)])
         item = self.items[path]
+        if OO7 and self.is_locked(path) and name != "Locked":
+            # An error in the answer to Get, and left out of the answer to GetAll.
+            return None
         return {
             "Attributes": lambda: GLib.Variant("a{ss}", item.attributes), "Locked": lambda: GLib.Variant("b", self.is_locked(path)),
-            "Label": lambda: GLib.Variant("s", item.label), "Modified": lambda: GLib.Variant("t", item.modified),
+            "Label": lambda: GLib.Variant("s", item.label), "Created": lambda: GLib.Variant("t", 0),
+            "Modified": lambda: GLib.Variant("t", item.modified),
         }[name]()
 
     def name(self, collection):
-        name = collection.rsplit("/", 1)[1]
-        return "main" if name == "default" else name
+        name = collection.rsplit("/", 1)[-1]
+        return DEFAULT if name in ["default", "main"] else name
 
     def is_locked(self, path):
         return self.locked[path.split("/")[5]]
@@ -229,12 +302,18 @@ class Service:
         return answer, path
 
     def SearchItems(self, _, attributes):
-        if "asks" in QUIRKS and self.locked["main"]:
+        if "asks" in QUIRKS and self.locked[DEFAULT]:
             raise Silence()
         found = [path for path, item in self.items.items() if attributes.items() <= item.attributes.items()]
+        if OO7:
+            found = [path for path in found if not self.is_locked(path)]
         return [path for path in found if not self.is_locked(path)], [path for path in found if self.is_locked(path)]
 
     def Unlock(self, _, paths):
+        if OO7:
+            paths = [path for path in paths if path in self.items or path in [f"{ROOT}/collection/{name}" for name in self.locked]]
+            if not any(self.is_locked(path) for path in paths):
+                return paths, "/"
         prompt = self.prompt(lambda: self.unlock(paths))
         return [], prompt
 
@@ -247,13 +326,13 @@ class Service:
         coder = self.session(session, "org.freedesktop.DBus.Error.UnknownObject")
         coded = {}
         for path in paths:
-            if not self.is_locked(path):
+            if path in self.items and not self.is_locked(path):
                 vector, text = coder.encode(self.items[path].secret)
                 coded[path] = (session, vector, text, "text/plain")
         return (coded,)
 
     def ReadAlias(self, _, name):
-        return (f"{ROOT}/collection/main" if name == "default" else "/",)
+        return (f"{ROOT}/collection/{DEFAULT}" if name == "default" else "/",)
 
     def session(self, path, error):
         if path in self.sessions:
@@ -264,27 +343,60 @@ class Service:
 
     def CreateItem(self, collection, properties, secret, replace):
         name = self.name(collection)
+        if self.locked[name] and OO7:
+            return "/", self.prompt(lambda: self.unlock_and(name, lambda: self.make(name, properties, secret, replace)))
         if self.locked[name]:
             raise Refusal(SECRET + "Error.IsLocked", "locked")
         if "late" not in QUIRKS:
             self.session(secret[0], "")
         if "prompts" in QUIRKS:
-            return "/", self.prompt(lambda: GLib.Variant("o", self.make(name, properties, secret)))
-        return self.make(name, properties, secret), "/"
+            return "/", self.prompt(lambda: GLib.Variant("o", self.make(name, properties, secret, replace)))
+        return self.make(name, properties, secret, replace), "/"
 
-    def make(self, collection, properties, secret):
+    def unlock_and(self, collection, work):
+        self.locked[collection] = False
+        return GLib.Variant("o", work())
+
+    def make(self, collection, properties, secret, replace):
+        attributes, label = dict(properties[SECRET + "Item.Attributes"]), properties.get(SECRET + "Item.Label", "")
+        if OO7:
+            session, vector, coded, kind = secret
+            text = self.session(session, "").decode(bytes(vector), bytes(coded))
+            return self.make_durably(collection, attributes, label, text, kind, replace)
+        if replace:
+            for path in [path for path, item in self.items.items() if attributes.items() <= item.attributes.items()]:
+                self.remove(path)
         path = self.path(f"collection/{collection}/")
-        attributes = dict(properties[SECRET + "Item.Attributes"])
         if "attributes" in QUIRKS:
             attributes.update({name: "" for name in ["Title", "URL", "UserName", "Uuid", "Path", "Notes"]})
-        self.items[path] = Item(path, attributes, properties.get(SECRET + "Item.Label", ""))
+        self.items[path] = Item(path, attributes, label)
         self.register(path, "Item")
         self.keep(path, secret, "org.qtproject.QtDBus.Error.InvalidObjectPath")
         self.tell("ItemCreated", path)
         return path
 
+    def make_durably(self, collection, attributes, label, text, kind, replace):
+        attributes.setdefault(CONTENT_TYPE, kind)
+
+        def is_replaced(others):
+            return attributes == others if "exact" in QUIRKS else attributes.items() <= others.items()
+
+        if replace:
+            self.files.drop(collection, is_replaced)
+        self.files.add(collection, attributes, label, text)
+        self.files.write(collection)
+        if replace:
+            for path in [path for path, item in self.items.items() if path.split("/")[5] == collection and is_replaced(item.attributes)]:
+                self.remove(path)
+        path = self.item_path(collection)
+        self.items[path] = Item(path, dict(attributes), label)
+        self.items[path].secret = text
+        self.register(path, "Item")
+        self.tell("ItemCreated", path)
+        return path
+
     def keep(self, path, secret, error):
-        session, vector, coded, _ = secret
+        session, vector, coded, kind = secret
         coder = self.session(session, error)
         try:
             text = coder.decode(bytes(vector), bytes(coded))
@@ -292,6 +404,15 @@ class Service:
             raise Refusal(error, f"Can't find session {session}")
         self.items[path].secret = text.split(b"\0")[0] if "cut" in QUIRKS else text
         self.items[path].modified += 1
+        if OO7:
+            self.items[path].attributes[CONTENT_TYPE] = kind
+
+    def GetSecret(self, path, session):
+        if self.is_locked(path):
+            raise Refusal(SECRET + "Error.IsLocked", "locked")
+        coder = self.session(session, "org.freedesktop.DBus.Error.UnknownObject")
+        vector, text = coder.encode(self.items[path].secret)
+        return ((session, vector, text, "text/plain"),)
 
     def SetSecret(self, path, secret):
         if self.is_locked(path):
@@ -300,12 +421,23 @@ class Service:
         self.tell("ItemChanged", path)
 
     def Delete(self, path):
+        if self.is_locked(path) and OO7:
+            return (self.prompt(lambda: self.unlock_and(path.split("/")[5], lambda: self.delete_durably(path))),)
+        if OO7:
+            return (self.delete_durably(path),)
         if self.is_locked(path):
             raise Refusal(SECRET + "Error.IsLocked", "locked")
         if "prompts" in QUIRKS:
             return (self.prompt(lambda: GLib.Variant("s", self.remove(path))),)
         self.remove(path)
         return ("/",)
+
+    def delete_durably(self, path):
+        collection, attributes = path.split("/")[5], self.items[path].attributes
+        self.files.drop(collection, lambda others: attributes.items() <= others.items())
+        self.files.write(collection)
+        self.remove(path)
+        return "/"
 
     def remove(self, path):
         del self.items[path]
@@ -352,12 +484,15 @@ class Service:
         elif command in ["wrong", "noise"]:
             self.kind = {"wrong": Wrong, "noise": Noise}[command]
         elif command in ["lock", "unlock"]:
-            self.locked[words[0]] = command == "lock"
-            changed = GLib.Variant("(o)", (f"{ROOT}/collection/{words[0]}",))
+            self.locked[self.name(words[0])] = command == "lock"
+            changed = GLib.Variant("(o)", (f"{ROOT}/collection/{self.name(words[0])}",))
             self.bus.emit_signal(None, ROOT, SECRET + "Service", "CollectionChanged", changed)
         elif command == "add":
-            path = self.path(f"collection/{words[0]}/")
             told = json.loads(words[1])
+            if OO7:
+                text = told["secret"].encode("latin-1")
+                return self.make_durably(self.name(words[0]), told["attributes"], "", text, "text/plain", False)
+            path = self.path(f"collection/{words[0]}/")
             self.items[path] = Item(path, told["attributes"], "")
             self.items[path].secret = told["secret"].encode("latin-1")
             self.register(path, "Item")

@@ -7,7 +7,7 @@
     package final class SmallSecretService: Sendable {
         /// A difference from gnome-keyring. `service.py` describes each of them.
         package enum Quirk: String, Sendable {
-            case plain, attributes, prompts, closes, dies, late, cut, asks
+            case plain, attributes, prompts, closes, dies, late, cut, asks, oo7, exact
         }
 
         package let keyring: PrivateKeyring
@@ -21,7 +21,12 @@
             try await start()
         }
 
-        /// Starts the service, also after it has ended. It then has no items.
+        /// The service that behaves as oo7-daemon, which all tests of this process share.
+        package static func sharedOo7() async throws -> SmallSecretService { try await sharedTask.value }
+
+        private static let sharedTask = Task { try await SmallSecretService([.oo7]) }
+
+        /// Starts the service, also after it has ended. It then has no items, unless it behaves as oo7-daemon.
         package func start() async throws {
             let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
             let script = tests.appending(path: "Fixtures/secret-service/service.py").path
@@ -29,6 +34,12 @@
                 "/usr/bin/python3", ["-B", script] + quirks.map(\.rawValue), environment: keyring.environment, keeping: keyring)
             guard try await program.line() == "ready" else { throw ProgramFailure("service.py did not answer") }
             running.withLock { $0 = program }
+        }
+
+        /// Kills the service, and starts it again.
+        package func restart() async throws {
+            await running.withLock(\.self)?.kill()
+            try await start()
         }
 
         /// Sends a command to the service, and returns its answer.
