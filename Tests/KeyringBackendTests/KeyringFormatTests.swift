@@ -1,4 +1,5 @@
 import BackendContract
+import BackendRuntime
 import TestSupport
 import Testing
 
@@ -66,7 +67,20 @@ import Testing
             ("/org/freedesktop/secrets/collection/_2e_2e_2fx", nil), ("/org/freedesktop/secrets", nil),
         ])
         func `the file of a collection is derived from its object path`(path: String, file: String?) {
-            #expect(KeyringsDirectory.fileName(ofObject: path) == file)
+            let files = CollectionFiles(path: nil, isGnome: true, files: PosixFileSystem())
+            #expect(files.fileName(ofObject: path) == file)
+        }
+
+        @Test func `the file of a collection of oo7 is the only one whose name leads to the object path`() throws {
+            let folder = try TemporaryDirectory()
+            for name in ["login", "Two words", "a_b", "a b"] { try writeFile([UInt8](), to: folder.folder("v1") + "/\(name).keyring") }
+            let files = CollectionFiles(path: folder.path, isGnome: false, files: PosixFileSystem())
+            for path in ["Login", "login/7"] { #expect(files.fileName(ofObject: "/\(path)") == nil) }
+            for (path, file) in [
+                ("Login", "login.keyring"), ("login/12", "login.keyring"), ("Two_words/1", "Two words.keyring"), ("a_b", nil), ("c", nil),
+            ] {
+                #expect(files.fileName(ofObject: "/org/freedesktop/secrets/collection/\(path)") == file, "\(path)")
+            }
         }
     #endif
 }

@@ -31,6 +31,19 @@
             #expect(protection(folder.path) == .keychain)
         }
 
+        @Test func `an unencrypted collection of oo7 has no protection`() throws {
+            let folder = try TemporaryDirectory()
+            let file = try folder.folder("v1") + "/login.keyring"
+            let header = Array("GnomeKeyring\n\r\0\n\u{1}\0".utf8)
+            try writeFile(header + [UInt8](repeating: 7, count: 200) + Array("xdg:content-type".utf8), to: file)
+            #expect(protection(folder.path) == .keychain)
+            try writeFile(header + Array("....xdg:content-type\0text/plain".utf8), to: file)
+            #expect(protection(folder.path) == .plain)
+            // The file that gnome-keyring left does not make it better.
+            try writeFile("GnomeKeyring\n\r\0\n\0".utf8, to: folder.file("login.keyring"))
+            #expect(protection(folder.path) == .plain)
+        }
+
         @Test(.tags(.keyring)) func `a collection of gnome-keyring with a password has keychain protection`() throws {
             let keyring = try PrivateKeyring.shared()
             let files = try FileManager.default.contentsOfDirectory(atPath: keyring.keyringsDirectory)

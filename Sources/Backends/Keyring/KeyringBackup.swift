@@ -98,7 +98,7 @@
         }
 
         private func flush(_ client: SecretServiceClient) {
-            if case .unlocked(let path) = try? client.defaultCollection() { _ = directory.flush(path) }
+            if case .unlocked(let path) = try? client.defaultCollection() { _ = try? folder(client).flush(path) }
         }
     }
 

@@ -11,7 +11,7 @@
                     let algorithm = try client.link.algorithm(call)
                     let (provider, collection) = try found(client)
                     var description = KeyringDescription(provider: provider, collection: collection, algorithm: algorithm)
-                    if directory.protection == .plain { description.valuesAtRisk = try valuesAtRisk(client) }
+                    if directory.isPlainText { description.valuesAtRisk = try valuesAtRisk(client) }
                     return description
                 }
             }

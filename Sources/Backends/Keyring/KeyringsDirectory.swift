@@ -2,68 +2,56 @@
     import BackendContract
     import BackendRuntime
 
-    /// The folder with the files of gnome-keyring's collections, if its path is known. A change is durable once this
-    /// folder is flushed.
-    ///
-    /// gnome-keyring flushes and renames a collection's file before it replies, but does not flush the folder. The
-    /// daemon may use another folder than the given one. The given folder counts as the daemon's only if it has the
-    /// collection's file, and if a change has replaced this file.
+    /// The folder with the files of gnome-keyring and oo7, if its path is known: `$XDG_DATA_HOME/keyrings`.
     struct KeyringsDirectory: Sendable {
         let path: String?
         let files: any FileSystem
 
-        /// Returns the status of a collection's file; nil if there is none.
-        func file(of collection: String?) -> FileStatus? {
-            guard let path, let name = collection.flatMap(Self.fileName(ofObject:)) else { return nil }
-            return (try? files.status(path + "/" + name)) ?? nil
-        }
+        /// Returns the files of the daemon.
+        /// - Parameter isGnome: Whether the daemon is gnome-keyring.
+        func files(isGnome: Bool) -> CollectionFiles { CollectionFiles(path: path, isGnome: isGnome, files: files) }
 
-        /// Makes a change durable by flushing the folder. If the change has not replaced the collection's file, returns
-        /// `untilPowerLoss`: a power cut may undo the change.
-        /// - Parameter before: The status of the file before the change.
-        func flush(changed collection: String?, since before: FileStatus?) -> StorageDurability {
-            // Reason: "Durability needs the daemon's folder, or a reboot" in Docs/Decisions/Keyring.md.
-            guard let now = file(of: collection), now != before else { return .untilPowerLoss }
-            return flush(collection)
-        }
-
-        /// Makes the current content of the collection's file durable. Returns `untilPowerLoss` if there is no such
-        /// file.
-        func flush(_ collection: String?) -> StorageDurability {
-            guard let path, file(of: collection) != nil else { return .untilPowerLoss }
-            do throws(FileError) {
-                try files.synchronizeDirectory(path)
-                return .durable
-            } catch {
-                return .untilPowerLoss
-            }
-        }
-
-        /// The protection level of the default collection, judged by its file. If there is no such file, or if its
-        /// format is not that of a collection without a password, the collection counts as protected.
+        /// The protection level of the default collection, judged by the files of gnome-keyring and oo7. If neither has
+        /// the format of a collection without a password, the collection counts as protected.
         /// Reason: "A keyring without a password counts as plain" in Docs/Decisions/Keys.md.
-        var protection: ProtectionLevel {
-            guard let path, let file = try? files.read("\(path)/\(defaultFile)") else { return .keychain }
+        var protection: ProtectionLevel { isPlainText || isUnencrypted ? .plain : .keychain }
+
+        /// Whether gnome-keyring's file of the default collection is plain text, because it has no password.
+        var isPlainText: Bool { contents(of: defaultFile) { $0.starts(with: "[keyring]".utf8) } ?? false }
+
+        /// Whether oo7's file of the default collection is unencrypted.
+        ///
+        /// The file has the values of all attributes. In an encrypted file, they are codes of HMAC. oo7 gives each item the
+        /// attribute `xdg:content-type`, and the value for LocalData's items is `text/plain`.
+        private var isUnencrypted: Bool {
+            contents(of: "\(CollectionFiles.oo7Folder)/login.keyring") { bytes in
+                let (start, type) = (Array("GnomeKeyring\n\r\0\n\u{1}".utf8), Array("text/plain".utf8))
+                return bytes.starts(with: start) && bytes.indices.contains { bytes[$0...].starts(with: type) }
+            } ?? false
+        }
+
+        /// Returns a fact about a file; nil if the file cannot be read.
+        private func contents(of name: String, _ fact: ([UInt8]) -> Bool) -> Bool? {
+            guard let path, let file = try? files.read("\(path)/\(name)") else { return nil }
             var bytes = file.bytes
             defer { wipe(&bytes) }
-            return bytes.starts(with: Array("[keyring]".utf8)) ? .plain : .keychain
+            return fact(bytes)
         }
 
         /// The text of an error: why there is no default collection, and what to do. If the collection's file exists,
         /// the text says that the file is probably damaged.
         var noCollection: String {
-            guard let path, let file = try? files.read("\(path)/\(defaultFile)") else {
+            let names = ["\(CollectionFiles.oo7Folder)/login.keyring", defaultFile]
+            guard let path, let name = names.first(where: { contents(of: $0) { _ in true } != nil }) else {
                 return
                     "There is no default keyring yet. Create one, then try again: log in to the desktop once, use Seahorse, or run "
                     + "\(KeyringFault.unlockCommand)."
             }
-            var bytes = file.bytes
-            wipe(&bytes)
             return
-                "The keyring's program does not offer the collection in \(path)/\(defaultFile): the file is probably damaged. Do not create another keyring: it would replace this one. Keep a copy of the file, restore it from a backup, restart the program, and try again."
+                "The keyring's program does not offer the collection in \(path)/\(name): the file is probably damaged. Do not create another keyring: it would replace this one. Keep a copy of the file, restore it from a backup, restart the program, and try again."
         }
 
-        /// The file name of the default collection.
+        /// The file name of gnome-keyring's default collection.
         var defaultFile: String { "\(defaultName).keyring" }
 
         /// The name of the default collection, which the file `default` contains. Without that file, `login`: the
@@ -72,26 +60,6 @@
             let named = path.flatMap { try? files.read($0 + "/default") }.map { String(decoding: $0.bytes, as: UTF8.self) }
             let name = named.map { String($0.prefix { $0 != "\n" && $0 != "/" }) } ?? ""
             return name.isEmpty ? "login" : name
-        }
-
-        /// Returns the file name for the object path of an item or a collection. `…/collection/Default_5fkeyring/7`
-        /// is stored in `Default_keyring.keyring`.
-        static func fileName(ofObject path: String) -> String? {
-            let parts = path.split(separator: "/")
-            guard let folder = parts.firstIndex(of: "collection"), folder + 1 < parts.endIndex else { return nil }
-            var name: [UInt8] = []
-            var rest = parts[folder + 1].utf8[...]
-            while let byte = rest.popFirst() {
-                // libsecret and gnome-keyring escape a byte in object paths as _ and two hexadecimal digits.
-                if byte == UInt8(ascii: "_"), let escaped = bytes(ofHexadecimal: String(decoding: rest.prefix(2), as: UTF8.self))?.first {
-                    name.append(escaped)
-                    rest = rest.dropFirst(2)
-                } else {
-                    name.append(byte)
-                }
-            }
-            guard !name.contains(UInt8(ascii: "/")), let text = String(validating: name, as: UTF8.self) else { return nil }
-            return text + ".keyring"
         }
     }
 #endif

@@ -147,11 +147,18 @@
         /// - Throws: ``BackendError`` if the daemon could not be asked for its default collection.
         package func synchronize() async throws(BackendError) -> StorageDurability {
             try await onLane { [self] call throws(BackendError) in
-                switch try conversing(call, { client throws(KeyringFault) in try client.defaultCollection() }) {
-                case .locked(let path), .unlocked(let path): directory.flush(path)
-                case .none: .untilPowerLoss
+                try conversing(call) { client throws(KeyringFault) in
+                    switch try client.defaultCollection() {
+                    case .locked(let path), .unlocked(let path): try folder(client).flush(path)
+                    case .none: .untilPowerLoss
+                    }
                 }
             }
+        }
+
+        /// Returns the files of the daemon.
+        func folder(_ client: SecretServiceClient) throws(KeyringFault) -> CollectionFiles {
+            try directory.files(isGnome: client.link.isKeptByGnome(client.call))
         }
 
         /// Reads slots with valid addresses. An error of the whole store becomes the result for every slot.

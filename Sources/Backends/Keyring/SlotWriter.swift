@@ -128,18 +128,19 @@
             // Reason: "Requests go to the daemon that gave the path" in Docs/Decisions/Keyring.md.
             guard try client.link.keeper(call) == view.keeper else { throw KeyringFault(.vanished, "the daemon was restarted") }
             let collection = view.item ?? view.collection
-            let before = store.directory.file(of: collection)
+            let folder = try store.folder(client)
+            let before = folder.file(of: collection)
             var generator = store.runtime.generator
             let revision = StorageRevision.random(using: &generator)
             var secret: [UInt8] = []
             defer { wipe(&secret) }
             switch mutation.operation {
-            case .check: return .applied(view.probe.revision, store.directory.flush(collection))
+            case .check: return .applied(view.probe.revision, folder.flush(collection))
             case .delete:
-                guard let item = view.item else { return .applied(nil, store.directory.flush(collection)) }
+                guard let item = view.item else { return .applied(nil, folder.flush(collection)) }
                 try client.delete(item)
                 if let failure = lookAfterDelete(item, mutation.address, client) { return .failed(failure) }
-                return .applied(nil, store.directory.flush(changed: collection, since: before))
+                return .applied(nil, folder.flush(changed: collection, since: before))
             case .put(let payload, _) where layout.style.isInterop:
                 do throws(BackendError) { secret = try KeyringPayload.text(payload) } catch { return .failed(error) }
             case .put(let payload, let metadata):
@@ -148,7 +149,7 @@
                 secret = KeyringPayload.line(StorageTombstone(metadata: metadata, revision: revision))
             }
             let item = try put(secret, on: view, mutation.address, client)
-            let durability = store.directory.flush(changed: collection, since: before)
+            let durability = folder.flush(changed: collection, since: before)
             return layout.style.isInterop ? stateAfterPut(item, secret, durability, client) : .applied(revision, durability)
         }
 
