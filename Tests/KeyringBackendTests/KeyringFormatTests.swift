@@ -54,6 +54,41 @@ import Testing
         #expect(layout.address(of: other, in: .values) == nil)
     }
 
+    /// All styles, as other programs also use them.
+    private static let styles: [KeyringStyle] = [
+        .localData, .secretTool(), .secretTool(attributes: ["colour": "blue"]), .pythonKeyring, .goKeyring, .keyringRS(),
+        .keyringRS(target: "T"),
+    ]
+
+    @Test(arguments: styles) func `attributes that a daemon adds to an item do not hide it, and those of another program do`(
+        style: KeyringStyle
+    ) {
+        let layout = ItemLayout(service: "s", style: style)
+        let address = StorageAddress("a")
+        func found(with more: [String: String], without removed: String? = nil) -> StorageAddress? {
+            var attributes = layout.written(address).merging(more) { $1 }
+            if let removed { attributes[removed] = nil }
+            return layout.address(of: attributes, in: .values)
+        }
+        #expect(found(with: [:]) == address)
+        #expect(found(with: ["xdg:content-type": "text/plain"]) == address)
+        #expect(found(with: ["xdg:content-type": "text/plain", "xdg:later": "1"], without: "xdg:schema") == address)
+        for foreign in ["further", "content-type", "xdg", ":", "user:realm"] {
+            #expect(found(with: [foreign: "1"], without: "xdg:schema") == nil, "\(foreign)")
+        }
+        // Only LocalData writes an item with its schema, and it writes no name with a colon.
+        #expect(found(with: ["daemon:addition": "1"]) == (style == .localData ? address : nil))
+        #expect(found(with: ["further": "1"]) == nil)
+    }
+
+    @Test func `an attribute that the style itself fixes is not ignored, even if daemons add it too`() {
+        let layout = ItemLayout(service: "s", style: .secretTool(attributes: ["xdg:content-type": "text/plain"]))
+        var attributes = layout.written(StorageAddress("a"))
+        #expect(layout.address(of: attributes, in: .values) == StorageAddress("a"))
+        attributes["xdg:content-type"] = "application/octet-stream"
+        #expect(layout.address(of: attributes, in: .values) == nil)
+    }
+
     @Test func `a store is refused if one of its fixed attributes has the name of the attribute that identifies a slot`() {
         let layout = ItemLayout(service: "s", style: .secretTool(attributes: ["account": "x"]))
         #expect(throws: BackendError.self) { try layout.validateStore() }

@@ -7,11 +7,8 @@
     /// Tests of keyring styles. A style makes a store use the attributes and texts of another program,
     /// so that both share items.
     /// The other programs are secret-tool, python-keyring, go-keyring and keyring-rs.
+    /// The items are kept by the real gnome-keyring, and by a simulated oo7-daemon.
     @Suite(.slow("uses a real keyring"), .inTurn, .timeLimit(.minutes(10)), .tags(.keyring)) struct KeyringStyleTests {
-        let fixture: KeyringFixture
-
-        init() throws { fixture = try KeyringFixture() }
-
         /// A style, the attributes that its program writes, and the attributes by which the program looks up an item.
         struct Sample: Sendable, CustomTestStringConvertible {
             let name: String
@@ -39,41 +36,52 @@
                 name: "rust", style: .keyringRS(), written: ["service": "S", "username": "N"], lookedUp: ["service": "S", "username": "N"]),
         ]
 
-        private func filled(_ attributes: [String: String], _ name: String) -> [String: String] {
+        private func filled(_ attributes: [String: String], _ name: String, _ fixture: KeyringFixture) -> [String: String] {
             attributes.mapValues { $0 == "S" ? fixture.service : $0 == "N" ? name : $0 }
         }
 
-        @Test(arguments: samples) func `the other program finds a value that this store wrote, with exactly the attributes of its style`(
-            sample: Sample
+        @Test(arguments: samples, Keeper.allCases)
+        func `the other program finds a value that this store wrote, with exactly the attributes of its style`(
+            sample: Sample, keeper: Keeper
         ) async throws {
+            let fixture = try await KeyringFixture(keeper)
             let store = fixture.store(sample.style)
             let address = StorageAddress("ann")
             let result = try await store.apply(.put(.native(.string("pässword")), at: address, if: .absent))
             guard case .applied(let revision?, .durable) = result else { throw ProgramFailure("not stored: \(result)") }
             #expect(try await store.read(address).revision == revision)
-            #expect(try await fixture.secretTool(["lookup"] + filled(sample.lookedUp, "ann").arguments).stdout == "pässword")
-            let found = try await fixture.secretTool(["search"] + filled(sample.lookedUp, "ann").arguments)
+            #expect(try await fixture.secretTool(["lookup"] + filled(sample.lookedUp, "ann", fixture).arguments).stdout == "pässword")
+            let found = try await fixture.secretTool(["search"] + filled(sample.lookedUp, "ann", fixture).arguments)
             let attributes = (found.stdout + found.stderr).split(separator: "\n").filter { $0.hasPrefix("attribute.") }.map(String.init)
-            #expect(Set(attributes) == Set(filled(sample.written, "ann").map { "attribute.\($0.key) = \($0.value)" }))
+            #expect(
+                Set(attributes)
+                    == Set(filled(sample.written.merging(keeper.added) { $1 }, "ann", fixture).map { "attribute.\($0.key) = \($0.value)" }))
         }
 
-        @Test(arguments: samples) func `a value of the other program is read, listed, replaced and deleted`(sample: Sample) async throws {
+        @Test(arguments: samples, Keeper.allCases) func `a value of the other program is read, listed, replaced and deleted`(
+            sample: Sample, keeper: Keeper
+        ) async throws {
+            let fixture = try await KeyringFixture(keeper)
             let store = fixture.store(sample.style)
             let address = StorageAddress("bob")
-            _ = try await fixture.secretTool(["store", "--label=theirs"] + filled(sample.written, "bob").arguments, input: "their word")
+            _ = try await fixture.secretTool(
+                ["store", "--label=theirs"] + filled(sample.written, "bob", fixture).arguments, input: "their word")
             let probe = try await store.read(address)
             #expect(probe.record?.payload == .native(.string("their word")))
             #expect(probe.record?.isForeign == true)
             #expect(try await store.addresses(in: .values) == [address])
             let revision = try #require(probe.revision)
             #expect(try await store.apply(.put(.bytes(Array("our word".utf8)), at: address, if: .revision(revision))).isApplied)
-            #expect(try await fixture.secretTool(["lookup"] + filled(sample.lookedUp, "bob").arguments).stdout == "our word")
+            #expect(try await fixture.secretTool(["lookup"] + filled(sample.lookedUp, "bob", fixture).arguments).stdout == "our word")
             guard case .conflict = try await store.apply(.delete(address, if: .revision(revision))) else { throw ProgramFailure("deleted") }
             #expect(try await store.apply(.delete(address)).isApplied)
-            #expect(try await fixture.secretTool(["lookup"] + filled(sample.lookedUp, "bob").arguments).stdout == "")
+            #expect(try await fixture.secretTool(["lookup"] + filled(sample.lookedUp, "bob", fixture).arguments).stdout == "")
         }
 
-        @Test(arguments: samples) func `a value that the other program cannot read is refused`(sample: Sample) async throws {
+        @Test(arguments: samples, Keeper.allCases) func `a value that the other program cannot read is refused`(
+            sample: Sample, keeper: Keeper
+        ) async throws {
+            let fixture = try await KeyringFixture(keeper)
             let store = fixture.store(sample.style)
             let address = StorageAddress("eve")
             let mutations: [StorageMutation] = [
@@ -92,10 +100,13 @@
             #expect(try await store.read(address) == .absent)
         }
 
-        @Test(arguments: samples) func `an item with an empty text is corrupt and can be replaced`(sample: Sample) async throws {
+        @Test(arguments: samples, Keeper.allCases) func `an item with an empty text is corrupt and can be replaced`(
+            sample: Sample, keeper: Keeper
+        ) async throws {
+            let fixture = try await KeyringFixture(keeper)
             let store = fixture.store(sample.style)
             let address = StorageAddress("tom")
-            _ = try await fixture.secretTool(["store", "--label=torn"] + filled(sample.written, "tom").arguments, input: "")
+            _ = try await fixture.secretTool(["store", "--label=torn"] + filled(sample.written, "tom", fixture).arguments, input: "")
             let corruption = try #require(try await store.read(address).corruption)
             #expect(corruption.bytes.isEmpty)
             let revision = try #require(corruption.revision)
@@ -108,13 +119,15 @@
             "Title": "N", "URL": "u", "UserName": "n", "Uuid": "0123456789abcdef0123456789abcdef", "Path": "/a", "Notes": "x",
         ]
 
-        @Test(arguments: samples) func `the extra attributes of KeePassXC are accepted, and those of any other program are not`(
-            sample: Sample
+        @Test(arguments: samples, Keeper.allCases)
+        func `the extra attributes of KeePassXC are accepted, and those of any other program are not`(
+            sample: Sample, keeper: Keeper
         ) async throws {
+            let fixture = try await KeyringFixture(keeper)
             let store = fixture.store(sample.style)
             let (kept, foreign) = (StorageAddress("kim"), StorageAddress("lee"))
             func make(_ name: String, _ more: [String: String]) async throws {
-                let attributes = filled(sample.written, name).merging(more) { own, _ in own }
+                let attributes = filled(sample.written, name, fixture).merging(more) { own, _ in own }
                 _ = try await fixture.secretTool(["store", "--label=x"] + attributes.arguments, input: "word")
             }
             try await make("kim", Self.keePassXC)
@@ -126,7 +139,10 @@
             #expect(try await store.read(kept) == .absent)
         }
 
-        @Test func `an item of keyring-rs 2 or 3 with the default target is read, and other targets are not`() async throws {
+        @Test(arguments: Keeper.allCases) func `an item of keyring-rs 2 or 3 with the default target is read, and other targets are not`(
+            keeper: Keeper
+        ) async throws {
+            let fixture = try await KeyringFixture(keeper)
             let rust = fixture.store(.keyringRS())
             for (name, target) in [("old", "default"), ("others", "work")] {
                 let attributes = ["service": fixture.service, "username": name, "target": target]
@@ -138,13 +154,15 @@
             #expect(try await fixture.store(.keyringRS(target: "work")).read(StorageAddress("others")).record != nil)
         }
 
-        @Test func `names are listed in one fixed order`() async throws {
+        @Test(arguments: Keeper.allCases) func `names are listed in one fixed order`(keeper: Keeper) async throws {
+            let fixture = try await KeyringFixture(keeper)
             let store = fixture.store()
             for name in ["b", "a", "ä", "c", "B"] { #expect(try await store.apply(.put(.bytes([1]), at: StorageAddress(name))).isApplied) }
             #expect(try await store.addresses(in: .values).map(\.name) == ["B", "a", "b", "c", "ä"])
         }
 
-        @Test func `stores have the same identity exactly if they lead to the same items`() {
+        @Test func `stores have the same identity exactly if they lead to the same items`() throws {
+            let fixture = try KeyringFixture()
             #expect(fixture.store(.goKeyring).identity == fixture.store(.pythonKeyring).identity)
             #expect(fixture.store(.goKeyring).identity == fixture.store(.keyringRS()).identity)
             #expect(fixture.store(.goKeyring).identity == fixture.store(.secretTool(name: "username")).identity)
@@ -157,7 +175,10 @@
                     != fixture.store(.secretTool(attributes: ["b": ""]), service: "a").identity)
         }
 
-        @Test func `a store in another style does not read an item in the LocalData format`() async throws {
+        @Test(arguments: Keeper.allCases) func `a store in another style does not read an item in the LocalData format`(
+            keeper: Keeper
+        ) async throws {
+            let fixture = try await KeyringFixture(keeper)
             #expect(try await fixture.store().apply(.put(.bytes([1]), at: StorageAddress("zoe"))).isApplied)
             for sample in Self.samples {
                 #expect(try await fixture.store(sample.style).read(StorageAddress("zoe")) == .absent, "\(sample.name)")
@@ -165,6 +186,7 @@
         }
 
         @Test func `the LocalData format refuses native values`() async throws {
+            let fixture = try KeyringFixture()
             guard case .failed(let error) = try await fixture.store().apply(.put(.native(.string("x")), at: StorageAddress("a"))) else {
                 throw ProgramFailure("accepted")
             }

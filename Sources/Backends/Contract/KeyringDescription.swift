@@ -7,8 +7,8 @@
 /// for name in description.valuesAtRisk { print("Copy \(name) elsewhere, and remove it from the keyring.") }
 /// ```
 public struct KeyringDescription: Hashable, Sendable {
-    /// The name of the program that stores the secrets: `gnome-keyring-daemon`, `kwalletd5`, `keepassxc`. Nil if the program cannot be
-    /// identified.
+    /// The name of the program that stores the secrets: `gnome-keyring-daemon`, `oo7-daemon`, `kwalletd5`, `keepassxc`. Nil if the program
+    /// cannot be identified.
     public var provider: String?
     /// The D-Bus object path of the default collection; nil if there is none.
     public var collection: String?

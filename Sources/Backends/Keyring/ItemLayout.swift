@@ -5,8 +5,8 @@ import BackendContract
 /// and which items belong to a slot, the location of one value.
 ///
 /// An item belongs to a slot only if it has the slot's attributes *and no others*, except those that the style
-/// ignores. gnome-keyring finds every item that has at least the attributes of the search. An item with further
-/// attributes belongs to another program.
+/// ignores and those that a daemon adds (``isAddedByDaemon(_:to:)``). A daemon finds every item that has at least the
+/// attributes of the search. An item with further attributes belongs to another program.
 struct ItemLayout: Sendable {
     let service: String
     let style: KeyringStyle
@@ -31,24 +31,24 @@ struct ItemLayout: Sendable {
             nameAttribute = "account"
             shared = ["application": "LocalData", "service": service]
             extra = ["xdg:schema": Self.schema]
-            ignored = ["xdg:schema"]
+            ignored = []
         case .secretTool(let attributes, let serviceAttribute, let name):
             nameAttribute = name
             var all = attributes
             if let serviceAttribute { all[serviceAttribute] = service }
             shared = all
             extra = [:]
-            ignored = ["xdg:schema"]
+            ignored = []
         case .pythonKeyring:
             nameAttribute = "username"
             shared = ["service": service]
             extra = ["application": "Python keyring library"]
-            ignored = ["xdg:schema", "application"]
+            ignored = ["application"]
         case .goKeyring:
             nameAttribute = "username"
             shared = ["service": service]
             extra = [:]
-            ignored = ["xdg:schema", "application"]
+            ignored = ["application"]
         case .keyringRS(let target):
             nameAttribute = "username"
             var all = ["service": service]
@@ -57,7 +57,7 @@ struct ItemLayout: Sendable {
             if target == nil { optional = ["target": "default"] }
             shared = all
             extra = [:]
-            ignored = ["xdg:schema", "application"]
+            ignored = ["application"]
         }
     }
 
@@ -125,16 +125,31 @@ struct ItemLayout: Sendable {
         for (key, value) in expected {
             guard let found = attributes[key], found.utf8.elementsEqual(value.utf8) else { return nil }
         }
-        let isKeePassXC = attributes["Uuid"] != nil && attributes["Path"] != nil
         let isAnothers = attributes.contains { key, value in
             expected[key] == nil && key != nameAttribute && !ignored.contains(key) && optional[key] != value
-                && !(isKeePassXC && Self.keePassXC.contains(key))
+                && !isAddedByDaemon(key, to: attributes)
         }
         return isAnothers ? nil : StorageAddress(name, in: namespace)
     }
 
+    /// Returns whether a daemon has added an attribute to an item, so that the attribute does not show who made the item.
+    ///
+    /// The names of such attributes begin with `xdg:` (`xdg:content-type` of oo7), or are those of KeePassXC. If the
+    /// item has LocalData's schema, LocalData made it. Then every name with a prefix and a colon counts, because
+    /// LocalData writes no further names with a colon.
+    private func isAddedByDaemon(_ name: String, to attributes: [String: String]) -> Bool {
+        // Reason: "Attributes that a daemon adds are ignored" in Docs/Decisions/Keyring.md.
+        if name.hasPrefix("xdg:") { return true }
+        if Self.keePassXC.contains(name) { return attributes["Uuid"] != nil && attributes["Path"] != nil }
+        guard !style.isInterop, attributes["xdg:schema"] == Self.schema else { return false }
+        return name.utf8.dropFirst().contains(UInt8(ascii: ":"))
+    }
+
     /// The attributes that KeePassXC adds to every item, regardless of the program that created it.
     private static let keePassXC: Set = ["Title", "URL", "UserName", "Uuid", "Path", "Notes"]
+
+    /// Returns whether a daemon adds an attribute with which it can be identified as oo7: the type of the secret.
+    static func isKeptByOo7(_ attributes: [String: String]) -> Bool { attributes["xdg:content-type"] != nil }
 
     /// Returns the label of an item, the text that a keyring program shows to the user.
     func label(_ address: StorageAddress) -> String {

@@ -37,7 +37,9 @@
             case .none, .unlocked: break
             }
             var addresses: [String: StorageAddress] = [:]
-            for path in found.unlocked { addresses[path] = layout.address(of: try client.describe(path).attributes) }
+            for (address, all) in try slots(client, layout, found.unlocked) {
+                for item in all { addresses[item.path] = address }
+            }
             var secrets = try client.secrets(Array(addresses.keys))
             defer { for path in addresses.keys { wipe(&secrets[path, default: []]) } }
             var items: [BackupItem] = []
@@ -49,6 +51,21 @@
                 throw KeyringFault(.refused, "several items of the service \(layout.service) have the same name")
             }
             return items.sorted { ($0.namespace, $0.name) < ($1.namespace, $1.name) }
+        }
+
+        /// Returns the items of each slot. Of the duplicates in oo7, only the newest one is returned.
+        private func slots(
+            _ client: SecretServiceClient, _ layout: ItemLayout, _ paths: [String]
+        ) throws(KeyringFault) -> [StorageAddress: [SecretServiceClient.Item]] {
+            var slots: [StorageAddress: [SecretServiceClient.Item]] = [:]
+            for path in paths {
+                let item = try client.describe(path)
+                if let address = layout.address(of: item.attributes) { slots[address, default: []].append(item) }
+            }
+            for (address, all) in slots where all.count > 1 && !layout.style.isInterop {
+                if let newest = try client.newest(of: all) { slots[address] = [newest] }
+            }
+            return slots
         }
 
         package func sealing(of item: BackupItem) -> String? {
@@ -85,8 +102,8 @@
             moved.namespace = item.namespace.isEmpty ? kept : "\(kept):\(item.namespace)"
             if try !items(client, keptLayout).contains(moved) { try create(moved, keptLayout, client) }
             let address = StorageAddress(item.name, in: StorageNamespace(item.namespace))
-            for path in try client.search(layout.search(address)).unlocked
-            where layout.address(of: try client.describe(path).attributes, in: address.namespace) == address { try client.delete(path) }
+            let found = try client.search(layout.search(address)).unlocked
+            for item in try slots(client, layout, found)[address] ?? [] { try client.delete(item) }
         }
 
         private func create(_ item: BackupItem, _ layout: ItemLayout, _ client: SecretServiceClient) throws(KeyringFault) {

@@ -23,6 +23,8 @@
             case unencrypted
             /// The daemon stored other bytes than it was given, or a portal gave bytes that are not a secret.
             case garbled
+            /// The daemon would change other items together with this one. The detail is their number.
+            case shared
             /// The connection is closed.
             case disconnected
             /// The daemon ended without a reply.
@@ -83,12 +85,12 @@
                 BackendError(
                     .untrusted,
                     "The keyring program of this session does not encrypt secrets on their way (\(detail)): any program that can watch the session bus would see them. Use "
-                        + "gnome-keyring, KWallet or KeePassXC, or allow it with StorageConfiguration.allowsUnencryptedKeychainTransport. No "
+                        + "gnome-keyring, oo7, KWallet or KeePassXC, or allow it with StorageConfiguration.allowsUnencryptedKeychainTransport. No "
                         + "secret was sent.", outcome: outcome)
             case .noService:
                 BackendError(
                     .unavailable,
-                    "No program on the session bus keeps secrets (\(detail)). Install and start gnome-keyring, KWallet or KeePassXC, then try again.",
+                    "No program on the session bus keeps secrets (\(detail)). Install and start gnome-keyring, oo7, KWallet or KeePassXC, then try again.",
                     outcome: outcome)
             case .vanished:
                 BackendError(.unavailable, "The keyring changed while it was read (\(detail)). Try again.", outcome: outcome)
@@ -111,6 +113,12 @@
             case .denied:
                 BackendError(
                     .accessDenied, "Access to the keyring was refused (\(detail)). Check the session bus and its owner.", outcome: outcome)
+            case .shared:
+                BackendError(
+                    .ambiguous,
+                    "Other items of the keyring (\(detail)) have all attributes of this item and further ones, and its program, oo7, would "
+                        + "remove them from its file too. Nothing was changed. Give these items other attributes in the program that made "
+                        + "them, or remove them.", outcome: outcome)
             case .refused:
                 BackendError(.failed, "The keyring refused the request (\(detail)). \(advice(outcome))", outcome: outcome)
             }

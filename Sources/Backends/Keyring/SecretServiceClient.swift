@@ -33,10 +33,21 @@
         /// The properties of an item other than its secret.
         struct Item {
             var path: String
+            /// Empty if the item is locked and the daemon does not return the attributes of locked items.
             var attributes: [String: String]
+            var label: String
             var modified: UInt64
             var isLocked: Bool
+
+            /// The path of the item's collection.
+            var collection: String { SecretServiceClient.collection(of: path) }
+
+            /// The number at the end of the path; nil if there is none.
+            var number: Int? { Int(lastComponent(of: path)) }
         }
+
+        /// Returns the path of an item's collection.
+        static func collection(of item: String) -> String { parentDirectory(of: item) }
 
         /// The state of the default collection.
         enum DefaultCollection: Equatable {
@@ -122,14 +133,15 @@
             return try unlockSilently([path]) ? .unlocked(path) : .locked(path)
         }
 
-        /// Returns an item's attributes, modification time and lock state.
+        /// Returns an item's attributes, label, modification time and lock state.
         func describe(_ path: String) throws(KeyringFault) -> Item {
             let reply = try link.request(path, Self.properties, "GetAll", Outgoing.tuple(Outgoing.text(Self.item)), reply: "(a{sv})", call)
             let properties = reply[0]?.properties ?? [:]
-            guard let attributes = properties["Attributes"]?.dictionary, let isLocked = properties["Locked"]?.flag else {
-                throw KeyringFault(.refused, "an item without attributes or lock state")
-            }
-            return Item(path: path, attributes: attributes, modified: properties["Modified"]?.number ?? 0, isLocked: isLocked)
+            guard let isLocked = properties["Locked"]?.flag, let attributes = properties["Attributes"]?.dictionary ?? (isLocked ? [:] : nil)
+            else { throw KeyringFault(.refused, "an item without attributes or lock state") }
+            return Item(
+                path: path, attributes: attributes, label: properties["Label"]?.text ?? "", modified: properties["Modified"]?.number ?? 0,
+                isLocked: isLocked)
         }
 
         /// Returns the secrets of unlocked items. Secrets that cannot be read are left out.
@@ -154,12 +166,16 @@
 
         // MARK: Changing
 
-        /// Creates a new item. Never replaces an existing one.
-        func create(_ secret: [UInt8], attributes: [String: String], label: String, in collection: String) throws(KeyringFault) -> String {
+        /// Creates a new item. Replaces an existing one only if that is requested.
+        /// - Parameter isReplacing: Whether the new item takes the place of an item with these attributes. Some daemons
+        ///   then remove every item of the collection that has at least these attributes.
+        func create(
+            _ secret: [UInt8], attributes: [String: String], label: String, in collection: String, isReplacing: Bool = false
+        ) throws(KeyringFault) -> String {
             let properties = Outgoing.properties([
                 ("\(Self.item).Label", Outgoing.text(label)), ("\(Self.item).Attributes", Outgoing.dictionary(attributes)),
             ])
-            let arguments = Outgoing.tuple(properties, try link.encode(secret, call), Outgoing.flag(false))
+            let arguments = Outgoing.tuple(properties, try link.encode(secret, call), Outgoing.flag(isReplacing))
             let reply = try link.request(
                 collection, Self.collection, "CreateItem", arguments, reply: "(oo)", finishingWithin: Self.finishing, call)
             let made = try resultOfPrompt(reply[1]?.text)?.text ?? reply[0]?.text
@@ -171,6 +187,61 @@
         func replace(_ path: String, with secret: [UInt8]) throws(KeyringFault) {
             let arguments = Outgoing.tuple(try link.encode(secret, call))
             _ = try link.request(path, Self.item, "SetSecret", arguments, reply: "()", finishingWithin: Self.finishing, call)
+        }
+
+        /// Changes the secret of an item, so that the daemon writes it to its file.
+        ///
+        /// oo7 changes a secret only in memory. It writes its file when an item is created. Therefore its items are
+        /// replaced by new ones with the same attributes and label.
+        /// Reason: "On oo7, a change replaces the item" in Docs/Decisions/Keyring.md.
+        /// - Returns: The path of the item, which may be a new one.
+        func change(_ item: Item, to secret: [UInt8]) throws(KeyringFault) -> String {
+            guard try isKeptByOo7(item) else {
+                try replace(item.path, with: secret)
+                return item.path
+            }
+            _ = try duplicates(of: item)
+            return try create(secret, attributes: item.attributes, label: item.label, in: item.collection, isReplacing: true)
+        }
+
+        /// Deletes an item, and its duplicates in oo7 (``newest(of:)``).
+        func delete(_ item: Item) throws(KeyringFault) {
+            if try isKeptByOo7(item) {
+                // The newest one is deleted last: no older content may be found in between.
+                for path in try duplicates(of: item) { try delete(path) }
+            }
+            try delete(item.path)
+        }
+
+        /// Returns the newest of several items of one slot, if LocalData made all of them in oo7, with equal attributes;
+        /// nil for any other items. Releases without support for oo7 made a new item for each change.
+        /// Reason: "On oo7, the newest of equal items counts" in Docs/Decisions/Keyring.md.
+        func newest(of items: [Item]) throws(KeyringFault) -> Item? {
+            guard let first = items.first, first.attributes["xdg:schema"] == ItemLayout.schema, try isKeptByOo7(first),
+                items.allSatisfy({ $0.attributes == first.attributes && $0.collection == first.collection && $0.number != nil })
+            else { return nil }
+            return items.max { ($0.number ?? 0) < ($1.number ?? 0) }
+        }
+
+        /// Returns whether oo7 keeps the item, as far as its attributes show.
+        private func isKeptByOo7(_ item: Item) throws(KeyringFault) -> Bool {
+            guard ItemLayout.isKeptByOo7(item.attributes) else { return false }
+            return try !link.isKeptByGnome(call)
+        }
+
+        /// Returns the paths of the other items that have the attributes of an item, in the order in which they were made.
+        /// They are in the same collection. oo7 removes them from its file together with this item.
+        /// - Throws: ``KeyringFault`` with `shared` if such an item has further attributes, or if this item is not the
+        ///   newest one. The kind is `vanished` if the item is no longer found.
+        private func duplicates(of item: Item) throws(KeyringFault) -> [String] {
+            let found = try search(item.attributes)
+            let paths = (found.unlocked + found.locked).filter { Self.collection(of: $0) == item.collection }
+            guard paths.contains(item.path) else { throw KeyringFault(.vanished, "an item was removed during the change") }
+            if paths.count == 1 { return [] }
+            var items: [Item] = []
+            for path in paths { items.append(try describe(path)) }
+            guard try newest(of: items)?.path == item.path else { throw KeyringFault(.shared, "\(paths.count - 1)") }
+            return items.sorted { ($0.number ?? 0) < ($1.number ?? 0) }.map(\.path).filter { $0 != item.path }
         }
 
         /// Reads a new secret back, and throws if the daemon stored other bytes. Does nothing if the daemon is
@@ -197,7 +268,7 @@
             throw fault
         }
 
-        /// Deletes exactly this item.
+        /// Deletes the item with exactly this path.
         func delete(_ path: String) throws(KeyringFault) {
             let reply = try link.request(path, Self.item, "Delete", nil, reply: "(o)", finishingWithin: Self.finishing, call)
             _ = try resultOfPrompt(reply[0]?.text)

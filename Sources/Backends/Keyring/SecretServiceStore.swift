@@ -2,7 +2,7 @@
     package import BackendContract
     package import BackendRuntime
 
-    /// The keyring: items of the Secret Service (gnome-keyring, KWallet, KeePassXC) in the session's default
+    /// The keyring: items of the Secret Service (gnome-keyring, oo7, KWallet, KeePassXC) in the session's default
     /// collection.
     ///
     /// Reading and writing open no prompt of gnome-keyring; only ``unlock()`` does. KeePassXC creates and deletes

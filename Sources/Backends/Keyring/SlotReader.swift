@@ -7,6 +7,8 @@
         var probe: StorageProbe
         /// The path of the slot's only item; nil if the slot has no item or several.
         var item: String?
+        /// The properties of that item; nil if they were not read, because a record in LocalData's format needs none.
+        var properties: SecretServiceClient.Item?
         /// The unlocked default collection, in which the item of an absent slot is created.
         var collection: String?
         /// The unique bus name of the daemon that these paths belong to; nil if the slot was not read.
@@ -64,16 +66,26 @@
                 var addresses: Set<StorageAddress> = []
                 var nameless: [String] = []
                 for path in found.unlocked + found.locked {
-                    let attributes = try client.describe(path).attributes
+                    let attributes = try attributes(of: path, isLocked: found.locked.contains(path))
                     if let address = layout.address(of: attributes, in: namespace) {
                         addresses.insert(address)
                     } else if attributes[layout.nameAttribute] == nil, found.locked.contains(path) {
                         // gnome-keyring has only hashes of the attributes until the collection is unlocked for the first
-                        // time after its start.
+                        // time after its start. oo7 never returns the attributes of a locked item.
                         nameless.append(path)
                     }
                 }
                 return (addresses.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }, nameless)
+            }
+        }
+
+        /// Returns the attributes of an item; none if it is locked and the daemon refuses to return them.
+        private func attributes(of path: String, isLocked: Bool) throws(KeyringFault) -> [String: String] {
+            do throws(KeyringFault) {
+                return try client.describe(path).attributes
+            } catch {
+                guard isLocked, error.kind == .refused else { throw error }
+                return [:]
             }
         }
 
@@ -142,7 +154,8 @@
 
         /// Returns the views of slots that have items.
         private func values(_ items: [StorageAddress: [SecretServiceClient.Item]]) throws(KeyringFault) -> [StorageAddress: SlotView] {
-            let single = items.compactMapValues { $0.count == 1 ? $0.first : nil }
+            var single = items.compactMapValues { $0.count == 1 ? $0.first : nil }
+            for (address, all) in items where all.count > 1 && !layout.style.isInterop { single[address] = try client.newest(of: all) }
             var secrets = try client.secrets(single.values.map(\.path))
             defer { for path in single.values.map(\.path) { wipe(&secrets[path, default: []]) } }
             var views: [StorageAddress: SlotView] = [:]
@@ -162,7 +175,7 @@
                     ? .corrupt(
                         StorageCorruption(bytes: [], revision: revision, reason: "the item was created, but its content was never stored"))
                     : KeyringPayload.probe(secret, isInterop: layout.style.isInterop, revision: revision)
-                views[address] = SlotView(probe: probe, item: item.path)
+                views[address] = SlotView(probe: probe, item: item.path, properties: item)
             }
             return views
         }

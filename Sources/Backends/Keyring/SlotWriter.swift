@@ -7,7 +7,7 @@
     ///
     /// An existing item is changed by its path, and a new item is created without replacing another. The daemon
     /// therefore never decides by attributes which item is overwritten. Such a comparison would also find items that
-    /// have further attributes.
+    /// have further attributes. The exception is oo7 (``SecretServiceClient/change(_:to:)``).
     struct SlotWriter {
         let store: SecretServiceStore
         let call: BusCall
@@ -138,7 +138,7 @@
             case .check: return .applied(view.probe.revision, folder.flush(collection))
             case .delete:
                 guard let item = view.item else { return .applied(nil, folder.flush(collection)) }
-                try client.delete(item)
+                if let properties = view.properties { try client.delete(properties) } else { try client.delete(item) }
                 if let failure = lookAfterDelete(item, mutation.address, client) { return .failed(failure) }
                 return .applied(nil, folder.flush(changed: collection, since: before))
             case .put(let payload, _) where layout.style.isInterop:
@@ -157,7 +157,9 @@
             _ secret: [UInt8], on view: SlotView, _ address: StorageAddress, _ client: SecretServiceClient
         ) throws(KeyringFault) -> String {
             let item: String
-            if let known = view.item {
+            if let properties = view.properties {
+                item = try client.change(properties, to: secret)
+            } else if let known = view.item {
                 try client.replace(known, with: secret)
                 item = known
             } else {

@@ -104,7 +104,7 @@ public struct StorageConfiguration: Sendable {
     public var locksWithKeychain: Duration?
     /// Whether the router sends secrets unencrypted to a keyring that does not support encrypted sessions. A process
     /// that can monitor the session bus can then read them. Otherwise the router refuses such a keyring with
-    /// `untrusted`. gnome-keyring, KWallet and KeePassXC support encryption.
+    /// `untrusted`. gnome-keyring, oo7, KWallet and KeePassXC support encryption.
     public var allowsUnencryptedKeychainTransport = false
     /// The longest times that calls wait for a store.
     public var deadlines = Deadlines()

@@ -14,7 +14,7 @@
         let bus = SessionBus()
 
         /// The programs that can keep secrets, by the first 15 bytes of their names.
-        private static let keepers: Swift.Set = ["gnome-keyring-d", "kwalletd", "kwalletd5", "kwalletd6", "keepassxc"]
+        private static let keepers: Swift.Set = ["gnome-keyring-d", "oo7-daemon", "kwalletd", "kwalletd5", "kwalletd6", "keepassxc"]
         private static let gnome = "gnome-keyring-d"
 
         // MARK: The check

@@ -6,20 +6,50 @@
     import TestSupport
     import Testing
 
+    /// The program that keeps the items of a test.
+    enum Keeper: CaseIterable, CustomTestStringConvertible {
+        /// The real gnome-keyring.
+        case gnome
+        /// A simulated oo7-daemon.
+        case oo7
+
+        var testDescription: String { "\(self)" }
+
+        /// The attributes that the program adds to an item.
+        var added: [String: String] { self == .gnome ? [:] : ["xdg:content-type": "text/plain"] }
+    }
+
     /// Makes stores for one test in the keyring that all tests of this process share.
     /// A random service name keeps the test's items apart from those of other tests.
     struct KeyringFixture {
         let keyring: PrivateKeyring
+        let connection: SecretServiceConnection
         let service = "test-\(UInt64.random(in: .min ... .max))"
 
-        init() throws { keyring = try .shared() }
+        init() throws {
+            keyring = try .shared()
+            connection = .shared
+        }
+
+        init(_ keeper: Keeper) async throws {
+            switch keeper {
+            case .gnome: try self.init()
+            case .oo7: self.init(try await SmallSecretService.sharedOo7())
+            }
+        }
+
+        /// Makes a fixture for a service. The service must outlive the fixture.
+        init(_ service: SmallSecretService) {
+            keyring = service.keyring
+            connection = SecretServiceConnection(runtime: .live, address: service.keyring.address)
+        }
 
         /// Makes a store for the fixture's service. Two stores share only the keyring.
         func store(_ style: KeyringStyle = .localData, service: String? = nil) -> SecretServiceStore {
             SecretServiceStore(
                 service: service ?? self.service, style: style, lockFile: keyring.file("locks/\(self.service).lock"),
                 deadline: .seconds(30),
-                keyringsDirectory: keyring.keyringsDirectory)
+                keyringsDirectory: keyring.keyringsDirectory, connection: connection)
         }
 
         /// Returns the attributes of an item in the LocalData format.
@@ -27,7 +57,7 @@
             ["application": "LocalData", "service": service, "namespace": namespace, "account": name]
         }
 
-        /// Runs `secret-tool` on the shared keyring.
+        /// Runs `secret-tool` on the keyring.
         func secretTool(_ arguments: [String], input: String = "") async throws -> ProgramResult {
             try await run("secret-tool", arguments, environment: keyring.environment, input: input)
         }
