@@ -14,7 +14,7 @@ public struct BackupReport: Codable, Hashable, Sendable {
     /// A store in a backup.
     public struct Store: Codable, Hashable, Sendable {
         /// The kind of store: "userDefaults", "keychain", "encryptedSQLite", "vault" (an encrypted database that
-        /// replaces a keyring), "ledger" (notes about sweeps and stores), "history" (of migrations), "quarantine"
+        /// replaces a keyring), "ledger" (notes about sweeps and stores), "pins" (the recorded keys), "history" (of migrations), "quarantine"
         /// (values that migrations displaced), "copy", "passphrase", "imports" (the names of imported values).
         public let kind: String
         /// The suite, service, database or file; empty for a kind with only one store.

@@ -133,7 +133,7 @@ extension FileSystem {
         for path in paths {
             let found: FileStatus?
             do throws(FileError) { found = try status(path) } catch { throw error.backendError() }
-            if let refusal = found?.refusal(of: path, owners) { throw refusal }
+            if let refusal = found?.refusal(of: path, trusting: owners) { throw refusal }
         }
     }
 }

@@ -1,8 +1,8 @@
 import BackendContract
 import DefaultsBackend
 
-/// The library's internal files that a backup contains: the ledger (notes about sweeps and stores), the history of
-/// migrations, the quarantine (values that a person must review), copies of damaged property lists, passphrase files, and the
+/// The library's internal files that a backup contains: the ledger (notes about sweeps and stores), the recorded keys,
+/// the history of migrations, the quarantine (values that a person must review), copies of damaged property lists, passphrase files, and the
 /// names of imported values.
 struct OwnFiles: BackedProvider {
     /// A kind of file. A backup identifies a file by its kind and its scope. The scope is a name that distinguishes the
@@ -10,6 +10,9 @@ struct OwnFiles: BackedProvider {
     enum Kind: String, CaseIterable {
         /// The migration ledger, a single file.
         case ledger
+        /// The list of the keys that sources have, a single file. A backup also holds its lock, so that no key is replaced while
+        /// the stores are captured.
+        case pins
         /// The history of migrations, a single file.
         case history
         /// The quarantine, a single file.
@@ -52,6 +55,12 @@ struct OwnFiles: BackedProvider {
             // A restore never replaces an existing passphrase file. It encrypts the data keys of the restored databases
             // with the existing key instead.
             return .file(kind, scope, at: "\(directories.data)/\(scope).passphrase", staysWhenOther: true, configuration)
+        case .pins:
+            let path = try Wiring.statePaths("pins.plist", configuration).file
+            // A restore records the keys of the backup at its end.
+            var list = try DefaultsProvider.backedList(kind, scope, at: path, configuration)
+            list.staysWhenOther = true
+            return list
         case .history:
             let paths = try Wiring.statePaths("history.log", configuration)
             // No value depends on the history, so a restore never replaces that of this machine.

@@ -150,10 +150,10 @@ import Testing
         let pins = entries(stage, "pins.plist").filter { $0.key.hasPrefix("pin:") }
         #expect(pins.count == 1)
         try FileManager.default.removeItem(atPath: stage.root.path + "/state")
-        let date = Date(timeIntervalSinceReferenceDate: 700_000_000)
         var list: [String: Any] = pins
         for index in 0..<count {
             let (id, name) = ("move \(index)", "new-\(index)")
+            let date = Date(timeIntervalSinceReferenceDate: 700_000_000 + Double(index))
             let place = "12:userDefaults,5:newer,0:,\(name.utf8.count):\(name),"
             list["history:\(id)"] =
                 ["id": id, "successes": 2, "failures": 1, "values": 2, "firstWorked": date, "lastWorked": date, "lastFailed": date]

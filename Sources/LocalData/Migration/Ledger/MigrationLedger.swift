@@ -40,6 +40,9 @@ final class MigrationLedger: Sendable {
     private let state = Mutex(State())
     let counts: LedgerHistory
 
+    /// The maximum number of recorded databases, for programs with a database for each tenant. A backup finds further ones by
+    /// their files.
+    static let maximumOfDatabases = 1_000
     /// The maximum number of recorded older copies. Reports show these; further copies are deleted later all the same.
     static let maximumOfResidues = 1_000
 
@@ -248,15 +251,25 @@ final class MigrationLedger: Sendable {
         if domains.isEmpty { return }
         let addresses = domains.keys.sorted { $0.name < $1.name }
         let owner = application.map { [Self.ownerAddress($0)] } ?? []
+        var counts: [StorageDomain.Kind: Int] = [:]
+        if domains.values.contains(where: { $0.kind == .encryptedSQLite }) { counts[.encryptedSQLite] = try await recordedDatabases() }
         for (address, probe) in zip(addresses + owner, try await backend().read(addresses + owner, .validated)) {
             guard try Self.payload(of: probe) == nil else { continue }
             if let domain = domains[address] {
+                counts[domain.kind, default: 0] += 1
+                if domain.kind == .encryptedSQLite, counts[domain.kind, default: 0] > Self.maximumOfDatabases { continue }
                 note(.put(.native(.array([.string(domain.kind.name), .string(domain.scope ?? "")])), at: address))
             } else if let application {
                 note(.put(.native(.string(application)), at: address))
             }
         }
         state.withLock { state in for address in addresses { state.unrecorded[address] = nil } }
+    }
+
+    /// Returns the number of recorded databases.
+    private func recordedDatabases() async throws(BackendError) -> Int {
+        let prefix = "domain:\(StorageDomain.Kind.encryptedSQLite.name):"
+        return try await backend().addresses(in: .values).count { $0.name.hasPrefix(prefix) }
     }
 
     /// Returns the applications that have written to domains. An earlier release of the library has recorded none.
