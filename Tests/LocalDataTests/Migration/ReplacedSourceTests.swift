@@ -14,7 +14,7 @@ import Testing
 
     enum Writer: CaseIterable, Sendable { case localData, otherProgram }
 
-    /// Where the legacy value is, compared with the destination: equally protected, or protected better.
+    /// The protection of the legacy location, compared with that of the destination.
     enum Protection: CaseIterable, Sendable { case equal, better }
 
     struct Case: Sendable, CustomTestStringConvertible {
