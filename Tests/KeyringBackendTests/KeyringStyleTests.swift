@@ -40,9 +40,9 @@
             attributes.mapValues { $0 == "S" ? fixture.service : $0 == "N" ? name : $0 }
         }
 
-        @Test(arguments: samples, Keeper.allCases)
+        @Test(arguments: samples, KeyringProgram.allCases)
         func `the other program finds a value that this store wrote, with exactly the attributes of its style`(
-            sample: Sample, keeper: Keeper
+            sample: Sample, keeper: KeyringProgram
         ) async throws {
             let fixture = try await KeyringFixture(keeper)
             let store = fixture.store(sample.style)
@@ -58,8 +58,8 @@
                     == Set(filled(sample.written.merging(keeper.added) { $1 }, "ann", fixture).map { "attribute.\($0.key) = \($0.value)" }))
         }
 
-        @Test(arguments: samples, Keeper.allCases) func `a value of the other program is read, listed, replaced and deleted`(
-            sample: Sample, keeper: Keeper
+        @Test(arguments: samples, KeyringProgram.allCases) func `a value of the other program is read, listed, replaced and deleted`(
+            sample: Sample, keeper: KeyringProgram
         ) async throws {
             let fixture = try await KeyringFixture(keeper)
             let store = fixture.store(sample.style)
@@ -78,8 +78,8 @@
             #expect(try await fixture.secretTool(["lookup"] + filled(sample.lookedUp, "bob", fixture).arguments).stdout == "")
         }
 
-        @Test(arguments: samples, Keeper.allCases) func `a value that the other program cannot read is refused`(
-            sample: Sample, keeper: Keeper
+        @Test(arguments: samples, KeyringProgram.allCases) func `a value that the other program cannot read is refused`(
+            sample: Sample, keeper: KeyringProgram
         ) async throws {
             let fixture = try await KeyringFixture(keeper)
             let store = fixture.store(sample.style)
@@ -100,8 +100,8 @@
             #expect(try await store.read(address) == .absent)
         }
 
-        @Test(arguments: samples, Keeper.allCases) func `an item with an empty text is corrupt and can be replaced`(
-            sample: Sample, keeper: Keeper
+        @Test(arguments: samples, KeyringProgram.allCases) func `an item with an empty text is corrupt and can be replaced`(
+            sample: Sample, keeper: KeyringProgram
         ) async throws {
             let fixture = try await KeyringFixture(keeper)
             let store = fixture.store(sample.style)
@@ -119,9 +119,9 @@
             "Title": "N", "URL": "u", "UserName": "n", "Uuid": "0123456789abcdef0123456789abcdef", "Path": "/a", "Notes": "x",
         ]
 
-        @Test(arguments: samples, Keeper.allCases)
+        @Test(arguments: samples, KeyringProgram.allCases)
         func `the extra attributes of KeePassXC are accepted, and those of any other program are not`(
-            sample: Sample, keeper: Keeper
+            sample: Sample, keeper: KeyringProgram
         ) async throws {
             let fixture = try await KeyringFixture(keeper)
             let store = fixture.store(sample.style)
@@ -139,8 +139,8 @@
             #expect(try await store.read(kept) == .absent)
         }
 
-        @Test(arguments: Keeper.allCases) func `an item of keyring-rs 2 or 3 with the default target is read, and other targets are not`(
-            keeper: Keeper
+        @Test(arguments: KeyringProgram.allCases) func `an item of keyring-rs 2 or 3 with the default target is read, and other targets are not`(
+            keeper: KeyringProgram
         ) async throws {
             let fixture = try await KeyringFixture(keeper)
             let rust = fixture.store(.keyringRS())
@@ -154,7 +154,7 @@
             #expect(try await fixture.store(.keyringRS(target: "work")).read(StorageAddress("others")).record != nil)
         }
 
-        @Test(arguments: Keeper.allCases) func `names are listed in one fixed order`(keeper: Keeper) async throws {
+        @Test(arguments: KeyringProgram.allCases) func `names are listed in one fixed order`(keeper: KeyringProgram) async throws {
             let fixture = try await KeyringFixture(keeper)
             let store = fixture.store()
             for name in ["b", "a", "ä", "c", "B"] { #expect(try await store.apply(.put(.bytes([1]), at: StorageAddress(name))).isApplied) }
@@ -175,8 +175,8 @@
                     != fixture.store(.secretTool(attributes: ["b": ""]), service: "a").identity)
         }
 
-        @Test(arguments: Keeper.allCases) func `a store in another style does not read an item in the LocalData format`(
-            keeper: Keeper
+        @Test(arguments: KeyringProgram.allCases) func `a store in another style does not read an item in the LocalData format`(
+            keeper: KeyringProgram
         ) async throws {
             let fixture = try await KeyringFixture(keeper)
             #expect(try await fixture.store().apply(.put(.bytes([1]), at: StorageAddress("zoe"))).isApplied)

@@ -111,7 +111,7 @@
             _ = try await fixture.secretTool(["store", "--label=theirs"] + attributes.merging(more) { $1 }.arguments, input: "their word")
             try await put("our word", at: StorageAddress("ann"), in: fixture.store(.goKeyring))
             let items = try await service.items()
-            #expect(items.map(\.attributes) == [attributes.merging(more) { $1 }.merging(Keeper.oo7.added) { $1 }])
+            #expect(items.map(\.attributes) == [attributes.merging(more) { $1 }.merging(KeyringProgram.oo7.added) { $1 }])
             #expect(items.map(\.secret) == ["our word"])
             let found = try await fixture.secretTool(["search"] + attributes.arguments)
             #expect((found.stdout + found.stderr).contains("label = theirs"))

@@ -64,8 +64,9 @@
             // Another machine has the new key. The ledger on the server opens there too.
             let two = machine("two")
             #expect(try await two.get(key("token", main)) == "secret")
-            try await two.set("changed", for: key("token", main))
+            // The row is sealed again with the data key that the recovery has made.
             #expect(try await storage.rotateDataKey(of: main) == 1)
+            try await two.set("changed", for: key("token", main))
             #expect(try await machine("three").get(key("token", main)) == "changed")
         }
 

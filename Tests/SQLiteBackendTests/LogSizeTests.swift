@@ -33,7 +33,7 @@
             try await reading { try await put(8 << 20, at: "b", store) }
             #expect(try logSize() > 8 << 20)
             // The first change lets the log be written back, and the second one begins the log again.
-            for number in 0..<2 { try await put(number, at: "c", store) }
+            for number in 0..<2 { try await put(1, at: "c\(number)", store) }
             #expect(try logSize() <= 4 << 20)
             await store.close()
         }

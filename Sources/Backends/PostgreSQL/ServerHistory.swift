@@ -6,7 +6,7 @@
     extension ServerTables {
         /// The name of the current segment of the server's log, and the time at which the server was started.
         /// ``ServerInstance`` reads it. A standby reports 55000.
-        static let instance = "convert_to(\(segment), 'UTF8') || timestamptz_send(pg_postmaster_start_time())"
+        static let instance = "\(segment)::bytea || timestamptz_send(pg_postmaster_start_time())"
 
         /// The name of the current segment. Its first 8 digits are the timeline.
         ///

@@ -7,7 +7,7 @@
     import Testing
 
     /// The program that keeps the items of a test.
-    enum Keeper: CaseIterable, CustomTestStringConvertible {
+    enum KeyringProgram: CaseIterable, CustomTestStringConvertible {
         /// The real gnome-keyring.
         case gnome
         /// A simulated oo7-daemon.
@@ -31,7 +31,7 @@
             connection = .shared
         }
 
-        init(_ keeper: Keeper) async throws {
+        init(_ keeper: KeyringProgram) async throws {
             switch keeper {
             case .gnome: try self.init()
             case .oo7: self.init(try await SmallSecretService.sharedOo7())

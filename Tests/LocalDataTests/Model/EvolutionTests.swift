@@ -287,7 +287,7 @@ import Testing
         #expect(try await machine.launch().restoreBackups(in: notes) == 0)
         #expect(try await machine.launch().value("n", in: notes) == nil)
         let report = await machine.launch().sweep(TestCatalog([.key(evolving), .collection(notes)]))
-        #expect(report.rows.allSatisfy(\.residue.isEmpty), "\(report)")
+        #expect(report.rows.allSatisfy { $0.residue.isEmpty }, "\(report)")
         #expect(try await store.read(addresses, .fresh).allSatisfy { $0 == .absent })
     }
 

@@ -24,7 +24,18 @@
         /// The service that behaves as oo7-daemon, which all tests of this process share.
         package static func sharedOo7() async throws -> SmallSecretService { try await sharedTask.value }
 
-        private static let sharedTask = Task { try await SmallSecretService([.oo7]) }
+        private static let sharedTask = Task {
+            let service = try await SmallSecretService([.oo7])
+            atexit { SmallSecretService.removeShared() }
+            sharedHome.withLock { $0 = service.keyring.environment["HOME"] ?? "" }
+            return service
+        }
+        private static let sharedHome = Mutex("")
+
+        private static func removeShared() {
+            let path = sharedHome.withLock(\.self)
+            if !path.isEmpty { try? FileManager.default.removeItem(atPath: path) }
+        }
 
         /// Starts the service, also after it has ended. It then has no items, unless it behaves as oo7-daemon.
         package func start() async throws {
