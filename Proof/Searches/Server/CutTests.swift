@@ -22,12 +22,14 @@
             var silent: Set<Int> = []
             let connection = try ServerConnection.connect(place.server.conninfo, silent: &silent, deadline: end, clock: clock)
             let (abandoned, committed) = (random(16), random(16))
-            _ = try connection.run([tables.record(committed)], until: end)
+            _ = try connection.run([tables.record(committed, context: [], rows: [], deletions: 0)], until: end)
             for _ in 0..<2 {
                 #expect(try connection.run(tables.settle(abandoned), until: end)[1].rows.first?.isTrue(0) == false)
                 #expect(try connection.run(tables.settle(committed), until: end)[1].rows.first?.isTrue(0) == true)
             }
-            #expect(throws: ServerFault.self) { try connection.run([tables.record(abandoned)], until: end) }
+            #expect(throws: ServerFault.self) {
+                try connection.run([tables.record(abandoned, context: [], rows: [], deletions: 0)], until: end)
+            }
         }
 
         @Test(arguments: Operation.allCases)

@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    /// Makes room again.
+    /// Purges all entries of the quarantine.
     private func purge(_ storage: StorageRouter) async throws {
         let entry = try #require(try await storage.quarantine.values().first { $0.id == "qfull0" })
         try await storage.quarantine.purge(entry)

@@ -78,7 +78,8 @@
             #expect(try await again.get(sealed) == "sealed")
         }
 
-        @Test func `without the list of keys, a changed secret is still recognized by the data that the first secret sealed`() async throws {
+        @Test func `without the list of keys, a changed secret is still recognized by the data that the first secret sealed`() async throws
+        {
             try await fill()
             try await portal.tell("forget")
             try FileManager.default.removeItem(atPath: stage.root.path + "/state/pins.plist")
