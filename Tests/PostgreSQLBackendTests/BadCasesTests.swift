@@ -73,12 +73,12 @@
                 "host=db.test,localhost hostaddr=127.0.0.1, port=1,\(port)", "host=localhost,db.test hostaddr=,127.0.0.1 port=1,\(port)",
                 "host=db.test,\(server.folder) hostaddr=127.0.0.1, port=1,\(port)",
             ] {
-                let store = place.store("\(hosts) \(rest)", deadline: .seconds(10))
+                let store = place.store("\(hosts) \(rest)", deadline: .seconds(120))
                 #expect(try await store.apply(.put(.bytes([1]), at: address)).isApplied, "\(hosts)")
                 await store.close()
             }
             // The empty address leads to the name, which is no loopback address.
-            let remote = place.store("host=localhost,0.0.0.0 hostaddr=127.0.0.1, port=1,\(port) \(rest)", deadline: .seconds(10))
+            let remote = place.store("host=localhost,0.0.0.0 hostaddr=127.0.0.1, port=1,\(port) \(rest)", deadline: .seconds(120))
             #expect(failure(try await remote.read(address))?.code == .untrusted)
         }
 

@@ -126,7 +126,7 @@
             for table in ["databases", "wraps"] {
                 let place = try await TestDatabase(on: server)
                 try await server.sql(trigger("BEFORE INSERT", on: table, body: "RETURN NULL;"))
-                expectDropped(refusal(try await place.store(deadline: .seconds(5)).apply(.put(.bytes([1]), at: address))), table: table)
+                expectDropped(refusal(try await place.store(deadline: .seconds(120)).apply(.put(.bytes([1]), at: address))), table: table)
                 try await server.sql(undone.replacing("%", with: table))
                 #expect(try await place.store().read(address) == .absent)
                 #expect(try await place.store().apply(.put(.bytes([1]), at: address)).isApplied)
@@ -144,12 +144,12 @@
             expectDropped(kept, table: "records")
             try await place.server.sql(undone.replacing("%", with: "records"))
             #expect(try await store.deleteDamage(at: damaged.handle))
-            try await place.server.sql(trigger("BEFORE UPDATE", on: "schema_version", body: "RETURN NULL;"))
+            try await place.server.sql(trigger("BEFORE INSERT", on: "history", body: "RETURN NULL;"))
             let refused = await #expect(throws: BackendError.self) {
                 try await PostgreSQLSchema.acceptFailover(
-                    conninfo: place.server.conninfo, schema: "tests", deadline: .seconds(10), runtime: .live)
+                    conninfo: place.server.conninfo, schema: "tests", deadline: .seconds(120), runtime: .live)
             }
-            expectDropped(refused, table: "schema_version")
+            expectDropped(refused, table: "history")
         }
 
         @Test func `a server that hides rows from the role by row-level security is refused`() async throws {

@@ -20,11 +20,11 @@
             fixtures = (0..<2).reduce(URL(filePath: #filePath)) { path, _ in path.deletingLastPathComponent() }.appending(
                 path: "Fixtures/server")
             try await server.sql(String(contentsOf: fixtures.appending(path: "version-2.sql"), encoding: .utf8))
-            try Data(contentsOf: fixtures.appending(path: "version-2.key")).write(to: URL(filePath: folder.file("key")))
-            chmod(folder.file("key"), 0o600)
+            try Data(contentsOf: fixtures.appending(path: "version-2.key")).write(to: URL(filePath: folder.file("version-2.key")))
+            chmod(folder.file("version-2.key"), 0o600)
         }
 
-        private func store(key: String = "key") -> PostgreSQLStore {
+        private func store(key: String = "version-2.key") -> PostgreSQLStore {
             PostgreSQLStore(
                 conninfo: server.conninfo, schema: "localdata",
                 context: StoreContext(application: "com.example.app", kind: "postgreSQL", scope: "main"),
@@ -40,7 +40,8 @@
 
         @Test func `the values of tables of version 2 are read and changed`() async throws {
             let store = store()
-            #expect(text(try await store.read(StorageAddress("kept"))) == "first")
+            let kept = try await store.read(StorageAddress("kept"))
+            #expect(text(kept) == "first", "\(kept)")
             #expect(text(try await store.read(StorageAddress("changed"))) == "second")
             // The dump was restored in another cluster.
             guard case .unavailable = try await store.read(StorageAddress("removed")) else {
@@ -66,7 +67,8 @@
             let store = store(key: "new key")
             let pair = try RecoveryKeyPair(text: typed.trimmingCharacters(in: .whitespacesAndNewlines))
             try await store.takeOver(from: .recovery(pair))
-            #expect(text(try await store.read(StorageAddress("kept"))) == "first")
+            let kept = try await store.read(StorageAddress("kept"))
+            #expect(text(kept) == "first", "\(kept)")
         }
     }
 #endif

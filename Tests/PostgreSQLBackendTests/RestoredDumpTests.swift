@@ -64,8 +64,10 @@
             #expect(probes[0].record?.payload == .bytes([1]))
             #expect(error(probes[1])?.code == .unavailable, "\(probes[1])")
             try await accept(server.conninfo)
-            #expect(try await store.read(kept).record?.payload == .bytes([1]))
-            #expect(try await store.apply(.put(.bytes([3]), at: missing)).isApplied)
+            let found = try await store.read(kept)
+            #expect(found.record?.payload == .bytes([1]), "\(found)")
+            let result = try await store.apply(.put(.bytes([3]), at: missing))
+            #expect(result.isApplied, "\(result)")
             #expect(try await other.read(missing).record?.payload == .bytes([3]))
         }
 

@@ -35,9 +35,11 @@
         /// Makes the current content of the collection's file durable. Returns `untilPowerLoss` if there is no such
         /// file.
         func flush(_ collection: String?) -> StorageDurability {
-            guard let folder, file(of: collection) != nil else { return .untilPowerLoss }
+            guard let path, let folder, file(of: collection) != nil else { return .untilPowerLoss }
             do throws(FileError) {
                 try files.synchronizeDirectory(folder)
+                // oo7 creates its folder with the first file.
+                if !isGnome { try files.synchronizeDirectory(path) }
                 return .durable
             } catch {
                 return .untilPowerLoss

@@ -124,10 +124,7 @@ struct Origins: Sendable {
         let place = kept.place
         if !place.isOpen { return origin.noteReleased(place.name) }
         origin.noteOpen(place.name)
-        guard let contents = kept.contents else {
-            if key.mayLoseConflicts { origin.recordUnnamed(place.name) }
-            return
-        }
+        guard let contents = kept.contents else { return }
         if let record = contents.record {
             origin.noteKept(place.name)
             if contents.mirror != nil { return }
@@ -136,7 +133,6 @@ struct Origins: Sendable {
                 // A change may succeed without naming this content. If legacy locations win conflicts, the content would later undo the
                 // change, so the change fails.
                 if key.sourceWinsConflicts { throw error }
-                if key.mayLoseConflicts { origin.recordUnnamed(place.name) }
                 return
             }
             let source = SourceRecord(key: AnyStorageKey(base: place.source.key), route: place.route, record: record)
