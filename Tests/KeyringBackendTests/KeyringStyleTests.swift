@@ -139,7 +139,8 @@
             #expect(try await store.read(kept) == .absent)
         }
 
-        @Test(arguments: KeyringProgram.allCases) func `an item of keyring-rs 2 or 3 with the default target is read, and other targets are not`(
+        @Test(arguments: KeyringProgram.allCases)
+        func `an item of keyring-rs 2 or 3 with the default target is read, and other targets are not`(
             keeper: KeyringProgram
         ) async throws {
             let fixture = try await KeyringFixture(keeper)

@@ -37,17 +37,5 @@
             #expect(try logSize() <= 4 << 20)
             await store.close()
         }
-
-        @Test func `a log above 64 MiB is emptied after the next change`() async throws {
-            let store = place.store()
-            try await put(1, at: "a", store)
-            try await reading { for number in 0..<4 { try await put(15 << 20, at: "b\(number)", store) } }
-            #expect(try logSize() > 60 << 20)
-            try await put(8 << 20, at: "c", store)
-            // The log is emptied after the answer. The next call waits for that.
-            #expect(try await store.apply(.check(StorageAddress("a"), if: .none)).isApplied)
-            #expect(try logSize() == 0)
-            await store.close()
-        }
     }
 #endif

@@ -137,8 +137,9 @@
             while true {
                 let known = state.withLock(\.self)
                 let since = known.head?.id ?? [UInt8](repeating: 0, count: 16)
+                let commits = Array(known.commits)
                 let questions =
-                    [tables.readHead, tables.isCovered(since: since)] + known.commits.values.map { tables.isKept($0, since: since) }
+                    [tables.readHead, tables.isCovered(since: since)] + commits.map { tables.isKept($0.value, since: since) }
                 var answers = try connection.run(questions, until: deadline)
                 var head = try HistoryHead(answers.first)
                 // If the log is shorter than it was, a copy of the files was put back.
@@ -149,6 +150,7 @@
                 }
                 let proofs = answers.dropFirst().map { $0.rows.first?.isTrue(0) == true }
                 let (isCovered, isComplete, result) = (proofs.first == true, proofs.dropFirst().allSatisfy(\.self), head)
+                let lost = zip(commits, answers.dropFirst(2)).filter { $1.rows.first?.isTrue(1) == true }.map(\.0)
                 let generation = try state.withLock { state throws(ServerFault) -> Int64? in
                     // Another connection has made a check, or the earlier server has acknowledged a transaction.
                     let isOther = state.cluster?.instance != found.instance
@@ -159,6 +161,8 @@
                     if let former = state.cluster, found.timeline < former.timeline, !isCovered {
                         throw Self.stranger(found.systemIdentifier, found.timeline, former)
                     }
+                    // Their loss was accepted. The next check asks for acceptances after this one.
+                    for (link, commit) in lost where state.commits[link] == commit { state.commits[link] = nil }
                     if isOther { state.generation += 1 }
                     state.cluster = found
                     latest.store(state.generation, ordering: .releasing)

@@ -74,21 +74,23 @@
             return "coalesce(\(recent.joined(separator: ", ")), (SELECT max(at) FROM \(schema).commits))"
         }
 
-        /// Asks whether nothing is lost of an acknowledged transaction and those before it. There are three proofs:
+        /// Asks whether nothing is lost of an acknowledged transaction and those before it, and whether it is lost and only an
+        /// acceptance covers that. There are three proofs:
         ///
         /// * its key is there;
         /// * a person has accepted the rows after the transaction, and in a successor of an entry;
         /// * its key may have been deleted, and every branch since that entry has a later transaction.
         /// - Parameter head: The entry that the process has found last.
         func isKept(_ commit: AcknowledgedCommit, since head: [UInt8]) -> ServerStatement {
-            ServerStatement(
+            let isThere = "EXISTS (SELECT 1 FROM \(schema).commits WHERE key = $1 AND NOT abandoned)"
+            let isCovered = "EXISTS (SELECT 1 FROM \(schema).history a WHERE a.covers AND a.number > h.number AND a.at > to_timestamp($2))"
+            return ServerStatement(
                 """
-                SELECT EXISTS (SELECT 1 FROM \(schema).commits WHERE key = $1 AND NOT abandoned) \
-                OR EXISTS (SELECT 1 FROM \(schema).history a WHERE a.covers AND a.number > h.number AND a.at > to_timestamp($2)) \
+                SELECT \(isThere) OR \(isCovered) \
                 OR h.number IS NOT NULL AND to_timestamp($2) < now() - interval '12 hours' AND NOT EXISTS ( \
                 SELECT 1 FROM \(schema).history b WHERE NOT b.accepted AND b.number > h.number \
-                AND coalesce(b.known, '-infinity') < to_timestamp($2) - interval '1 millisecond') \
-                FROM (VALUES (1)) one LEFT JOIN \(schema).history h ON h.id = $3
+                AND coalesce(b.known, '-infinity') < to_timestamp($2) - interval '1 millisecond'), \
+                NOT \(isThere) AND \(isCovered) FROM (VALUES (1)) one LEFT JOIN \(schema).history h ON h.id = $3
                 """, [.uuid(commit.key), .float8(commit.time), .uuid(head)])
         }
 

@@ -301,7 +301,7 @@ import Testing
         let report = await router.sweep()
         #expect(!report.isComplete && report.rows.map(\.errorCode) == [.corrupted])
         #expect(try stage.propertyList(suite: "older")["old"] as? String == "another program's")
-        // The same run continues once the ledger is readable.
+        // The router reads the repaired ledger.
         try writeFile(right, to: ledger)
         #expect(try await router.value(for: key) == nil)
         try await router.sweep().requireComplete()

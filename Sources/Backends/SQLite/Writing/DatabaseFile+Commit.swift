@@ -209,9 +209,7 @@
         private func checkpoint() {
             guard let writer = openWriter else { return }
             do throws(BackendError) {
-                try locked(deadline: clock.now.advanced(by: .seconds(1))) {
-                    writer.checkpoint(deadline: clock.now.advanced(by: Self.scrubLimit))
-                }
+                try locked(deadline: clock.now.advanced(by: .seconds(1))) { writer.checkpoint() }
             } catch {
                 // Ignore the error: the log grows a little longer, and the next commit tries again.
             }

@@ -280,9 +280,6 @@
         /// The number of pages above which the log is written back: 1,024 pages are 4 MiB.
         static let logLimit: Int32 = 1_024
 
-        /// The number of pages above which writers wait for readers, so that the log can be emptied: 64 MiB.
-        private static let logMaximum = 16 * logLimit
-
         /// Whether the log has more pages than ``logLimit``.
         var isLogLong: Bool { state.withLock { ($0.tools?.connection.logPages ?? 0) > Self.logLimit } }
 
@@ -314,17 +311,10 @@
             }
         }
 
-        /// Writes back the part of the log that no reader needs. Does not wait for readers, unless the log has more than ``logMaximum``
-        /// pages: readers that overlap would let it grow without end. If it cannot be emptied, later calls do not wait for 5 seconds.
-        /// - Parameter deadline: When to stop waiting for readers of an older state.
-        func checkpoint(deadline: MonotonicInstant) {
-            let now = patience.clock.now
-            let waits = state.withLock { ($0.tools?.connection.logPages ?? 0) > Self.logMaximum && $0.waitNotBefore <= now }
-            patience.deadline.withLock { $0 = waits ? deadline : MonotonicInstant(nanoseconds: .min) }
-            state.withLock { state in
-                let isDone = state.tools?.connection.checkpoint(isEmptied: waits) == true
-                if waits, !isDone { state.waitNotBefore = patience.clock.now.advanced(by: Self.waitPause) }
-            }
+        /// Writes back the part of the log that no reader needs. Does not wait for readers.
+        func checkpoint() {
+            patience.deadline.withLock { $0 = MonotonicInstant(nanoseconds: .min) }
+            state.withLock { _ = $0.tools?.connection.checkpoint(isEmptied: false) }
         }
 
         /// Tries to empty the log, and closes the connection.
