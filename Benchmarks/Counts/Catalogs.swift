@@ -43,7 +43,7 @@ struct Catalogs {
     /// Sweeps a catalog of many keys from one database into another one, for the operations that come after a sweep.
     func prepare(_ count: Int) async throws {
         let router = StorageRouter(configuration: configuration(folder))
-        func older(_ index: Int) -> StorageKey<String> {
+        @Sendable func older(_ index: Int) -> StorageKey<String> {
             StorageKey(name: "value-\(index)", domain: .encryptedSQLite(database: "older"), owner: "Counts", description: "A value")
         }
         for start in stride(from: 0, to: count, by: 1_000) {
