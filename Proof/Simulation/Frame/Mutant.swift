@@ -8,9 +8,6 @@ package enum Mutant: String, CaseIterable, Sendable, Codable {
     /// Mutants of writing and of moving values.
     case noLane, noTombstone, noDurabilityBarrier, deleteBeforeDurable, noSecondLook, olderPlacesNotRead, sharedSourceCollected,
         noProtectionCheck, originNotCarried, copiesByContent, pageOverAnything, noReadAfterSources
-    /// Mutants of changes that replace a legacy value: a copy with better protection is not named, not even its location,
-    /// or a location that cannot be read is not recorded.
-    case copyNotNamed, unnamedNotRecorded, unreadableNotRecorded
     /// Mutants of schema versions, collections and lifetimes.
     case convertedOverAnything, markBeforeRecords, noBackup, expiryNotCarried, expiredFallsBack, purgesAtOnce, noValidation,
         laterVersionNotChecked

@@ -16,8 +16,7 @@ package enum MovingValues: Subject {
     package static let mutants: [Mutant] = [
         .noLane, .noPrecondition, .noTombstone, .noDurabilityBarrier, .deleteBeforeDurable, .lockedAsAbsent, .unavailableAsAbsent,
         .noSecondLook, .olderPlacesNotRead, .sharedSourceCollected, .noProtectionCheck, .originNotCarried, .copiesByContent, .lockDropped,
-        .lyingStore, .resealedOverAnything, .pageOverAnything, .noReadAfterSources, .copyNotNamed, .unnamedNotRecorded,
-        .unreadableNotRecorded,
+        .lyingStore, .resealedOverAnything, .pageOverAnything, .noReadAfterSources,
     ]
 
     package static func telling(_ mutant: Mutant) -> Kind? {
@@ -27,9 +26,6 @@ package enum MovingValues: Subject {
         case .noDurabilityBarrier, .originNotCarried: .keyring
         case .sharedSourceCollected: .shared
         case .resealedOverAnything: .sealed
-        case .copyNotNamed: .lowered
-        case .unnamedNotRecorded: .loweredForeign
-        case .unreadableNotRecorded: .keyring
         default: nil
         }
     }
@@ -37,6 +33,9 @@ package enum MovingValues: Subject {
     package static func isPossible(_ kind: Kind, _ row: Row) -> Bool {
         switch row {
         case .inPlace: kind == .inPlace
+        // The kind `weaker` moves a value into a less protected store. A record in that store must not contain a
+        // fingerprint (a hash) of the legacy value. Without a fingerprint, it cannot say that it superseded this value.
+        case .superseded where kind == .weaker: false
         case .pending, .superseded, .conflict, .removedConflict, .torn: kind != .inPlace
         default: true
         }
@@ -45,7 +44,7 @@ package enum MovingValues: Subject {
     package static func isPossible(_ kind: Kind, _ fault: Fault) -> Bool {
         switch fault {
         case .torn: kind.tears
-        case .foreign: ![.inPlace, .byHand, .weaker, .lowered].contains(kind)
+        case .foreign: ![.inPlace, .byHand, .weaker].contains(kind)
         case .secondProcess, .olderVersion: kind != .byHand
         case .sleep, .clockSet, .damagedRecord: false
         default: true

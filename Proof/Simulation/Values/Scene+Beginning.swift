@@ -19,9 +19,7 @@ extension Scene {
                 let value = isTaken ? nil : plant(plan.older[index * 2 + place], text, at: olderPlace)
                 planted[spot] = .some(value)
                 older.append(value)
-                if value != nil, plan.kind == .weaker || !plan.kind.isWeaker && spot.medium.hasPrefix("encryptedSQLite") {
-                    machine.keepSecret(text)
-                }
+                if value != nil, plan.kind == .weaker || spot.medium.hasPrefix("encryptedSQLite") { machine.keepSecret(text) }
             }
             var model = ValueModel(moving.rules, older: older)
             let text = Marks.text(of: 200_000 + index)

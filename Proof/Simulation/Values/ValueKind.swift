@@ -26,26 +26,14 @@ package enum ValueKind: String, Label {
     case keyring
     /// Into a sealed value of a property list.
     case sealed
-    /// From a location with better protection, with the option that allows this.
-    case lowered
-    /// From a keyring that other programs write to, into a property list, with the option that allows less protection.
-    case loweredForeign
 
     /// Whether the key's slot may be in a store in which a power cut can leave a new item incomplete.
     var tears: Bool { [.inPlace, .conditional, .several, .keyring].contains(self) }
-
-    /// Whether a plan that is not of a given kind draws this kind as a variant of ``weaker``. The other kinds are drawn
-    /// first, so that a seed keeps its kind when such a kind is added.
-    var isVariantOfWeaker: Bool { self == .lowered || self == .loweredForeign }
-
-    /// Whether the destination protects the value less than the legacy location.
-    var isWeaker: Bool { self == .weaker || isVariantOfWeaker }
 
     /// The conflict policies that are tried. A policy that occurs twice is drawn more often.
     var policies: [Policy] {
         switch self {
         case .simple, .transforming, .several, .keyring, .sealed: [.destinationWins, .destinationWins, .sourceWins, .merge]
-        case .lowered, .loweredForeign: [.destinationWins, .sourceWins, .sourceWins, .merge]
         default: [.destinationWins]
         }
     }

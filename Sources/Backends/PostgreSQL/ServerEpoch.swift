@@ -68,8 +68,15 @@
             /// The number of the check that a connection needs.
             var generation: Int64 = 0
 
+            /// The position of the last acknowledged transaction since an entry of the history was found. Positions on another
+            /// branch say nothing about this one.
+            var acknowledged: (head: [UInt8], position: Int64)?
+
             /// The position that the log of the server had reached.
-            var position: Int64 { commits.values.map(\.position).reduce(head?.position ?? 0, max) }
+            var position: Int64 {
+                guard let head else { return 0 }
+                return max(head.position, acknowledged?.head == head.id ? acknowledged?.position ?? 0 : 0)
+            }
         }
 
         /// The latest entry of the table `history`.
@@ -199,6 +206,7 @@
             state.withLock { state in
                 guard state.generation == generation, let cluster = state.cluster else { return false }
                 if cluster.isDurable { state.commits[link] = commit }
+                if let head = state.head { state.acknowledged = (head.id, max(state.position, commit.position)) }
                 return true
             }
         }
