@@ -65,6 +65,8 @@
             var head: HistoryHead?
             /// The last acknowledged transaction of each link.
             var commits: [ObjectIdentifier: AcknowledgedCommit] = [:]
+            /// The keys of transactions that a server lacked. Their age proves nothing any more.
+            var missing: Set<[UInt8]> = []
             /// The number of the check that a connection needs.
             var generation: Int64 = 0
 
@@ -155,8 +157,11 @@
                     answers = Array(try connection.run([tables.noteBranch(isBehind: isBehind)] + questions, until: deadline).dropFirst())
                     head = try HistoryHead(answers.first)
                 }
-                let proofs = answers.dropFirst().map { $0.rows.first?.isTrue(0) == true }
-                let (isCovered, isComplete, result) = (proofs.first == true, proofs.dropFirst().allSatisfy(\.self), head)
+                let isCovered = answers[1].rows.first?.isTrue(0) == true
+                let absent = zip(commits, answers.dropFirst(2)).filter { commit, answer in
+                    answer.rows.first?.isTrue(known.missing.contains(commit.value.key) ? 2 : 0) != true
+                }.map(\.0.value.key)
+                let (isComplete, result) = (absent.isEmpty, head)
                 let lost = zip(commits, answers.dropFirst(2)).filter { $1.rows.first?.isTrue(1) == true }.map(\.0)
                 let generation = try state.withLock { state throws(ServerFault) -> Int64? in
                     // Another connection has made a check, or the earlier server has acknowledged a transaction.
@@ -164,12 +169,16 @@
                     if state.generation != known.generation || isOther && state.commits != known.commits { return nil }
                     state.head = result
                     // An acceptance from now on covers what this process has lost.
-                    guard isComplete else { return -1 }
+                    guard isComplete else {
+                        state.missing.formUnion(absent)
+                        return -1
+                    }
                     if let former = state.cluster, found.timeline < former.timeline, !isCovered {
                         throw Self.stranger(found.systemIdentifier, found.timeline, former)
                     }
                     // Their loss was accepted. The next check asks for acceptances after this one.
                     for (link, commit) in lost where state.commits[link] == commit { state.commits[link] = nil }
+                    state.missing = []
                     if isOther { state.generation += 1 }
                     state.cluster = found
                     latest.store(state.generation, ordering: .releasing)

@@ -75,7 +75,7 @@
         }
 
         /// Asks whether nothing is lost of an acknowledged transaction and those before it, and whether it is lost and only an
-        /// acceptance covers that. There are three proofs:
+        /// acceptance covers that. The last column leaves out the third of these proofs:
         ///
         /// * its key is there;
         /// * a person has accepted the rows after the transaction, and in a successor of an entry;
@@ -90,7 +90,7 @@
                 OR h.number IS NOT NULL AND to_timestamp($2) < now() - interval '12 hours' AND NOT EXISTS ( \
                 SELECT 1 FROM \(schema).history b WHERE NOT b.accepted AND b.number > h.number \
                 AND coalesce(b.known, '-infinity') < to_timestamp($2) - interval '1 millisecond'), \
-                NOT \(isThere) AND \(isCovered) FROM (VALUES (1)) one LEFT JOIN \(schema).history h ON h.id = $3
+                NOT \(isThere) AND \(isCovered), \(isThere) OR \(isCovered) FROM (VALUES (1)) one LEFT JOIN \(schema).history h ON h.id = $3
                 """, [.uuid(commit.key), .float8(commit.time), .uuid(head)])
         }
 
