@@ -263,7 +263,7 @@
 
         @Test func `a standby answers a read that allows a stale result, and no other`() async throws {
             let pair = try await Pair()
-            let impatient = pair.place.store(pair.standby.conninfo, deadline: .seconds(2))
+            let impatient = pair.place.store(pair.standby.conninfo, deadline: .seconds(8))
             for freshness in [ReadFreshness.validated, .fresh] {
                 #expect(error(try await impatient.read([kept], freshness)[0])?.reason.contains("standby") == true)
             }
