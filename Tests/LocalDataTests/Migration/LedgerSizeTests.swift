@@ -225,6 +225,15 @@ import Testing
         }
     }
 
+    @Test func `an earlier ledger that cannot be moved hides neither the pin nor the version`() async throws {
+        let stage = try Stage()
+        try await writeEarlierLedger(3, on: stage)
+        try FileManager.default.createDirectory(
+            atPath: stage.root.path + "/state/history.log", withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        #expect(try await stage.launch().get(textKey("sealed", newer, .encrypted)) == "v")
+        #expect(try await stage.launch().history.ledger.applicationVersion(of: "Tests").get() == "1.0")
+    }
+
     @Test func `a pin in an earlier ledger still protects from a lost key`() async throws {
         let stage = try Stage()
         try await writeEarlierLedger(1, on: stage)

@@ -19,8 +19,13 @@ extension MigrationLedger {
     /// - Throws: `BackendError`: `corrupted` if the entry has other content, because a lost pin must not look like a first start.
     func pin(_ source: String) async throws(BackendError) -> KeyIdentity? {
         if let pin = try await recordedPin(source) { return pin }
-        // An earlier release may have recorded it in the ledger.
-        return try await foldEarlier() ? try await recordedPin(source) : nil
+        // An earlier release may have recorded it in the ledger. If it cannot be moved, for example in a folder that is read-only, it
+        // counts where it is.
+        do { return try await foldEarlier() ? try await recordedPin(source) : nil } catch {
+            if let pin = try await recordedPin(source) { return pin }
+            let address = Self.pinAddress(source)
+            return try Self.pin(in: try await backend().read(address, .validated), address)
+        }
     }
 
     private func recordedPin(_ source: String) async throws(BackendError) -> KeyIdentity? {
@@ -30,8 +35,12 @@ extension MigrationLedger {
 
     /// Returns the recorded identities of the keys of all sources.
     func pins() async throws(BackendError) -> Set<KeyIdentity> {
-        try await foldEarlier()
-        let backend = try pinBackend()
+        var pins = try await pins(in: try pinBackend())
+        if pinStore != nil { pins.formUnion(try await self.pins(in: try backend())) }
+        return pins
+    }
+
+    private func pins(in backend: any StorageBackend) async throws(BackendError) -> Set<KeyIdentity> {
         let addresses = try await backend.addresses(in: .values).filter { $0.name.hasPrefix(Self.pinPrefix) }
         var pins: Set<KeyIdentity> = []
         for (address, probe) in zip(addresses, try await backend.read(addresses, .validated)) {
