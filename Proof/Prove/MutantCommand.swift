@@ -32,7 +32,7 @@ struct Mutants: ParsableCommand {
         let (tried, missed) = (all.reduce(0) { $0 + $1.tried }, all.reduce(0) { $0 + $1.missed })
         if record { try known.write(to: seedsFile) }
         if !Mutant.hasPatches { show("This build contains no patches: only the mutants of faulty stores were run.") }
-        show("tried: \(tried) mutants")
+        show("tried: \(tried) mutants, each in every kind of run that must notice it")
         guard missed == 0 else {
             show("\(missed) mutants failed")
             throw ExitCode(1)
@@ -44,20 +44,23 @@ struct Mutants: ParsableCommand {
     private func misses<S: CommandSubject>(of subject: S.Type, _ known: inout RecordedSeeds) -> (tried: Int, missed: Int) {
         var (tried, missed) = (0, 0)
         for mutant in S.mutants where mutant.isAvailable && (self.mutant ?? mutant) == mutant {
-            let before = known[S.self, mutant]
-            tried += 1
-            if let found = noticed(S.self, mutant, before) { known[S.self, mutant] = found } else { missed += 1 }
+            for showing in everyKind ? [Showing(kind: nil)] : S.showings(mutant) {
+                let before = known[S.self, mutant, showing]
+                tried += 1
+                if let found = noticed(S.self, mutant, showing, before) { known[S.self, mutant, showing] = found } else { missed += 1 }
+            }
         }
         return (tried, missed)
     }
 
     /// Returns the seed of a run that breaks a rule with the mutant and keeps all rules without it. Returns nil if no
     /// run breaks a rule, or if the first such run also breaks one without the mutant.
-    private func noticed<S: CommandSubject>(_ subject: S.Type, _ mutant: Mutant, _ before: UInt64?) -> UInt64? {
-        let name = "\(S.self), \(mutant)"
-        let kind = everyKind ? nil : S.telling(mutant)
+    private func noticed<S: CommandSubject>(
+        _ subject: S.Type, _ mutant: Mutant, _ showing: Showing<S.Kind>, _ before: UInt64?
+    ) -> UInt64? {
+        let (name, kind) = ("\(S.self), \(RecordedSeeds.name(mutant, showing))", showing.kind)
         let seeds = recorded ? before.map { $0..<$0 + 1 } ?? 0..<0 : 0..<self.seeds
-        guard let violation = Series<S>(seeds, kind: kind, mutant: mutant).run().violations.first else {
+        guard let violation = Series<S>(seeds, kind: kind, variant: showing.variant, mutant: mutant).run().violations.first else {
             let tried = recorded ? "the recorded seed, \(before.map { "\($0)" } ?? "none")" : "\(self.seeds) seeds"
             show("\(name): NOT noticed by \(tried)")
             if recorded { show("    search another seed: \(Self.program) mutants --mutant \(mutant) --record") }
@@ -95,9 +98,15 @@ private struct RecordedSeeds {
         seeds = try JSONDecoder().decode([String: [String: UInt64]].self, from: Data(contentsOf: URL(filePath: file)))
     }
 
-    subscript<S: Subject>(subject: S.Type, mutant: Mutant) -> UInt64? {
-        get { seeds["\(S.self)"]?[mutant.rawValue] }
-        set { seeds["\(S.self)", default: [:]][mutant.rawValue] = newValue }
+    subscript<S: Subject>(subject: S.Type, mutant: Mutant, showing: Showing<S.Kind>) -> UInt64? {
+        get { seeds["\(S.self)"]?[Self.name(mutant, showing)] }
+        set { seeds["\(S.self)", default: [:]][Self.name(mutant, showing)] = newValue }
+    }
+
+    /// Returns the name of a mutant, with the variant of the runs if not every run will do.
+    static func name<Kind>(_ mutant: Mutant, _ showing: Showing<Kind>) -> String {
+        guard let variant = showing.variant else { return mutant.rawValue }
+        return "\(mutant.rawValue), \(showing.kind?.rawValue ?? "any kind"), \(variant)"
     }
 
     func write(to file: String) throws {

@@ -7,6 +7,8 @@ package protocol CampaignPlan: Codable, Hashable, Sendable {
     associatedtype Program: CampaignProgram
 
     var kind: Kind { get }
+    /// What distinguishes the plan from others of its kind: the policy for conflicts, and the place of the values.
+    var variant: String { get }
     /// How slow the simulated machine is. A timer fires although other steps are ready, on average once in this number
     /// of steps. If it is 0, a timer fires only when no other step is ready.
     var haste: Int { get set }
@@ -72,6 +74,8 @@ package enum Accident: Codable, Hashable, Sendable {
 }
 
 extension CampaignPlan {
+    package var variant: String { "" }
+
     /// The plan as text.
     package var text: String {
         let parts = rounds.enumerated().map { number, round in

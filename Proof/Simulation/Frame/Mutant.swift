@@ -8,9 +8,12 @@ package enum Mutant: String, CaseIterable, Sendable, Codable {
     /// Mutants of writing and of moving values.
     case noLane, noTombstone, noDurabilityBarrier, deleteBeforeDurable, noSecondLook, olderPlacesNotRead, sharedSourceCollected,
         noProtectionCheck, originNotCarried, copiesByContent, pageOverAnything, noReadAfterSources
+    /// Mutants of changes that replace a legacy value: no copy is named, a copy with better protection is not named, not
+    /// even its location, or a location that cannot be read is not recorded.
+    case replacedNotNamed, copyNotNamed, unnamedNotRecorded, unreadableNotRecorded
     /// Mutants of schema versions, collections and lifetimes.
     case convertedOverAnything, markBeforeRecords, noBackup, expiryNotCarried, expiredFallsBack, purgesAtOnce, noValidation,
-        laterVersionNotChecked
+        laterVersionNotChecked, conflictExpiryLost
     case referredNotStored, noRemovalEpoch
     /// Mutants of seals.
     case metadataBelieved

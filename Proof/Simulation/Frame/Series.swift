@@ -4,13 +4,16 @@ import Synchronization
 package struct Series<S: Subject>: Sendable {
     package var seeds: Range<UInt64>
     package var kind: S.Kind?
+    /// The variant of the runs, as in ``CampaignPlan/variant``; nil for any variant. Other seeds are left out.
+    package var variant: String?
     package var mutant: Mutant?
     /// The number of violations after which no further run starts.
     package var limit = 1
 
-    package init(_ seeds: Range<UInt64>, kind: S.Kind? = nil, mutant: Mutant? = nil, limit: Int = 1) {
+    package init(_ seeds: Range<UInt64>, kind: S.Kind? = nil, variant: String? = nil, mutant: Mutant? = nil, limit: Int = 1) {
         self.seeds = seeds
         self.kind = kind
+        self.variant = variant
         self.mutant = mutant
         self.limit = limit
     }
@@ -41,6 +44,7 @@ package struct Series<S: Subject>: Sendable {
                     return next
                 }
                 guard seed < seeds.upperBound else { break }
+                if let variant, S.Plan(seed: seed, kind: kind).variant != variant { continue }
                 mine.runs += 1
                 do throws(Campaign<S>.Violation) {
                     let outcome = try Campaign<S>(seed: seed, kind: kind).run(mutant)

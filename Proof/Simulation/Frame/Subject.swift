@@ -14,6 +14,9 @@ package protocol Subject: Sendable {
     /// The kind of run, for example of migration, that notices a mutant soonest; nil if any kind will do.
     static func telling(_ mutant: Mutant) -> Kind?
 
+    /// The runs in which a mutant must be noticed. One of them is enough for a mutant of a part that all runs share.
+    static func showings(_ mutant: Mutant) -> [Showing<Kind>]
+
     /// Whether a value can reach a row in runs of a kind.
     static func isPossible(_ kind: Kind, _ row: Row) -> Bool
     /// Whether a fault can occur in runs of a kind.
@@ -23,6 +26,20 @@ package protocol Subject: Sendable {
 
     /// Carries out a run, and throws if the run broke a rule.
     static func play(_ act: Act<Self>) async throws
+}
+
+extension Subject {
+    package static func showings(_ mutant: Mutant) -> [Showing<Kind>] { [Showing(kind: telling(mutant))] }
+}
+
+/// A group of runs.
+package struct Showing<Kind: Label>: Sendable {
+    /// The kind of the runs; nil for any kind.
+    package var kind: Kind?
+    /// The variant of the runs, as in ``CampaignPlan/variant``; nil for any variant.
+    package var variant: String?
+
+    package init(kind: Kind?, variant: String? = nil) { (self.kind, self.variant) = (kind, variant) }
 }
 
 /// A name from a fixed list. Printed tables and stored plans contain it.

@@ -76,9 +76,23 @@ extension CallLog where Deed == RecordDeed {
     }
 
     /// The calls of one record, as actions of the model.
-    func history(of record: Int) -> CallHistory<RecordModel> {
+    func history(of record: Int, _ rules: RecordModel.Rules) -> CallHistory<RecordModel> {
         var history = CallHistory<RecordModel>()
-        for entry in entries where entry.key == record || entry.key < 0 {
+        // A list is written as a whole.
+        let isRewritten = rules.isList && rules.policy != .destinationWins
+        func concerns(_ entry: Entry) -> Bool {
+            if case .older = entry.deed, isRewritten { return true }
+            return entry.key == record || entry.key < 0
+        }
+        let mine = entries.filter(concerns)
+        let changesOfOlder = mine.filter { if case .older = $0.deed { true } else { false } }
+        // An acknowledged change replaces the content of the legacy location. No migration changes the value after it,
+        // unless its source was written after the change.
+        func clears(_ entry: Entry) -> Bool {
+            rules.policy != .destinationWins
+                && !changesOfOlder.contains { $0.begin < entry.end ?? .max && entry.begin < $0.end ?? .max }
+        }
+        for entry in mine {
             let isAcknowledged = entry.end != nil
             let span = Span(begin: entry.wallBegin, end: entry.wallEnd ?? .infinity)
             let action: RecordModel.Action? =
@@ -87,14 +101,17 @@ extension CallLog where Deed == RecordDeed {
                 case .listed(let seen): .listed(seen, by: entry.program, span)
                 case .exists(let answer): .exists(answer, span)
                 case .refused: .refused(by: entry.program)
+                case .older where entry.key != record: .rewritten
                 case .write(let text, let lifetime):
-                    .write(text, by: entry.program, text == nil ? .endless : entry.life(lifetime), isAcknowledged: isAcknowledged)
+                    .write(
+                        text, by: entry.program, text == nil ? .endless : entry.life(lifetime), clears: clears(entry),
+                        isAcknowledged: isAcknowledged)
                 case .swap(let seen, let left, let lifetime) where isAcknowledged:
-                    .swap(seen, left, by: entry.program, left == nil ? .endless : entry.life(lifetime), span)
+                    .swap(seen, left, by: entry.program, left == nil ? .endless : entry.life(lifetime), span, clears: clears(entry))
                 case .swap(_, let left, let lifetime):
                     .write(
                         left, by: entry.program, left == nil || lifetime == nil ? .endless : Life(low: 0, high: .infinity),
-                        isAcknowledged: false)
+                        clears: clears(entry), isAcknowledged: false)
                 case .older(let text, let lifetime): .older(text, text == nil ? .endless : entry.life(lifetime))
                 case .mayMove: .mayMove
                 case .carried: isAcknowledged ? .carried : nil

@@ -46,6 +46,14 @@ package enum RecordKind: String, Label {
     /// so kinds with such a migration have none.
     var mayHaveDamage: Bool { isCollection && !isExplicit }
 
+    /// The conflict policies that are tried. A policy that occurs twice is drawn more often.
+    var policies: [Policy] {
+        switch self {
+        case .listed, .gathered, .movedVersions, .expiring, .expiringRecords: [.destinationWins, .sourceWins, .sourceWins, .merge]
+        default: [.destinationWins]
+        }
+    }
+
     /// Whether values expire.
     var expires: Bool { self == .expiring || self == .expiringRecords }
 }

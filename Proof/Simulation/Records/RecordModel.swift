@@ -34,6 +34,8 @@ struct RecordModel: SequentialModel {
         var dropsTombstones = false
         /// Whether a read may return a value that it could not move, because the disk is full.
         var answersUnmoved = false
+        /// The policy for a value in the destination and another value in the legacy location.
+        var policy = Policy.destinationWins
         /// The earliest time at which a moved value can expire that had no lifetime in its legacy location. It is nil
         /// if values do not expire.
         var lifetime: Double?
@@ -95,10 +97,15 @@ struct RecordModel: SequentialModel {
         case exists(Bool, Span)
         /// A program got the error that the stored value does not fit its version.
         case refused(by: Int)
-        case write(String?, by: Int, Life, isAcknowledged: Bool)
-        case swap(String?, String?, by: Int, Life, Span)
+        /// - `clears`: Whether the call had certainly seen the content of the legacy location. No migration moves this content
+        ///   later.
+        case write(String?, by: Int, Life, clears: Bool, isAcknowledged: Bool)
+        case swap(String?, String?, by: Int, Life, Span, clears: Bool)
         /// A program of the older version changes the legacy location.
         case older(String?, Life)
+        /// A program of the older version writes the legacy location again, with the same content: it changes another record
+        /// of the list.
+        case rewritten
         case launch(Int)
         /// A program begins to migrate all records.
         case mayMove
@@ -131,6 +138,10 @@ struct RecordModel: SequentialModel {
             if older.value != nil { next += settled(older, takesOlder: true) }
             for old in inFlight where old.value != nil { next += settled(old, takesOlder: false) }
             if rules.isList, older.value == nil || inFlight.contains(Old()) { next += settled(Old(), takesOlder: false) }
+        }
+        if rules.policy != .destinationWins, now.isSettled, ceiling > 1 {
+            if older.value != nil { next += winning(older, takesOlder: true) }
+            for old in inFlight where old.value != nil { next += winning(old, takesOlder: false) }
         }
         if now.value != nil, now.isSettled, now.version < ceiling, !rules.isTagged || mayMove {
             for version in (now.version + 1)...ceiling {
@@ -176,6 +187,26 @@ struct RecordModel: SequentialModel {
         }
     }
 
+    /// The states after a content of the legacy location has won a conflict with a later value or a removal, or was merged
+    /// with the value.
+    private func winning(_ old: Old, takesOlder: Bool) -> [RecordModel] {
+        let taken = settled(old, takesOlder: takesOlder)
+        guard rules.policy == .merge else { return taken }
+        return taken.flatMap { state in
+            var (alone, merged) = (state, state)
+            alone.now.value = ValueModel.resolved(nil, old.value ?? "")
+            guard let value = now.value else { return [alone] }
+            merged.now.value = ValueModel.resolved(value, old.value ?? "")
+            guard now.life != .endless || old.life != .endless else {
+                merged.now.life = .endless
+                return [merged]
+            }
+            // The merged value expires when the first of both would have expired. A value that has expired is not merged.
+            merged.now.life = Life(low: min(now.life.low, old.life.low), high: min(now.life.high, old.life.high))
+            return now.life == .endless ? [merged] : [merged, alone]
+        }
+    }
+
     // MARK: What callers see
 
     func after(_ action: Action) -> [RecordModel] { reachable.flatMap { $0.directly(after: action) } }
@@ -212,8 +243,9 @@ struct RecordModel: SequentialModel {
         return seen == nil ? [self] : []
     }
 
-    private func written(_ value: String?, _ program: Int, _ life: Life, isAcknowledged: Bool) -> RecordModel {
+    private func written(_ value: String?, _ program: Int, _ life: Life, clears: Bool, isAcknowledged: Bool) -> RecordModel {
         var state = self
+        if clears { state.older = Old() }
         if isAcknowledged { state.undo = [] } else { state.remember() }
         state.now.value = value
         state.now.version = program
@@ -242,21 +274,26 @@ struct RecordModel: SequentialModel {
             }
             return [state]
         case .refused(let program): return now.value != nil && now.isSettled && !canRead(program) ? [self] : []
-        case .write(let value, let program, let life, let isAcknowledged):
+        case .write(let value, let program, let life, let clears, let isAcknowledged):
             if rules.isTagged, now.value != nil, !canRead(program) { return [] }
             // A value of a later version is not replaced, unless it may have expired.
             if value != nil, now.value != nil, now.isSettled, now.version > program, now.life == .endless { return [] }
-            return [written(value, program, life, isAcknowledged: isAcknowledged)]
-        case .swap(let seen, let new, let program, let life, let span):
+            return [written(value, program, life, clears: clears, isAcknowledged: isAcknowledged)]
+        case .swap(let seen, let new, let program, let life, let span, let clears):
             return seeing(seen, program, span).map { state in
                 // An update keeps the remaining lifetime of the previous value.
-                state.written(new, program, seen == nil || new == nil ? life : state.now.life, isAcknowledged: true)
+                state.written(new, program, seen == nil || new == nil ? life : state.now.life, clears: clears, isAcknowledged: true)
             }
         case .older(let value, let life):
             var state = self
             state.inFlight.insert(older)
             state.older = Old(value: value, life: life)
             state.left = state.older
+            return [state]
+        case .rewritten:
+            var state = self
+            state.inFlight.insert(older)
+            state.older = left
             return [state]
         case .launch(let version):
             var state = self

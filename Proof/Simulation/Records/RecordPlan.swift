@@ -15,6 +15,8 @@ package struct RecordPlan: CampaignPlan {
 
     package var kind: RecordKind
     var place: RecordPlace
+    /// The policy for a value in the destination and another value in the legacy location.
+    var policy: Policy
     /// How many records the run has.
     var count: Int
     /// The version of the program that stored each record before the run; 0 for no record.
@@ -38,6 +40,9 @@ package struct RecordPlan: CampaignPlan {
         let kind = kind ?? drawn
         self.kind = kind
         place = pick([.database, .database, .list, .ring, .sealed])
+        // Another random stream, so that the other numbers of a seed stay the same.
+        var others = SeededGenerator(seed ^ 0x50_11C1_E500_5EED)
+        policy = kind.policies[Int.random(in: kind.policies.indices, using: &others)]
         count = kind.isCollection ? 3 + draw(3) : 1 + draw(2)
         let oldest = kind.hasOlder || kind == .retagged ? 1 : kind.latest
         beginnings = (0..<count).map { _ in draw(5) == 0 ? 0 : 1 + draw(draw(2) == 0 ? 1 : oldest) }
@@ -101,8 +106,10 @@ package struct RecordPlan: CampaignPlan {
         }
     }
 
+    package var variant: String { "\(policy.rawValue) in \(place.rawValue)" }
+
     package var head: String {
-        "\(kind) in \(place), \(count) of it, stored by versions \(beginnings)\(isSpoilt ? ", one unreadable" : "")\(isDamaged ? ", one damaged" : "")\(isQueried ? ", queried" : "")\(lifetime.map { ", for \($0) s" } ?? "")"
+        "\(kind) in \(place), \(policy), \(count) of it, stored by versions \(beginnings)\(isSpoilt ? ", one unreadable" : "")\(isDamaged ? ", one damaged" : "")\(isQueried ? ", queried" : "")\(lifetime.map { ", for \($0) s" } ?? "")"
     }
 
     package var simplifications: [(inout RecordPlan) -> Void] {
@@ -111,7 +118,7 @@ package struct RecordPlan: CampaignPlan {
             plan.count -= 1
             plan.beginnings.removeLast()
         }
-        return [fewer, { $0.isSpoilt = false }, { $0.isDamaged = false }, { $0.isQueried = false }]
+        return [fewer, { $0.policy = .destinationWins }, { $0.isSpoilt = false }, { $0.isDamaged = false }, { $0.isQueried = false }]
             + beginnings.indices.map { index in { $0.beginnings[index] = 0 } }
     }
 }

@@ -66,7 +66,7 @@ final class RecordScene: Stage {
         RecordModel.Rules(
             hasOlder: plan.kind.hasOlder, isExplicit: plan.kind.isExplicit, isTagged: plan.kind == .retagged, isList: plan.kind == .listed,
             dropsTombstones: [.gathered, .expiringRecords].contains(plan.kind) && plan.place != .ring,
-            answersUnmoved: plan.hasFullDisk, lifetime: plan.lifetime.map { 1_800_000_000 + Double($0) })
+            answersUnmoved: plan.hasFullDisk, policy: plan.policy, lifetime: plan.lifetime.map { 1_800_000_000 + Double($0) })
     }
 
     // MARK: Programs

@@ -159,7 +159,7 @@ struct RecordShape: Sendable {
         switch kind {
         case .versions, .enumerated: versionsOfKeys(version)
         case .movedVersions: movedKeys(version)
-        case .expiring: version == 1 ? keys { old($0) } : keys { id in key(id, domain).moved(from: old(id)) { Second($0) } }
+        case .expiring: version == 1 ? keys { old($0) } : keys { id in resolving(key(id, domain).moved(from: old(id)) { Second($0) }, id) }
         case .records: versionsOfRecords(version)
         case .referring:
             switch plan.place {
@@ -172,7 +172,25 @@ struct RecordShape: Sendable {
         case .carried: version == 1 ? records(oldRecords) : carrying
         case .listed: version == 1 ? elements : listed
         case .gathered, .expiringRecords:
-            version == 1 ? records(oldRecords) : records(collection("notes", domain).moved(from: oldRecords) { Second($0) })
+            version == 1 ? records(oldRecords) : records(resolving(collection("notes", domain).moved(from: oldRecords) { Second($0) }))
+        }
+    }
+
+    /// Adds the conflict policy of the plan to a key.
+    private func resolving<Value: Codable & Sendable & Shaped>(_ key: StorageKey<Value>, _ id: String) -> StorageKey<Value> {
+        switch plan.policy {
+        case .destinationWins: key
+        case .sourceWins: key.resolvingConflicts(.sourceWins)
+        case .merge: key.resolvingConflicts(.merge { Value(id, ValueModel.resolved($0?.text, $1.text)) })
+        }
+    }
+
+    /// Adds the conflict policy of the plan to a collection.
+    private func resolving<Value: Codable & Sendable & Shaped>(_ collection: StorageCollection<Value>) -> StorageCollection<Value> {
+        switch plan.policy {
+        case .destinationWins: collection
+        case .sourceWins: collection.resolvingConflicts(.sourceWins)
+        case .merge: collection.resolvingConflicts(.merge { Value($1.id, ValueModel.resolved($0?.text, $1.text)) })
         }
     }
 
@@ -191,14 +209,17 @@ struct RecordShape: Sendable {
         switch version {
         case 1: return keys { old($0) }
         case 2:
-            return keys { id in (key(id, domain) as StorageKey<Second>).evolving(toSecond).moved(from: old(id)) { Second($0) } }
+            return keys { id in
+                resolving((key(id, domain) as StorageKey<Second>).evolving(toSecond).moved(from: old(id)) { Second($0) }, id)
+            }
         default:
             // Values in the legacy location are read as values of version 2. The move to the destination converts them
             // into values of version 3.
             let steps = Evolution.from(First.self).to { Second($0) }
             return keys { id in
                 let second: StorageKey<Second> = key("old-\(id)", Self.oldList)
-                return (key(id, domain) as StorageKey<Third>).evolving(toThird).moved(from: second.evolving(steps)) { Third($0) }
+                let third = (key(id, domain) as StorageKey<Third>).evolving(toThird).moved(from: second.evolving(steps)) { Third($0) }
+                return resolving(third, id)
             }
         }
     }
@@ -263,7 +284,7 @@ struct RecordShape: Sendable {
     private var list: StorageKey<[First]> { key("list", Self.oldList) }
 
     private var listed: RecordProgram {
-        records(collection("notes", domain).moved(from: list) { $0.map { Second($0) } })
+        records(resolving(collection("notes", domain).moved(from: list) { $0.map { Second($0) } }))
     }
 
     /// The program of version 1, which stores all records as a list under one key.

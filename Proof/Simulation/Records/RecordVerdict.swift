@@ -150,7 +150,7 @@ struct RecordVerdict: Sendable {
 
     private func judgeOrder() throws {
         for record in 0..<plan.count {
-            let history = machine.diary.history(of: record)
+            let history = machine.diary.history(of: record, begins[record].rules)
             var begin = begins[record]
             begin.cutsLeft = machine.diary.powerCuts
             try act.judge(history, from: begin, of: "record \(record)")
@@ -192,7 +192,7 @@ struct RecordVerdict: Sendable {
     }
 
     private func judgeUnseen(_ last: RecordScene.Running, _ values: [String?]) async throws {
-        var kept = Set(values.compactMap(\.self).map(Marks.number(in:)))
+        var kept = Set(values.compactMap(\.self).flatMap { Marks.numbers(in: Array($0.utf8)) })
         if plan.isSpoilt {
             // A program of version 1 can still read records that have its type.
             let older = await scene.launch("last, of version 1", version: 1)

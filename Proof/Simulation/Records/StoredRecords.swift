@@ -17,7 +17,7 @@ package enum StoredRecords: Subject {
         .convertedOverAnything, .deleteBeforeDurable, .markBeforeRecords, .noBackup, .expiryNotCarried, .expiredFallsBack, .purgesAtOnce,
         .noValidation,
         .laterVersionNotChecked, .referredNotStored, .noPrecondition, .noTombstone, .lockedAsAbsent, .unavailableAsAbsent, .lockDropped,
-        .lyingStore, .noRemovalEpoch, .metadataBelieved,
+        .lyingStore, .noRemovalEpoch, .metadataBelieved, .replacedNotNamed, .conflictExpiryLost,
     ]
 
     package static func telling(_ mutant: Mutant) -> Kind? {
@@ -30,6 +30,22 @@ package enum StoredRecords: Subject {
         case .referredNotStored: .referring
         case .noTombstone, .lockedAsAbsent: .movedVersions
         default: nil
+        }
+    }
+
+    /// A change that replaces a legacy value is tried in every kind of destination, with every policy that could undo it. So is
+    /// a conflict of values that expire.
+    package static func showings(_ mutant: Mutant) -> [Showing<Kind>] {
+        let kinds: [Kind]
+        switch mutant {
+        case .replacedNotNamed: kinds = [.listed]
+        case .conflictExpiryLost: kinds = [.expiring, .expiringRecords]
+        default: return [Showing(kind: telling(mutant))]
+        }
+        return kinds.flatMap { kind in
+            [Policy.sourceWins, .merge].flatMap { policy in
+                RecordPlace.allCases.map { Showing(kind: kind, variant: "\(policy.rawValue) in \($0.rawValue)") }
+            }
         }
     }
 

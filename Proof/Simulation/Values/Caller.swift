@@ -88,7 +88,7 @@ struct Caller: Sendable {
         switch verb {
         case .set where changes, .update where changes, .batch where changes:
             if moving.rules.isInPlace, !spot.medium.hasPrefix("userDefaults") { scene.machine.keepSecret(text) }
-            if spot.medium.hasPrefix("encryptedSQLite") { scene.machine.keepSecret(text) }
+            scene.keepOlderSecret(text, in: spot)
             await diary.change(deeds(text), label("set \(text)")) {
                 try await calls.set(router, text)
                 return nil

@@ -16,7 +16,8 @@ package enum MovingValues: Subject {
     package static let mutants: [Mutant] = [
         .noLane, .noPrecondition, .noTombstone, .noDurabilityBarrier, .deleteBeforeDurable, .lockedAsAbsent, .unavailableAsAbsent,
         .noSecondLook, .olderPlacesNotRead, .sharedSourceCollected, .noProtectionCheck, .originNotCarried, .copiesByContent, .lockDropped,
-        .lyingStore, .resealedOverAnything, .pageOverAnything, .noReadAfterSources,
+        .lyingStore, .resealedOverAnything, .pageOverAnything, .noReadAfterSources, .replacedNotNamed, .copyNotNamed, .unnamedNotRecorded,
+        .unreadableNotRecorded,
     ]
 
     package static func telling(_ mutant: Mutant) -> Kind? {
@@ -26,16 +27,25 @@ package enum MovingValues: Subject {
         case .noDurabilityBarrier, .originNotCarried: .keyring
         case .sharedSourceCollected: .shared
         case .resealedOverAnything: .sealed
+        case .copyNotNamed: .lowered
+        case .unnamedNotRecorded: .loweredForeign
+        case .unreadableNotRecorded: .keyring
         default: nil
+        }
+    }
+
+    /// A change that replaces a legacy value is tried in every kind of destination, with every policy that could undo it.
+    package static func showings(_ mutant: Mutant) -> [Showing<Kind>] {
+        guard mutant == .replacedNotNamed else { return [Showing(kind: telling(mutant))] }
+        let policies = [Policy.sourceWins, .merge]
+        return Kind.allCases.flatMap { kind in
+            policies.filter(kind.policies.contains).map { Showing(kind: kind, variant: $0.rawValue) }
         }
     }
 
     package static func isPossible(_ kind: Kind, _ row: Row) -> Bool {
         switch row {
         case .inPlace: kind == .inPlace
-        // The kind `weaker` moves a value into a less protected store. A record in that store must not contain a
-        // fingerprint (a hash) of the legacy value. Without a fingerprint, it cannot say that it superseded this value.
-        case .superseded where kind == .weaker: false
         case .pending, .superseded, .conflict, .removedConflict, .torn: kind != .inPlace
         default: true
         }
@@ -44,7 +54,7 @@ package enum MovingValues: Subject {
     package static func isPossible(_ kind: Kind, _ fault: Fault) -> Bool {
         switch fault {
         case .torn: kind.tears
-        case .foreign: ![.inPlace, .byHand, .weaker].contains(kind)
+        case .foreign: ![.inPlace, .byHand, .weaker, .lowered].contains(kind)
         case .secondProcess, .olderVersion: kind != .byHand
         case .sleep, .clockSet, .damagedRecord: false
         default: true

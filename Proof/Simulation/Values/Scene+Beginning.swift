@@ -19,7 +19,7 @@ extension Scene {
                 let value = isTaken ? nil : plant(plan.older[index * 2 + place], text, at: olderPlace)
                 planted[spot] = .some(value)
                 older.append(value)
-                if value != nil, plan.kind == .weaker || spot.medium.hasPrefix("encryptedSQLite") { machine.keepSecret(text) }
+                if value != nil { keepOlderSecret(text, in: spot) }
             }
             var model = ValueModel(moving.rules, older: older)
             let text = Marks.text(of: 200_000 + index)
@@ -39,6 +39,11 @@ extension Scene {
             }
             return model
         }
+    }
+
+    /// Notes that a text was written to a legacy location that is protected better than any destination of the plan may be.
+    func keepOlderSecret(_ text: String, in spot: Spot) {
+        if spot.medium.hasPrefix("encryptedSQLite"), !plan.kind.allowsWeakerProtection { machine.keepSecret(text) }
     }
 
     /// The initial text of a legacy location. Programs write it again later, so that a new content can equal an old

@@ -133,6 +133,13 @@ struct Shape: Sendable {
             let secret: StorageKey<String> = key("old\(number)", database)
             let plain: StorageKey<String> = key("new\(number)", list)
             return [text(plain.moved(from: secret), [place(secret, database, isForeign: false)], rules)]
+        case .lowered, .loweredForeign:
+            let isForeign = kind == .loweredForeign
+            let domain = isForeign ? ring : database
+            let secret: StorageKey<String> = key("old\(number)", domain)
+            let plain: StorageKey<String> = key("new\(number)", list)
+            let moved = plain.moved(from: secret, options: MigrationOptions(allowsWeakerProtection: true))
+            return [text(moved, [place(secret, domain, isForeign: isForeign)], rules)]
         case .keyring: return [text(inRing.moved(from: old), [oldPlace], rules)]
         case .sealed:
             let sealed: StorageKey<String> = key("new\(number)", otherList, .encrypted(Self.keySource))

@@ -71,7 +71,9 @@ extension CallLog where Deed == ValueDeed {
             entry.deed.olderPlace.map { ($0, entry.begin, entry.end ?? .max) }
         }
         func clears(_ entry: Entry) -> Set<Int> {
-            guard moving.rules.policy == .sourceWins else { return [] }
+            guard moving.rules.policy != .destinationWins else { return [] }
+            // An acknowledged change replaces the contents of the legacy locations, also those that could not be read. No
+            // migration changes the value after it, unless its source was written after the change.
             return Set(
                 moving.older.indices.filter { place in
                     !changesOfOlder.contains { $0.place == place && $0.begin < entry.end ?? .max && entry.begin < $0.end }

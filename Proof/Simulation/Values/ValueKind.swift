@@ -26,14 +26,23 @@ package enum ValueKind: String, Label {
     case keyring
     /// Into a sealed value of a property list.
     case sealed
+    /// From a location with better protection, with the option that allows this.
+    case lowered
+    /// From a keyring that other programs write to, into a property list, with the option that allows less protection.
+    case loweredForeign
 
     /// Whether the key's slot may be in a store in which a power cut can leave a new item incomplete.
     var tears: Bool { [.inPlace, .conditional, .several, .keyring].contains(self) }
+
+    /// Whether the migration may store a value with less protection than its legacy location had. Such a kind is drawn as a
+    /// variant of ``weaker``, so that a seed of another kind keeps it.
+    var allowsWeakerProtection: Bool { self == .lowered || self == .loweredForeign }
 
     /// The conflict policies that are tried. A policy that occurs twice is drawn more often.
     var policies: [Policy] {
         switch self {
         case .simple, .transforming, .several, .keyring, .sealed: [.destinationWins, .destinationWins, .sourceWins, .merge]
+        case .lowered, .loweredForeign: [.destinationWins, .sourceWins, .sourceWins, .merge]
         default: [.destinationWins]
         }
     }

@@ -53,12 +53,18 @@ package struct ValuePlan: CampaignPlan {
         var numbers = SeededGenerator(seed ^ 0x9E1A_1A90_5EED_5EED)
         func draw(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &numbers) }
         func pick<T>(_ all: [T]) -> T { all[draw(all.count)] }
-        let drawn = pick(ValueKind.allCases)
+        var drawn = pick(ValueKind.allCases.filter { !$0.allowsWeakerProtection })
+        if drawn == .weaker {
+            var others = SeededGenerator(seed ^ 0x10E3_10E3_5EED_5EED)
+            drawn = [.weaker, .lowered, .loweredForeign][Int.random(in: 0..<3, using: &others)]
+        }
         let kind = kind ?? drawn
         self.kind = kind
         policy = pick(kind.policies)
         count = draw(kind.tears ? 2 : 4) == 0 ? 2 : 1
         isWary = draw(kind.tears ? 2 : 3) == 0
+        // In the model, changes of legacy locations are durable at once.
+        if kind == .loweredForeign { isWary = false }
         tears = draw(3) > 0
         haste = pick([0, 0, 0, 60])
         let keys = count * (kind == .shared ? 2 : 1)
@@ -126,6 +132,8 @@ package struct ValuePlan: CampaignPlan {
         default: .batch
         }
     }
+
+    package var variant: String { policy.rawValue }
 
     package var head: String {
         let begins = zip(beginnings.indices, beginnings).map {
