@@ -58,7 +58,7 @@
         /// Waits for a change, at most for some seconds. Returns whether there may be one. Call this on the lane.
         func next() -> Bool {
             do throws(ServerFault) {
-                return try link.use(until: clock.now.advanced(by: .seconds(10))) { (connection) throws(ServerFault) in
+                return try link.use(until: clock.now.advanced(by: .seconds(10)), isReported: false) { (connection) throws(ServerFault) in
                     guard let known = stamp else {
                         isHinted = try probe(connection)
                         stamp = try poll(connection, since: "0").stamp
@@ -142,7 +142,7 @@
                 link.lane.enqueue { [channel] in
                     let deadline = clock.now.advanced(by: .seconds(2))
                     // A lost notice delays the other machines until their next poll.
-                    _ = try? link.use(until: deadline) { (connection) throws(ServerFault) in
+                    _ = try? link.use(until: deadline, isReported: false) { (connection) throws(ServerFault) in
                         try connection.run([Self.notice(channel, "")], until: deadline)
                     }
                 }

@@ -61,7 +61,7 @@
         private struct State {
             /// The server of the latest connection; nil before the first one.
             var cluster: ServerCluster?
-            /// The latest entry of the history that a check has found, also if the check has failed.
+            /// The latest entry of the history that a check has found. If the check has failed, its error was reported to a caller.
             var head: HistoryHead?
             /// The last acknowledged transaction of each link.
             var commits: [ObjectIdentifier: AcknowledgedCommit] = [:]
@@ -136,12 +136,15 @@
         }
 
         /// Checks the server of a new connection, and notes it. Its tables exist.
+        /// - Parameter isReported: Whether a caller gets the error. An acceptance covers a loss only if it is later than the
+        ///   entry that the process has found before, or that a caller was told about.
         /// - Returns: The generation that the connection has passed.
         /// - Throws: ``ServerFault`` with `LD002` if the server lacks a transaction that was acknowledged to this process,
         ///   unless the loss was accepted since; with `08L04` for a server with an earlier timeline, unless its rows were
         ///   accepted after this process had found it.
         func check(
-            _ found: ServerCluster, _ connection: ServerConnection, _ tables: ServerTables, until deadline: MonotonicInstant
+            _ found: ServerCluster, _ connection: ServerConnection, _ tables: ServerTables, isReported: Bool,
+            until deadline: MonotonicInstant
         ) throws(ServerFault) -> Int64 {
             while true {
                 let known = state.withLock(\.self)
@@ -167,8 +170,8 @@
                     // Another connection has made a check, or the earlier server has acknowledged a transaction.
                     let isOther = state.cluster?.instance != found.instance
                     if state.generation != known.generation || isOther && state.commits != known.commits { return nil }
-                    state.head = result
-                    // An acceptance from now on covers what this process has lost.
+                    // An acceptance after a reported loss covers it.
+                    if isComplete || isReported { state.head = result }
                     guard isComplete else {
                         state.missing.formUnion(absent)
                         return -1

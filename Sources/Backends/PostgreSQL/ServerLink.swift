@@ -25,9 +25,10 @@
 
         /// Checks the server of a new connection: the cluster must be the one of the other connections, and the tables must
         /// exist in a version that this release can use. Creates or upgrades them if the role may.
+        /// - Parameter isReported: Whether a caller gets the error.
         /// - Returns: The server's instance, and the generation of ``ServerEpoch`` that the connection has passed.
         func check(
-            _ connection: ServerConnection, until deadline: MonotonicInstant
+            _ connection: ServerConnection, isReported: Bool, until deadline: MonotonicInstant
         ) throws(ServerFault) -> (instance: ServerInstance, generation: Int64) {
             let found = try connection.run(
                 [
@@ -51,7 +52,7 @@
                 try prepare(connection, until: deadline)
                 isPrepared.store(true, ordering: .releasing)
             }
-            return (cluster.instance, try epoch.check(cluster, connection, tables, until: deadline))
+            return (cluster.instance, try epoch.check(cluster, connection, tables, isReported: isReported, until: deadline))
         }
 
         /// Checks the server of a new connection that may lead to a standby. Changes nothing.
@@ -142,16 +143,17 @@
         }
 
         /// Runs work with an open connection. Drops the connection if the work finds it lost.
+        /// - Parameter isReported: Whether a caller gets the error. Work in the background that finds a loss must not hide it.
         /// - Throws: The error of the work, or of the attempts to connect. They are repeated until the deadline, with
         ///   growing random pauses.
         func use<R>(
-            until deadline: MonotonicInstant, _ work: (ServerConnection) throws(ServerFault) -> R
+            until deadline: MonotonicInstant, isReported: Bool = true, _ work: (ServerConnection) throws(ServerFault) -> R
         ) throws(ServerFault) -> R {
             if connection != nil, !readsStandby, facts.epoch.isOutdated(generation) {
                 connection = nil
                 throw .lost(ServerEpoch.moved)
             }
-            let connection = try opened(until: deadline)
+            let connection = try opened(until: deadline, isReported: isReported)
             do throws(ServerFault) { return try work(connection) } catch {
                 if error.isConnectionLost { self.connection = nil }
                 throw error
@@ -174,7 +176,7 @@
             }
         }
 
-        private func opened(until deadline: MonotonicInstant) throws(ServerFault) -> ServerConnection {
+        private func opened(until deadline: MonotonicInstant, isReported: Bool) throws(ServerFault) -> ServerConnection {
             if let connection { return connection }
             let last = lastAttempt(before: deadline)
             var pause = Duration.milliseconds(20)
@@ -188,7 +190,7 @@
                     if readsStandby {
                         try facts.checkCopy(made, until: deadline)
                     } else {
-                        (instance, generation) = try facts.check(made, until: deadline)
+                        (instance, generation) = try facts.check(made, isReported: isReported, until: deadline)
                     }
                     connection = made
                     return made
