@@ -1,7 +1,9 @@
 #if SQLite
     import BackendContract
+    import BackendRuntime
     import Foundation
     import SQLiteBackend
+    import Synchronization
     import TestSupport
     import Testing
 
@@ -35,6 +37,42 @@
             // The first change lets the log be written back, and the second one begins the log again.
             for number in 0..<2 { try await put(1, at: "c\(number)", store) }
             #expect(try logSize() <= 4 << 20)
+            await store.close()
+        }
+
+        /// Two readers, of which the later one begins before the earlier one ends.
+        private final class OverlappingReaders: Sendable {
+            private let path: String
+            private let readers = Mutex<[PlainDatabase]>([])
+
+            init(_ path: String) { self.path = path }
+
+            /// Begins another read of the present state, and ends the earliest one.
+            func proceed() throws {
+                try readers.withLock { readers in
+                    let next = try PlainDatabase(path: path)
+                    try next.execute("BEGIN; SELECT count(*) FROM sqlite_schema")
+                    readers.append(next)
+                    if readers.count > 2 { try readers.removeFirst().execute("COMMIT") }
+                }
+            }
+        }
+
+        @Test func `a log stays below 32 MiB while there is a reader of an older state at every commit`() async throws {
+            let readers = OverlappingReaders(place.path)
+            var runtime = Runtime.live
+            // While a checkpoint waits for readers, they go on.
+            runtime.clock = ManualClock(.inRealTime) { _ in try? readers.proceed() }
+            let store = place.store(runtime: runtime)
+            try await put(1, at: "a", store)
+            var longest = 0
+            for number in 0..<64 {
+                try readers.proceed()
+                try await put(1 << 20, at: "b\(number % 4)", store)
+                longest = max(longest, try logSize())
+            }
+            #expect(longest > 16 << 20)
+            #expect(longest < 32 << 20)
             await store.close()
         }
     }

@@ -209,7 +209,9 @@
         private func checkpoint() {
             guard let writer = openWriter else { return }
             do throws(BackendError) {
-                try locked(deadline: clock.now.advanced(by: .seconds(1))) { writer.checkpoint() }
+                try locked(deadline: clock.now.advanced(by: .seconds(1))) {
+                    writer.checkpoint(deadline: clock.now.advanced(by: Self.scrubLimit))
+                }
             } catch {
                 // Ignore the error: the log grows a little longer, and the next commit tries again.
             }

@@ -311,10 +311,18 @@
             }
         }
 
-        /// Writes back the part of the log that no reader needs. Does not wait for readers.
-        func checkpoint() {
-            patience.deadline.withLock { $0 = MonotonicInstant(nanoseconds: .min) }
-            state.withLock { _ = $0.tools?.connection.checkpoint(isEmptied: false) }
+        /// Writes back the part of the log that no reader needs. Does not wait for readers, unless the log has four times
+        /// ``logLimit`` pages: while reads overlap, SQLite does not begin the log again. Then the call empties the log.
+        /// - Parameter deadline: When to stop waiting for readers. After an attempt that failed, none waits for 5 seconds.
+        func checkpoint(deadline: MonotonicInstant) {
+            let now = patience.clock.now
+            let mustWait = state.withLock { ($0.tools?.connection.logPages ?? 0) > 4 * Self.logLimit && $0.waitNotBefore <= now }
+            if mustWait {
+                if !scrub(deadline: deadline) { state.withLock { $0.waitNotBefore = patience.clock.now.advanced(by: Self.waitPause) } }
+            } else {
+                patience.deadline.withLock { $0 = MonotonicInstant(nanoseconds: .min) }
+                state.withLock { _ = $0.tools?.connection.checkpoint(isEmptied: false) }
+            }
         }
 
         /// Tries to empty the log, and closes the connection.
