@@ -42,8 +42,9 @@ struct StoreDestruction: Sendable {
         try await onLane { [files = runtime.files, ofFiles] () throws(FileError) in
             for store in ofFiles {
                 switch store.form {
-                case .file(let path): try Self.destroy([path], files)
-                case .database(let path, _, _): try Self.destroy(["", "-wal", "-journal", "-shm"].map { path + $0 }, files)
+                case .file(let path): try Self.destroy(Self.copies(of: path, files) + [path], files)
+                case .database(let path, _, _):
+                    try Self.destroy(Self.copies(of: path, files) + Self.databaseFiles.map { path + $0 }, files)
                 case .items: break
                 }
             }
@@ -115,6 +116,29 @@ struct StoreDestruction: Sendable {
     }
 
     // MARK: Files
+
+    /// The ends of the names of a database's files.
+    private static let databaseFiles = ["", "-wal", "-journal", "-shm"]
+
+    /// Returns the files that restores and killed processes left beside a store: copies of it that a restore replaced, its
+    /// drafts, and temporary files. See "What grows" in Docs/Formats.md.
+    private static func copies(of path: String, _ files: any FileSystem) throws(FileError) -> [String] {
+        var copies: [String] = []
+        for store in Set([path, files.resolve(path)]).sorted() {
+            let (folder, name) = (parentDirectory(of: store), lastComponent(of: store))
+            let beginnings = [("\(name).replaced-", "")] + ["localdata", "copy", "restore"].map { (".\(name).\($0)-", $0 == "restore" ? "" : ".tmp") }
+            for found in try files.list(folder) ?? [] {
+                let isCopy = beginnings.contains { prefix, suffix in
+                    guard found.hasPrefix(prefix) else { return false }
+                    let rest = found.dropFirst(prefix.count)
+                    return bytes(ofHexadecimal: rest.prefix(16))?.count == 8
+                        && databaseFiles.contains { rest.dropFirst(16) == suffix + $0 }
+                }
+                if isCopy { copies.append("\(folder)/\(found)") }
+            }
+        }
+        return copies
+    }
 
     /// Destroys files of a store. A symbolic link is followed, as the store does, and removed too.
     private static func destroy(_ paths: [String], _ files: any FileSystem) throws(FileError) {

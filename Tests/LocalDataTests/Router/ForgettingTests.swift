@@ -35,6 +35,38 @@ struct ForgettingTests {
             #expect(try await stage.launch().value(for: Self.key("a", Self.database)) == "new")
         }
 
+        @Test(arguments: [database, .userDefaults(suite: "list")])
+        func `copies that restores and killed processes left beside a store are destroyed with it`(_ domain: StorageDomain) async throws {
+            let stage = try Stage()
+            let storage = stage.launch()
+            try await storage.set(Self.secret, for: Self.key("a", domain))
+            let (kept, other) = (Self.key("a", .userDefaults(suite: "listing")), Self.key("b", .userDefaults(suite: "other")))
+            try await storage.set("stays", for: kept)
+            try await storage.set("stays", for: other)
+            let all = try FileManager.default.subpathsOfDirectory(atPath: stage.root.path)
+            let store = try #require(all.first { $0.hasSuffix("/main.sqlite") || $0.hasSuffix("list.plist") && domain != Self.database })
+            let (folder, name) = (stage.root.appendingPathComponent(store).deletingLastPathComponent(), (store as NSString).lastPathComponent)
+            let id = "0123456789abcdef"
+            let copies = [
+                "\(name).replaced-\(id)", "\(name).replaced-\(id)-wal", ".\(name).localdata-\(id).tmp", ".\(name).localdata-\(id).tmp-journal",
+                ".\(name).copy-\(id).tmp", ".\(name).restore-\(id)",
+            ]
+            let others = [
+                "\(name).replaced-0123", "\(name).replaced-\(id).txt", "x\(name).replaced-\(id)", ".\(name).localdata-\(id)",
+                ".\(name)x.localdata-\(id).tmp", "\(name).backup-\(id)",
+            ]
+            for file in copies + others { try Data(Self.secret.utf8).write(to: folder.appendingPathComponent(file)) }
+            // A second name keeps the bytes of a file after its removal.
+            try FileManager.default.linkItem(at: folder.appendingPathComponent(copies[0]), to: stage.root.appendingPathComponent("linked"))
+            try await storage.forget(domain)
+            let left = try Set(FileManager.default.contentsOfDirectory(atPath: folder.path))
+            #expect(left.isDisjoint(with: copies))
+            #expect(left.isSuperset(of: others))
+            #expect(try Data(contentsOf: stage.root.appendingPathComponent("linked")).allSatisfy { $0 == 0 })
+            #expect(try await storage.value(for: kept) == "stays")
+            #expect(try await storage.value(for: other) == "stays")
+        }
+
         @Test func `the bytes of a forgotten database are overwritten before the file is removed`() async throws {
             let stage = try Stage()
             let storage = stage.launch()
