@@ -204,10 +204,10 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
                 try await referenceWriter.store(part.prepared.references, for: holder)
                 return .unchanged
             }
-            mine = value
+            if !coder.isExpired(stored) { mine = value }
         }
         if run.reason == .read { return .conflict(nil) }
-        let replaced = probe.record.flatMap { coder.isExpired($0) ? nil : $0.metadata }
+        let replaced = mine == nil ? nil : probe.metadata
         var prepared = part.prepared
         prepared.facts = .winning(from: [Self.metadata(of: copy)], over: replaced)
         switch collection.template.conflictPolicy {

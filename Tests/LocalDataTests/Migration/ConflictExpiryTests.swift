@@ -119,4 +119,18 @@ import Testing
         let expiry = try await machine.launch().storedValue(for: notes.key("a"))?.expiresAt
         #expect(expiry.map { ($0.timeIntervalSince1970 - start).rounded() } == (isMerged ? test.merged : test.winning))
     }
+
+    @Test(arguments: [false, true])
+    func `a record that has expired is not merged with the record of a legacy list`(isMerged: Bool) async throws {
+        let list = testKey("list", .userDefaults(suite: "a"), of: [Note].self)
+        let bare = Note.collection(.userDefaults(suite: "b"))
+        let notes = bare.moved(from: list) { $0 }.resolvingConflicts(
+            isMerged ? .merge { mine, other in Note(id: other.id, text: "\(mine?.text ?? "-")|\(other.text)") } : .sourceWins)
+        try await machine.launch().set(Note(id: "a", text: "mine"), for: bare.key("a"), lifetime: .seconds(60))
+        try await machine.launch().set([Note(id: "a", text: "theirs")], for: list)
+        clock.advance(by: .seconds(120))
+        #expect(try await machine.launch().row(of: notes)?.state == .resolved)
+        #expect(try await machine.launch().value(for: notes.key("a"))?.text == (isMerged ? "-|theirs" : "theirs"))
+        #expect(try await machine.launch().storedValue(for: notes.key("a"))?.expiresAt == nil)
+    }
 }
