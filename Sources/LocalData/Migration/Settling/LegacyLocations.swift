@@ -49,13 +49,15 @@ struct LegacyLocations: Sendable {
         return found
     }
 
-    /// Reads the legacy locations of a value.
+    /// Reads the legacy locations of a value, from the oldest to the latest. An older program that runs now may move the value in this
+    /// direction. In the other direction, the reads could miss a value that moves past them.
     /// - Parameter kept: A legacy location that was already read. It is not read again if its release window is open.
+    /// - Returns: The contents, those of the latest location first.
     func read(for slot: UntypedSlot, except kept: MirroredLocations.Seen? = nil) async throws -> Contents {
         guard slot.key.hasMigration else { return .none }
         var contents = Contents()
-        for (source, route) in try all(of: slot) where kept?.place.isOpen != true || route.slot != kept?.place.route.slot {
-            if let record = try await record(of: source, route, &contents) { contents.found.append(record) }
+        for (source, route) in try all(of: slot).reversed() where kept?.place.isOpen != true || route.slot != kept?.place.route.slot {
+            if let record = try await record(of: source, route, &contents) { contents.found.insert(record, at: 0) }
         }
         return contents
     }
@@ -78,8 +80,8 @@ struct LegacyLocations: Sendable {
     /// Reads the lists that may contain a record, and their legacy locations.
     func readLists(of slot: UntypedSlot) async throws -> Contents {
         var contents = Contents()
-        for (source, route) in try lists(of: slot) {
-            if let record = try await record(of: source, route, &contents) { contents.lists.append(record) }
+        for (source, route) in try lists(of: slot).reversed() {
+            if let record = try await record(of: source, route, &contents) { contents.lists.insert(record, at: 0) }
         }
         return contents
     }
