@@ -47,7 +47,7 @@
             }
         }
 
-        /// What is first to find that another standby was promoted.
+        /// The task that first finds that another standby was promoted.
         enum Finder: CaseIterable { case call, failoverManager, watch }
 
         @Test(arguments: Finder.allCases)

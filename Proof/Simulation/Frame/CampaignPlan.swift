@@ -7,7 +7,7 @@ package protocol CampaignPlan: Codable, Hashable, Sendable {
     associatedtype Program: CampaignProgram
 
     var kind: Kind { get }
-    /// What distinguishes the plan from others of its kind: the policy for conflicts, and the place of the values.
+    /// The difference between the plan and others of its kind: the policy for conflicts, and the place of the values.
     var variant: String { get }
     /// How slow the simulated machine is. A timer fires although other steps are ready, on average once in this number
     /// of steps. If it is 0, a timer fires only when no other step is ready.

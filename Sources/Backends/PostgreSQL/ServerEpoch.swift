@@ -137,7 +137,7 @@
 
         /// Checks the server of a new connection, and notes it. Its tables exist.
         /// - Parameter isReported: Whether a caller gets the error. An acceptance covers a loss only if it is later than the
-        ///   entry that the process has found before, or that a caller was told about.
+        ///   entry that the process has found before, or that a caller received an error about.
         /// - Returns: The generation that the connection has passed.
         /// - Throws: ``ServerFault`` with `LD002` if the server lacks a transaction that was acknowledged to this process,
         ///   unless the loss was accepted since; with `08L04` for a server with an earlier timeline, unless its rows were

@@ -126,7 +126,9 @@ struct StoreDestruction: Sendable {
         var copies: [String] = []
         for store in Set([path, files.resolve(path)]).sorted() {
             let (folder, name) = (parentDirectory(of: store), lastComponent(of: store))
-            let beginnings = [("\(name).replaced-", "")] + ["localdata", "copy", "restore"].map { (".\(name).\($0)-", $0 == "restore" ? "" : ".tmp") }
+            let beginnings = [
+                ("\(name).replaced-", ""), (".\(name).localdata-", ".tmp"), (".\(name).copy-", ".tmp"), (".\(name).restore-", ""),
+            ]
             for found in try files.list(folder) ?? [] {
                 let isCopy = beginnings.contains { prefix, suffix in
                     guard found.hasPrefix(prefix) else { return false }

@@ -44,12 +44,14 @@ struct ForgettingTests {
             try await storage.set("stays", for: kept)
             try await storage.set("stays", for: other)
             let all = try FileManager.default.subpathsOfDirectory(atPath: stage.root.path)
-            let store = try #require(all.first { $0.hasSuffix("/main.sqlite") || $0.hasSuffix("list.plist") && domain != Self.database })
-            let (folder, name) = (stage.root.appendingPathComponent(store).deletingLastPathComponent(), (store as NSString).lastPathComponent)
+            let ending = domain == Self.database ? "/main.sqlite" : "list.plist"
+            let store = try #require(all.first { $0.hasSuffix(ending) })
+            let path = stage.root.appendingPathComponent(store)
+            let (folder, name) = (path.deletingLastPathComponent(), path.lastPathComponent)
             let id = "0123456789abcdef"
             let copies = [
-                "\(name).replaced-\(id)", "\(name).replaced-\(id)-wal", ".\(name).localdata-\(id).tmp", ".\(name).localdata-\(id).tmp-journal",
-                ".\(name).copy-\(id).tmp", ".\(name).restore-\(id)",
+                "\(name).replaced-\(id)", "\(name).replaced-\(id)-wal", ".\(name).localdata-\(id).tmp",
+                ".\(name).localdata-\(id).tmp-journal", ".\(name).copy-\(id).tmp", ".\(name).restore-\(id)",
             ]
             let others = [
                 "\(name).replaced-0123", "\(name).replaced-\(id).txt", "x\(name).replaced-\(id)", ".\(name).localdata-\(id)",
