@@ -296,11 +296,10 @@ class Runner:
 
 
 def tried(lines):
-    """Returns what a command tried, from its last line with `tried: ` or from the last line of the test runner."""
-    for line in reversed(lines):
-        if match := re.search(r"^tried: (.*)|Test run with (\d+ tests?)", line):
-            return match[1] or match[2]
-    return "?"
+    """Returns what a command tried: its last line with `tried: `; of tests, their number and all these lines."""
+    counts = [line.removeprefix("tried: ") for line in lines if line.startswith("tried: ")]
+    tests = [match[1] for line in lines if (match := re.search(r"Test run with (\d+ tests?)", line))]
+    return "; ".join(tests[-1:] + counts) if tests else counts[-1] if counts else "?"
 
 
 def joined(texts):
