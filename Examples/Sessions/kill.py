@@ -15,6 +15,7 @@ import os
 import random
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -63,28 +64,35 @@ def kill_store(store, options, seed, programs, folder, server):
         requests += life.requests
         # A life ends early if a server does not start any more.
         done += max(1, life.kills)
-        print("  %-22s %4d kills, %6d sessions and %5d tokens acknowledged, %3d lost, %3d resurrected" % (
-            STORES[store], done, counts.sessions.acknowledged, counts.tokens.acknowledged, counts.sessions.lost + counts.tokens.lost,
-            counts.sessions.resurrected + counts.tokens.resurrected), flush=True)
+        print("  %s: %d kills" % (STORES[store], done), flush=True)
     return {
         "kills": done, "lives": lives, "requests": requests, "seconds": round(time.monotonic() - started, 1),
         "sessions": vars(counts.sessions), "tokens": vars(counts.tokens), "surprises": counts.surprises}
 
 
+def total(row, name):
+    """Returns a count of the sessions and tokens together."""
+    return row["sessions"][name] + row["tokens"][name]
+
+
 def table(results):
     """Returns the counts as text."""
-    lines = ["%-22s %6s  %28s  %28s" % ("", "", "sessions", "tokens"),
-             "%-22s %6s  %12s %5s %9s  %12s %5s %9s" % (
-                 "store", "kills", "acknowledged", "lost", "returned", "acknowledged", "lost", "returned")]
+    lines = ["%-28s %6s %13s %6s %9s" % ("store", "kills", "acknowledged", "lost", "returned")]
     for store, row in results.items():
-        numbers = [row[kind][name] for kind in ("sessions", "tokens") for name in ("acknowledged", "lost", "resurrected")]
-        lines.append("%-22s %6d  %12d %5d %9d  %12d %5d %9d" % (STORES[store], row["kills"], *numbers))
+        numbers = [total(row, name) for name in ("acknowledged", "lost", "resurrected")]
+        lines.append("%-28s %6d %13s %6s %9s" % (STORES[store], row["kills"], *(format(number, ",") for number in numbers)))
     return "\n".join(lines)
+
+
+def revision():
+    """Returns the date and the revision of the checkout."""
+    found = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=os.path.dirname(__file__), capture_output=True, text=True)
+    return "%s, revision %s" % (time.strftime("%Y-%m-%d"), found.stdout.strip() or "unknown")
 
 
 def failures(row):
     """Returns the number of lost and resurrected values, and of answers that no state of the store explains."""
-    return len(row["surprises"]) + sum(row[kind][name] for kind in ("sessions", "tokens") for name in ("lost", "resurrected"))
+    return len(row["surprises"]) + total(row, "lost") + total(row, "resurrected")
 
 
 def run(options, programs):
@@ -95,8 +103,8 @@ def run(options, programs):
     if options.database == "postgresql":
         stores = ["localdata"]
     seed = options.seed if options.seed is not None else random.randrange(1 << 32)
-    print("Seed %d, %d kills of each store, %d process%s, database %s" % (
-        seed, options.kills, options.processes, "" if options.processes == 1 else "es", options.database), flush=True)
+    print("%s, seed %d: %d kills of each store, %d process%s, database %s" % (
+        revision(), seed, options.kills, options.processes, "" if options.processes == 1 else "es", options.database), flush=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     results, server = {}, None
     with tempfile.TemporaryDirectory(prefix="localdata-sessions.", ignore_cleanup_errors=True) as folder:
@@ -110,7 +118,7 @@ def run(options, programs):
             if server:
                 server.stop()
     print("\n" + table(results))
-    print("\nwrk has sent %d requests." % sum(row["requests"] for row in results.values()))
+    print("\nacknowledged: changes that a server has confirmed. lost: confirmed, and not there. returned: removed, and there again.")
     for store, row in results.items():
         for surprise in row["surprises"][:5]:
             print("%s: %s" % (STORES[store], surprise))
