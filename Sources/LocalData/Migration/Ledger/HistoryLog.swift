@@ -118,7 +118,7 @@ final class HistoryEntries: HistoryLog {
     }
 
     /// Drops the earliest lines if the log is full.
-    func trim() async throws(BackendError) {
+    private func trim() async throws(BackendError) {
         try await rewrite { lines in
             guard lines.reduce(0, { $0 + $1.count }) > HistoryLimit.size else { return nil }
             return HistoryPage.trimmed(lines, to: HistoryLimit.kept)

@@ -22,13 +22,14 @@ package final class QuarantineLimit: Sendable {
 
     /// The size of the quarantine when it was measured, and the entries that this process has added since.
     private struct Size: Sendable {
-        let measuredAt: MonotonicInstant
+        /// The time since boot.
+        let measuredAt: Duration
         var entries = 0
         var bytes = 0
         var entriesOfSlot: [String: Int] = [:]
         var added = 0
 
-        init(at now: MonotonicInstant) { measuredAt = now }
+        init(at sinceBoot: Duration) { measuredAt = sinceBoot }
 
         mutating func add(_ count: Int, of slot: String) {
             entries += 1
@@ -84,11 +85,11 @@ package final class QuarantineLimit: Sendable {
 
     private func isDue(_ size: Size, _ count: Int, _ slot: String) -> Bool {
         if size.added >= Self.interval { return true }
-        return size.refusal(of: count, of: slot) != nil && size.measuredAt.advanced(by: Self.pause) <= clock.now
+        return size.refusal(of: count, of: slot) != nil && clock.sinceBoot - size.measuredAt >= Self.pause
     }
 
     private func measure(_ store: any StorageBackend, _ key: String) async throws -> Size {
-        var new = Size(at: clock.now)
+        var new = Size(at: clock.sinceBoot)
         let probes = try await translatingErrors(key: key) { () throws(BackendError) in
             try await store.read(try await store.addresses(in: .values), .validated)
         }
