@@ -280,6 +280,10 @@ let package = Package(
                 "LocalDataBackup", "LocalDataCaches", "LocalDataCommands", "LocalDataImporters", "LocalDataModels", "LocalDataObservation",
                 "LocalDataPlans", "LocalDataQueries", "LocalDataVocabulary", arguments, logging,
             ], exclude: ["Fixtures"], swiftSettings: house),
+        // The samples of Docs/MigrationGuide.md. They are also a separate package, which uses only the public interface.
+        .testTarget(
+            name: "MigrationGuideTests", dependencies: ["LocalData", "LocalDataTesting"],
+            path: "Examples/MigrationGuide/Tests/MigrationGuideTests", swiftSettings: house),
         .target(name: "AuthoringSamples", dependencies: ["LocalData"], path: "Tests/AuthoringSamples/Desk", swiftSettings: house),
         .testTarget(
             name: "LocalDataAuthoringTests",
