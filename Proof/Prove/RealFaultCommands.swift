@@ -117,7 +117,7 @@ struct Cuts: AsyncParsableCommand {
 
     func run() async throws {
         if ext4 { return try await runOnExt4() }
-        try await options.run(columns: ["disks after a cut", "after a kill, another start and a cut"]) { trials in
+        try await options.run(columns: ["disks after a cut", "after a kill and a cut"]) { trials in
             // Skips operations on the keyring. Another process writes the keyring's files, so the recording would not
             // contain these writes.
             guard !trials.operation.usesKeyring else { return Tally(counts: [0, 0]) }
