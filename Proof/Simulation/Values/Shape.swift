@@ -83,6 +83,7 @@ struct Shape: Sendable {
     init(_ kind: ValueKind, _ policy: Policy, number: Int, isWary: Bool, hasFullDisk: Bool) {
         var rules = ValueModel.Rules(policy: policy)
         rules.isMerged = kind == .merging
+        rules.isChain = kind == .chain
         rules.answersUnmoved = hasFullDisk
         rules.isInPlace = kind == .inPlace
         rules.isWary = isWary && ([.conditional, .several, .keyring].contains(kind) || kind == .inPlace && number == 0)

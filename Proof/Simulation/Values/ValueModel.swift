@@ -7,6 +7,8 @@ struct ValueModel: SequentialModel {
         var policy = Policy.destinationWins
         /// Whether the value is merged from all legacy locations, instead of taken from the first that holds one.
         var isMerged = false
+        /// Whether each legacy location is the destination of the next one, so that a value moves from the last one to the first.
+        var isChain = false
         /// Whether a value in an older shape is stored in the destination itself.
         var isInPlace = false
         /// Whether a power cut may lose an acknowledged change.
@@ -104,6 +106,16 @@ struct ValueModel: SequentialModel {
         return next
     }
 
+    /// The states after a value moved from a legacy location to the one before it, or lost the conflict with the content there.
+    private func shortened() -> [ValueModel] {
+        older.indices.dropFirst().filter { older[$0] != nil }.map { index in
+            var next = self
+            if older[index - 1] == nil, !olderRemovals.contains(index - 1) { next.older[index - 1] = older[index] }
+            next.older[index] = nil
+            return next
+        }
+    }
+
     private func written(_ value: String?, _ clears: Set<Int>, isAcknowledged: Bool) -> ValueModel {
         var next = self
         if !isAcknowledged || rules.isWary { next.remember(snapshot) } else { next.undo = [] }
@@ -122,6 +134,7 @@ struct ValueModel: SequentialModel {
             guard !states.contains(state) else { continue }
             states.append(state)
             if !state.isSettled, state.derived != nil { open.append(state.settled()) }
+            if !state.isSettled, rules.isChain { open += state.shortened() }
             guard !state.isSettled || rules.policy != .destinationWins else { continue }
             for found in state.inFlight { open.append(state.taking(found, from: nil)) }
             guard state.isSettled else { continue }
