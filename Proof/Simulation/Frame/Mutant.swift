@@ -7,7 +7,7 @@
 package enum Mutant: String, CaseIterable, Sendable, Codable {
     /// Mutants of writing and of moving values.
     case noLane, noTombstone, noDurabilityBarrier, deleteBeforeDurable, noSecondLook, olderPlacesNotRead, sharedSourceCollected,
-        noProtectionCheck, originNotCarried, copiesByContent, pageOverAnything, noReadAfterSources
+        noProtectionCheck, copiesByContent, pageOverAnything, noReadAfterSources
     /// Mutants of changes that replace a legacy value: no copy is named, a copy with better protection is not named, not
     /// even its location, or a location that cannot be read is not recorded.
     case replacedNotNamed, copyNotNamed, unnamedNotRecorded, unreadableNotRecorded

@@ -15,7 +15,7 @@ package enum MovingValues: Subject {
 
     package static let mutants: [Mutant] = [
         .noLane, .noPrecondition, .noTombstone, .noDurabilityBarrier, .deleteBeforeDurable, .lockedAsAbsent, .unavailableAsAbsent,
-        .noSecondLook, .olderPlacesNotRead, .sharedSourceCollected, .noProtectionCheck, .originNotCarried, .copiesByContent, .lockDropped,
+        .noSecondLook, .olderPlacesNotRead, .sharedSourceCollected, .noProtectionCheck, .copiesByContent, .lockDropped,
         .lyingStore, .resealedOverAnything, .pageOverAnything, .noReadAfterSources, .replacedNotNamed, .copyNotNamed, .unnamedNotRecorded,
         .unreadableNotRecorded,
     ]
@@ -24,7 +24,7 @@ package enum MovingValues: Subject {
         switch mutant {
         case .noLane: .byHand
         case .noSecondLook: .several
-        case .noDurabilityBarrier, .originNotCarried: .keyring
+        case .noDurabilityBarrier: .keyring
         case .sharedSourceCollected: .shared
         case .resealedOverAnything: .sealed
         case .copyNotNamed: .lowered

@@ -37,8 +37,8 @@ struct ValueModel: SequentialModel {
     /// If it is unknown whether an older program's change of a legacy location was made: the content before this
     /// change. A power cut that undoes acknowledged changes may undo this change, too.
     var unacknowledged: [Int: String?] = [:]
-    /// Earlier contents of legacy locations. A migration that read one of them before another program replaced it may
-    /// still move it.
+    /// Earlier contents of legacy locations, or the value that was merged from them. A migration that read them before
+    /// another program replaced one may still move it.
     var inFlight: Set<String> = []
     /// The states that a power cut may bring back.
     var undo: Set<Snapshot> = []
@@ -167,7 +167,7 @@ struct ValueModel: SequentialModel {
         case .older(let index, let value, let isAcknowledged):
             var next = self
             if isAcknowledged { next.unacknowledged[index] = nil } else if rules.isWary { next.unacknowledged[index] = older[index] }
-            if let before = older[index], !rules.isMerged { next.inFlight.insert(before) }
+            if let before = rules.isMerged ? derived : older[index] { next.inFlight.insert(before) }
             next.older[index] = value
             next.olderRemovals.remove(index)
             next.left[index] = value

@@ -96,6 +96,19 @@ import Testing
         #expect(try await machine.launch().value(for: source) == nil)
     }
 
+    /// The record that the release replaces names the copy in the legacy location. The new record must name it too.
+    @Test(arguments: Case.all.filter { [.set, .update, .batch].contains($0.change) })
+    func `no sweep undoes a later change by a release that does not declare the migration`(_ test: Case) async throws {
+        let source = source(test.protection)
+        let key = key(source, test.conflicts)
+        try await write("old", to: source, by: test.writer)
+        try await machine.launch().set("first", for: key)
+        let changed = try await make(test.change, textKey(key.name, key.domain))
+        try await sweep(key)
+        #expect(try await machine.launch().value(for: key) == changed)
+        #expect(try await machine.launch().value(for: source) == nil)
+    }
+
     @Test(arguments: Case.all.filter { $0.change != .remove })
     func `a value that is written to the swept legacy location is a conflict, to which the policy applies`(_ test: Case) async throws {
         let source = source(test.protection)
