@@ -433,7 +433,9 @@ int posix_fallocate64(int descriptor, off64_t offset, off64_t length) { return p
 static int open_file(int folder, const char *name, int flags, mode_t mode) {
     char buffer[PATH_MAX];
     const char *path = full_path(folder, name, buffer);
-    int may_write = (flags & O_ACCMODE) != O_RDONLY, may_create = (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE;
+    int may_write = (flags & O_ACCMODE) != O_RDONLY, is_unnamed = (flags & O_TMPFILE) == O_TMPFILE;
+    // The opening of a file that exists creates nothing, so it does not fail for lack of space.
+    int may_create = is_unnamed || ((flags & O_CREAT) && !inode_at(path));
     if (enter(may_create ? CREATE : may_write ? OPEN_TO_WRITE : OPEN, path) == FAILS) { errno = fault; return -1; }
     int is_recorded = (may_write || may_create) && starts_record(path);
     unsigned long long before = is_recorded ? inode_at(path) : 0;

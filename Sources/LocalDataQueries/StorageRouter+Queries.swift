@@ -169,10 +169,12 @@ extension StorageRouter {
         let query = RecordQuery(in: collection, where: predicate)
         return try await run("removeAll", query, onDamage, isWriting: true) { run in
             var count = 0
-            try await run.forEachPage { page in
-                count += try await self.remove(page, from: collection) { predicate.matches($0) }
-                return true
-            }
+            do {
+                try await run.forEachPage { page in
+                    count += try await self.remove(page, from: collection) { predicate.matches($0) }
+                    return true
+                }
+            } catch let error as StorageError { throw error.after(count) }
             return count
         }
     }

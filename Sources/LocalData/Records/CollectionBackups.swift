@@ -15,18 +15,20 @@ struct CollectionBackups<Record: Codable & Sendable>: Sendable {
     func restore() async throws -> Int {
         guard let chain = collection.template.evolution else { return 0 }
         var restored = 0
-        for version in chain.older.reversed() {
-            for try await page in pages(version) {
-                for entry in try await own(page.requireWhole()) {
-                    try Task.checkCancellation()
-                    let slot = try slots.routes.slot(for: collection.key(entry.address.name))
-                    let isRestored = try await slots.unbroken { [self] in
-                        try await slots.withLane(slot.route) { try await restore(slot, version) }
+        do {
+            for version in chain.older.reversed() {
+                for try await page in pages(version) {
+                    for entry in try await own(page.requireWhole()) {
+                        try Task.checkCancellation()
+                        let slot = try slots.routes.slot(for: collection.key(entry.address.name))
+                        let isRestored = try await slots.unbroken { [self] in
+                            try await slots.withLane(slot.route) { try await restore(slot, version) }
+                        }
+                        restored += isRestored ? 1 : 0
                     }
-                    restored += isRestored ? 1 : 0
                 }
             }
-        }
+        } catch let error as StorageError { throw error.after(restored) }
         return restored
     }
 

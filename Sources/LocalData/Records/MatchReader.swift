@@ -177,21 +177,27 @@ struct RecordRemover<Record: Codable & Sendable>: Sendable {
     func removeAll(_ unreadable: [RecordWork.Failure], onDamage: DamagePolicy) async throws {
         let pages = RecordQueries(slots, coder).pages(collection, .all)
         var damaged = unreadable.compactMap { failure in failure.damaged.map { ListEntry<Record>.damaged($0, reason: failure.error) } }
-        for try await page in pages {
-            try Task.checkCancellation()
-            let records = page.entries.compactMap { entry in entry.record.map { (id: entry.address.name, revision: $0.revision) } }
-            if try await !removeTogether(records) {
-                for record in records {
-                    try await ValueWriter(slots, coder, history, program).remove(try slots.routes.slot(for: collection.key(record.id)))
+        var removed = 0
+        do {
+            for try await page in pages {
+                try Task.checkCancellation()
+                let records = page.entries.compactMap { entry in entry.record.map { (id: entry.address.name, revision: $0.revision) } }
+                if try await removeTogether(records) {
+                    removed += records.count
+                } else {
+                    for record in records {
+                        try await ValueWriter(slots, coder, history, program).remove(try slots.routes.slot(for: collection.key(record.id)))
+                        removed += 1
+                    }
                 }
+                for entry in page.entries where entry.record == nil {
+                    guard let handle = DamagedRecord(page.domain, entry) else { continue }
+                    let route = try slots.routes.slot(for: collection.key(entry.address.name)).route
+                    damaged.append(.damaged(handle, reason: route.damaged(entry)))
+                }
+                damaged += page.damaged.map { .damaged(page.record($0), reason: page.reason($0)) }
             }
-            for entry in page.entries where entry.record == nil {
-                guard let handle = DamagedRecord(page.domain, entry) else { continue }
-                let route = try slots.routes.slot(for: collection.key(entry.address.name)).route
-                damaged.append(.damaged(handle, reason: route.damaged(entry)))
-            }
-            damaged += page.damaged.map { .damaged(page.record($0), reason: page.reason($0)) }
-        }
+        } catch let error as StorageError { throw error.after(removed) }
         for entry in damaged { _ = try await onDamage.value(of: entry, history.events) }
     }
 }

@@ -26,14 +26,14 @@ struct Retagger<Record: Codable & Sendable>: Sendable {
             }
         }
         var (records, bytes) = (0, 0)
-        for try await page in pages {
-            try Task.checkCancellation()
-            do {
+        do {
+            for try await page in pages {
+                try Task.checkCancellation()
                 let done = try await slots.unbroken { [self] in try await retag(page.requireWhole()) }
                 records += done.count
                 bytes += done.bytes
-            } catch let error as StorageError { throw records == 0 ? error : error.afterOthers }
-        }
+            }
+        } catch let error as StorageError { throw error.after(records) }
         if records > 0 { history.ledger.worked("\(collection.name):\(typeTag)") }
         return (records, bytes)
     }
@@ -69,23 +69,19 @@ struct Retagger<Record: Codable & Sendable>: Sendable {
         if try await pageConverter.convertTogether(conversions, collection.name) {
             return (conversions.count, conversions.reduce(0) { $0 + $1.prepared.bytes.count })
         }
-        let sizes = try await asyncMap(page) { try await pageConverter.convert(key($0)) }.compactMap(\.self)
-        return (sizes.count, sizes.reduce(0, +))
-    }
-
-    private func asyncMap<Element, Result>(_ elements: [Element], _ body: (Element) async throws -> Result) async throws -> [Result] {
-        var results: [Result] = []
-        for element in elements { results.append(try await body(element)) }
-        return results
+        var (count, bytes) = (0, 0)
+        do {
+            for entry in page {
+                guard let size = try await pageConverter.convert(key(entry)) else { continue }
+                count += 1
+                bytes += size
+            }
+        } catch let error as StorageError { throw error.after(count) }
+        return (count, bytes)
     }
 }
 
 extension StorageError {
-    /// Returns the error of a call that has already converted other records: the outcome is `unknown` instead of `notApplied`.
-    fileprivate var afterOthers: StorageError {
-        outcome == .notApplied ? StorageError(code, key: keyName, message, outcome: .unknown, underlying: underlying) : self
-    }
-
     /// Returns the error of a call that ends because one record cannot be migrated.
     /// - Parameter outcome: `notApplied` if the call has migrated no record.
     func refusingAll(_ id: String, _ collection: String, outcome: MutationOutcome = .notApplied) -> StorageError {

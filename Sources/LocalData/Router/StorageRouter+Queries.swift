@@ -36,7 +36,7 @@ extension StorageRouter {
                     value = nil
                 }
                 count += 1
-            } catch is NoLongerWanted { continue }
+            } catch is NoLongerWanted { continue } catch let error as StorageError { throw error.after(count) }
         }
         return count
     }

@@ -124,6 +124,13 @@ extension StorageError {
             : StorageError(cancelled, key: key, "The caller was cancelled. Nothing was changed.")
     }
 
+    /// Returns the error of a call of several steps. If some were completed, the outcome is `unknown` instead of `notApplied`.
+    package func after(_ completed: Int) -> StorageError {
+        guard completed > 0, outcome == .notApplied else { return self }
+        return StorageError(
+            code, key: keyName, "\(message) \(completed) changes were made before.", outcome: .unknown, underlying: underlying)
+    }
+
     /// The error for a store that the program has locked.
     static func lockedByProgram(_ key: String) -> StorageError {
         StorageError(
