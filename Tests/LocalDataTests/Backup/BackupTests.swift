@@ -4,6 +4,7 @@
     import Foundation
     import LocalData
     import LocalDataBackup
+    import MemoryBackend
     import Sealing
     import Synchronization
     import TestSupport
@@ -112,6 +113,34 @@
             #expect(made.notFound == ["encryptedSQLite(lost)", "userDefaults(drafts)"])
             #expect(try await StorageRouter.verifyBackup(at: kit.kit, with: kit.secret).notFound == made.notFound)
             try await second.shutdown()
+        }
+
+        @Test func `a backup names the domains of custom backends as omitted, also in a run that does not use them`() async throws {
+            let kit = try BackupStage()
+            let (folder, keyring) = (StorageDomain.custom("folder", scope: "shared"), StorageDomain.keychain(service: kit.stage.service))
+            let media = [folder: MemoryMedium(), keyring: MemoryMedium()]
+            var configuration = kit.configuration()
+            for (domain, medium) in media {
+                configuration.useBackend(for: domain.kind) { _ in InMemoryStore.standIn(for: domain, medium: medium, runtime: .live) }
+            }
+            let first = StorageRouter(configuration: configuration)
+            // The values of a `.memory` domain end with the program, so the report does not name it.
+            for key in [kit.plain, kit.vault, textKey("row", folder), textKey("note", .memory())] {
+                try await first.set(BackupStage.marker, for: key)
+            }
+            let made = try await first.backup(to: kit.kit, openedBy: [kit.secret])
+            try await first.shutdown()
+            #expect(made.omitted == ["folder(shared)", "keychain(\(kit.stage.service))"])
+            #expect(made.stores.map(\.name).contains("userDefaults(standard)"))
+            #expect(made.stores.allSatisfy { !["folder", "keychain", "vault"].contains($0.kind) })
+            #expect(try await StorageRouter.verifyBackup(at: kit.kit, with: kit.secret).omitted == made.omitted)
+            #expect(try await kit.restore(into: "other").backup.omitted == made.omitted)
+            #expect(try await kit.values("other", keys: [kit.plain, kit.vault]) == [BackupStage.marker, nil])
+            // This program has no custom backend. Its keyring is a sealed vault, which a backup contains.
+            let second = kit.router()
+            let later = try await second.backup(to: kit.kit.appendingPathExtension("later"), openedBy: [kit.secret])
+            try await second.shutdown()
+            #expect(later.omitted == ["folder(shared)"])
         }
 
         @Test func `a backup of one root folder contains every property list in it and reports a damaged one`() async throws {

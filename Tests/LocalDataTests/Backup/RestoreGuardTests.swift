@@ -47,24 +47,67 @@
             #expect(try await records.next() == nil)
         }
 
-        @Test(.timeLimit(.minutes(5))) func `a cancelled backup leaves no draft`() async throws {
+        /// Returns a router whose sealed files are written on one known lane.
+        private func router(on lane: DispatchLane, _ files: (any FileSystem)? = nil) -> StorageRouter {
+            var configuration = kit.configuration("root", files)
+            configuration.runtime.makeLane = { $0 == "sealed-file" ? lane : DispatchLane(label: $0) }
+            return StorageRouter(configuration: configuration)
+        }
+
+        /// Waits until the work that a lane has is done.
+        private func finish(_ lane: DispatchLane) async {
+            await withCheckedContinuation { continuation in lane.enqueue { continuation.resume() } }
+        }
+
+        private func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: kit.stage.directory.path).sorted() }
+
+        @Test func `a backup that is cancelled while it copies throws, and leaves neither a file nor a draft`() async throws {
             try await kit.fill()
-            for number in 0..<10 {
-                let router = kit.router()
-                let file = kit.kit.appendingPathExtension("\(number)")
-                let secret = kit.secret
+            for _ in 0..<10 {
+                let lane = DispatchLane(label: "sealed-file")
+                let router = router(on: lane)
+                let (file, secret) = (kit.kit, kit.secret)
                 let task = Task {
                     _ = try await router.backup(to: file, openedBy: [secret]) { _ in withUnsafeCurrentTask { $0?.cancel() } }
                 }
-                _ = await task.result
+                let error = await expectRefusal(StorageError.cancelled) { try await task.value }
+                #expect(error?.outcome == .notApplied)
+                // The removal of a draft does not delay the call that failed.
+                await finish(lane)
+                #expect(try names() == ["root"])
                 try await router.shutdown()
             }
-            let folder = kit.stage.directory.path
-            func drafts() throws -> [String] {
-                try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".tmp") }
+        }
+
+        @Test(arguments: ["synchronizeFile", "link", "synchronizeDirectory"])
+        func `a backup that is cancelled while it names its file leaves the whole file and no draft`(_ step: String) async throws {
+            try await kit.fill()
+            let (folder, root) = (kit.stage.directory.path, kit.stage.directory.file("root"))
+            let (lane, begin, isWriting, writes) = (DispatchLane(label: "sealed-file"), Gate(), Shared(false), Writes())
+            let files = HookedFiles { operation, path in
+                if operation == "create", path.contains("/.kit.localdata-") { isWriting.value.withLock { $0 = true } }
+                // The stores are in the root folder. Every other operation is on the file of the backup.
+                guard isWriting.value.withLock(\.self), operation == step, path.hasPrefix(folder), !path.hasPrefix(root), writes.isFirst
+                else { return }
+                writes.task?.cancel()
             }
-            // The removal of a draft does not delay the call that failed.
-            while try !drafts().isEmpty { await Task.yield() }
+            let router = router(on: lane, files)
+            let (file, secret) = (kit.kit, kit.secret)
+            let task: Task<Void, any Error> = Task {
+                await begin.pass()
+                _ = try await router.backup(to: file, openedBy: [secret])
+            }
+            writes.task = task
+            begin.open()
+            // The call may end before the cancellation reaches it. Then it succeeds. Otherwise the file may exist.
+            do { try await task.value } catch let error as StorageError {
+                #expect(error.code == StorageError.cancelled && error.outcome == .unknown, "\(error)")
+            }
+            #expect(writes.isOver)
+            await finish(lane)
+            #expect(try names() == ["kit", "root"])
+            #expect(try await StorageRouter.verifyBackup(at: file, with: secret).isSound)
+            try await router.shutdown()
         }
 
         @Test func `an import refuses a time of expiry that no clock has`() async throws {
