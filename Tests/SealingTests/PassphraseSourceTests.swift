@@ -2,10 +2,11 @@ import BackendContract
 import BackendRuntime
 import Crypto
 import Foundation
-import Sealing
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import Sealing
 
 /// Tests of a key under a passphrase: the bytes of its file, wrong passphrases, damaged files, and limits of the cost.
 @Suite(.inTurn, .slow("passphrases are stretched without optimisation")) struct PassphraseSourceTests {
@@ -61,6 +62,37 @@ import Testing
             await code { () throws(BackendError) in try await source(other).create(SourceKeys(only: bench.otherKey)) }
                 == .encryptionKeyMismatch)
         #expect(try fileBytes(path) == before)
+    }
+
+    /// AES-GCM does not commit to its key: one sealed text can open with two keys. Only the commitment, bytes 45 to 76,
+    /// binds a file to one passphrase.
+    @Test func `a file that its passphrase opens is refused if its commitment is that of another passphrase`() async throws {
+        let (salt, nonce) = ([UInt8](repeating: 1, count: 32), [UInt8](repeating: 2, count: 24))
+        func genuine(_ passphrase: String) throws -> [UInt8] {
+            try PassphraseFile.sealing(
+                SourceKeys(only: bench.key), with: PassphraseSource.secret(passphrase), Self.cheap, salt: salt, nonce: nonce)
+        }
+        /// Returns a file that is sealed with the key of the passphrase, and has the commitment of another file.
+        func forged(committingAs other: [UInt8]) throws -> [UInt8] {
+            let head = Array(other[..<77])
+            var authenticated = Fields("LocalData passphrase 1")
+            authenticated.add(head)
+            let cipher = try PassphraseFile.cipher(PassphraseSource.secret(Self.secret), salt: salt[...], Self.cheap)
+            let content = [UInt8](repeating: 0xA7, count: 32)
+            let body = try head + nonce + cipher.seal(content, nonce: nonce, authenticating: authenticated.bytes)
+            return body + Array(SHA256.hash(data: body).prefix(8))
+        }
+        // With the right commitment, the forged file is the genuine one.
+        let file = try forged(committingAs: genuine(Self.secret))
+        #expect(try file == genuine(Self.secret))
+        try writeFile(file, to: path)
+        #expect(try await bench.key.isSame(as: source().load()?.current))
+        let other = try forged(committingAs: genuine("another passphrase"))
+        #expect(other[..<45] == file[..<45] && other[45..<77] != file[45..<77])
+        try writeFile(other, to: path)
+        for passphrase in [Self.secret, "another passphrase"] {
+            #expect(await code { () throws(BackendError) in try await source(passphrase).load() } == .encryptionKeyMismatch)
+        }
     }
 
     @Test func `an empty passphrase is refused, and no passphrase is requested if there is no file`() async throws {
