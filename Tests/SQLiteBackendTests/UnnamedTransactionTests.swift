@@ -1,7 +1,10 @@
 #if SQLite
     import BackendContract
+    import BackendRuntime
+    import CSQLite
     import Foundation
     import SQLiteBackend
+    import Synchronization
     import TestSupport
     import Testing
 
@@ -43,6 +46,31 @@
             try [place.path, place.logPath].map { try Data(contentsOf: URL(filePath: $0)) }
         }
 
+        /// Starts a process that stores a value, and kills it after it has written the transaction to the log.
+        private func leaveTransaction(_ place: Place) async throws {
+            let probe = try place.probe(
+                "puts", ["b", "1", "5000"],
+                under: ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync", "-e", "inject=fdatasync:signal=KILL:when=1"])
+            #expect(await probe.end().lines == [])
+            #expect(try await atNextStart(place).killed != nil, "the kill left no transaction in the log, so the test is void")
+        }
+
+        /// Expects that a store does not say whether the value of the killed process exists, and reads another value.
+        private func expectUnknown(_ store: SQLiteStore, at location: SourceLocation = #_sourceLocation) async throws {
+            let cannotTell = BackendError.Code("cannotTell")
+            #expect(try await store.read(StorageAddress("b 0")).error?.code == cannotTell, sourceLocation: location)
+            let list = await failure { () throws(BackendError) in try await store.addresses(in: .values) }
+            #expect(list?.code == cannotTell, sourceLocation: location)
+            #expect(try await store.text("a") == "1", sourceLocation: location)
+        }
+
+        /// Expects that the value of the killed process is absent, now and after a restart.
+        private func expectAbsent(_ store: SQLiteStore, _ place: Place, at location: SourceLocation = #_sourceLocation) async throws {
+            #expect(try await store.text("b 0") == nil, sourceLocation: location)
+            #expect(try await store.addresses(in: .values) == [StorageAddress("a")], sourceLocation: location)
+            #expect(try await atNextStart(place).killed == nil, sourceLocation: location)
+        }
+
         @Test(arguments: Answer.allCases)
         func `a transaction that a killed process left in the log does not come back after another process got an answer`(
             _ answer: Answer
@@ -50,11 +78,7 @@
             let place = try Place()
             let store = place.store()
             try await store.put("1", at: "a")
-            let probe = try place.probe(
-                "puts", ["b", "1", "5000"],
-                under: ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync", "-e", "inject=fdatasync:signal=KILL:when=1"])
-            #expect(await probe.end().lines == [])
-            #expect(try await atNextStart(place).killed != nil, "the kill left no transaction in the log, so the test is void")
+            try await leaveTransaction(place)
 
             try await answer.give(store)
             let next = try await atNextStart(place)
@@ -67,6 +91,75 @@
             #expect(try digests(place) == before)
             await store.close()
             try await place.check()
+        }
+
+        @Test(.timeLimit(.minutes(5)))
+        func `the absence of a value is unknown while another process holds the lock until the deadline`() async throws {
+            let place = try Place()
+            let (clock, isHeld) = (ManualClock(), Shared(false))
+            let files = HookedFiles { operation, _ in
+                // The deadline passes while the store waits for the lock.
+                if operation == "lock", isHeld.value.withLock(\.self) { clock.advance(by: .seconds(61)) }
+            }
+            let store = place.store(deadline: .seconds(60), runtime: .live(files: files, clock: clock))
+            try await store.put("1", at: "a")
+            try await leaveTransaction(place)
+            let holder = try place.probe("hold-lock")
+            #expect(try await holder.line() == "holding lock")
+            isHeld.value.withLock { $0 = true }
+            try await expectUnknown(store)
+            isHeld.value.withLock { $0 = false }
+            #expect(try await holder.ask("go on") == "released lock")
+            try await expectAbsent(store, place)
+            await store.close()
+            try await place.check()
+        }
+
+        @Test(.timeLimit(.minutes(5)))
+        func `the absence of a value is unknown while the database can be opened only for reading`() async throws {
+            try #require(ReadOnlyFile.isInstalled)
+            let place = try Place()
+            // Another connection keeps the index of the log, so that SQLite does not recover the log.
+            let writer = place.store()
+            try await writer.put("1", at: "a")
+            try await leaveTransaction(place)
+            ReadOnlyFile.path.withLock { $0 = PosixFileSystem().resolve(place.path) }
+            defer { ReadOnlyFile.path.withLock { $0 = nil } }
+            let store = place.store()
+            try await expectUnknown(store)
+            #expect(try await !store.apply(.text("2", at: "a")).isApplied)
+            ReadOnlyFile.path.withLock { $0 = nil }
+            try await expectAbsent(store, place)
+            await store.close()
+            await writer.close()
+            try await place.check()
+        }
+    }
+
+    /// Replaces the function with which SQLite opens files, in the whole process. One file can then be opened only for
+    /// reading, as on a disk that is mounted for reading only. Permissions do not prevent root from writing.
+    private enum ReadOnlyFile {
+        private typealias Open = @convention(c) (UnsafePointer<CChar>?, Int32, Int32) -> Int32
+
+        /// The path of the file; nil for none.
+        static let path = Mutex<String?>(nil)
+        private static let original = Atomic<UInt>(0)
+
+        static let isInstalled: Bool = {
+            guard let system = sqlite3_vfs_find(nil), let get = system.pointee.xGetSystemCall, let set = system.pointee.xSetSystemCall,
+                let present = get(system, "open")
+            else { return false }
+            original.store(unsafeBitCast(present, to: UInt.self), ordering: .releasing)
+            return set(system, "open", unsafeBitCast(replacement, to: sqlite3_syscall_ptr.self)) == SQLITE_OK
+        }()
+
+        private static let replacement: Open = { name, flags, mode in
+            if flags & O_ACCMODE != O_RDONLY, let name, let path = ReadOnlyFile.path.withLock(\.self), String(cString: name) == path {
+                errno = EROFS
+                return -1
+            }
+            let original = unsafeBitCast(ReadOnlyFile.original.load(ordering: .acquiring), to: Open?.self)
+            return original?(name, flags, mode) ?? -1
         }
     }
 #endif
