@@ -5,10 +5,11 @@
     import LocalData
     import LocalDataConfiguration
     import LocalDataTesting
+    import TestSupport
     import Testing
 
     /// The provider for swift-configuration: the values that it finds, and their types.
-    @Suite("StorageConfigProvider") struct StorageConfigProviderTests {
+    @Suite("StorageConfigProvider", .inTurn, .tags(.keyring)) struct StorageConfigProviderTests {
         private static let token = StorageKey<String>(name: "api-token", domain: .keychain)
         private static let secret = "s3cr3t-t0ken"
 
@@ -45,21 +46,29 @@
             return keys
         }
 
-        @Test(
-            "the entries of each kind of domain pass the provider tests of swift-configuration",
-            arguments: [StorageDomain.userDefaults, .keychain, .encryptedSQLite(database: "main"), .memory()])
+        @Test("the entries of each kind of real store pass the provider tests of swift-configuration", arguments: ConfigTest.realDomains)
         func entriesOfDomains(_ domain: StorageDomain) async throws {
-            let storage = StorageRouter(configuration: .inMemory())
-            _ = try await Self.storeExpected(storage, domain)
-            try await ProviderCompatTest(provider: try await StorageConfigProvider(storage, domains: [domain])).runTest()
+            try await ConfigTest.restarting(domain) {
+                try await Self.storeExpected($0, domain)
+            } _: { storage, _ in
+                try await ProviderCompatTest(provider: try await StorageConfigProvider(storage, domains: [domain])).runTest()
+            }
         }
 
-        @Test(
-            "the values of typed keys pass the provider tests of swift-configuration",
-            arguments: [StorageDomain.userDefaults, .keychain, .encryptedSQLite(database: "main"), .memory()])
+        @Test("typed keys in each kind of real store pass the provider tests of swift-configuration", arguments: ConfigTest.realDomains)
         func valuesOfKeys(_ domain: StorageDomain) async throws {
+            try await ConfigTest.restarting(domain) {
+                try await Self.storeExpected($0, domain)
+            } _: { storage, keys in
+                try await ProviderCompatTest(provider: try await StorageConfigProvider(storage, domains: [], keys: keys)).runTest()
+            }
+        }
+
+        @Test("the entries of a domain in memory, and typed keys in it, pass the provider tests of swift-configuration")
+        func valuesInMemory() async throws {
             let storage = StorageRouter(configuration: .inMemory())
-            let keys = try await Self.storeExpected(storage, domain)
+            let keys = try await Self.storeExpected(storage, .memory())
+            try await ProviderCompatTest(provider: try await StorageConfigProvider(storage, domains: [.memory()])).runTest()
             try await ProviderCompatTest(provider: try await StorageConfigProvider(storage, domains: [], keys: keys)).runTest()
         }
 
