@@ -293,7 +293,7 @@ let package = Package(
             name: "IntegrationTests",
             dependencies: [
                 "LocalData", "LocalDataService", "LocalDataConfiguration", "LocalDataObservability", "LocalDataTesting", "BackendContract",
-                "BackendRuntime", "TestSupport", logging,
+                "BackendRuntime", "MemoryBackend", "TestSupport", logging,
                 product("ServiceLifecycleTestKit", "swift-service-lifecycle", trait: "ServiceLifecycle"),
                 product("ServiceLifecycle", "swift-service-lifecycle", trait: "ServiceLifecycle"),
                 product("Configuration", "swift-configuration", trait: "Configuration"),

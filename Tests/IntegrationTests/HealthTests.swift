@@ -1,8 +1,11 @@
 import BackendContract
+import BackendRuntime
 import Foundation
 import LocalData
 import LocalDataService
 import LocalDataTesting
+import MemoryBackend
+import TestSupport
 import Testing
 
 /// The health of a router's stores.
@@ -54,18 +57,43 @@ struct HealthTests {
         #expect(keyring.lastErrorAt != nil)
     }
 
-    @Test("a store that never answers is reported at the deadline")
+    @Test("a store that never answers is reported as unavailable exactly at the deadline", .timeLimit(.minutes(5)))
     func stuckStore() async throws {
-        let machine = TestMachine()
-        let storage = machine.launch()
+        let (clock, medium) = (ManualClock(), MemoryMedium())
+        let (reads, statuses) = (Gate(), Gate())
+        var configuration = TestMachine { $0.runtime.clock = clock }.configuration
+        configuration.useBackend(for: .keychain) { scope in
+            FaultyStore(
+                store: .standIn(for: .keychain(service: scope), medium: medium, runtime: .live(clock: clock)),
+                fault: FaultyStore.Fault(
+                    read: { store, addresses, freshness async throws(BackendError) in
+                        await reads.pass()
+                        return try await store.read(addresses, freshness)
+                    },
+                    status: { store in
+                        await statuses.pass()
+                        return await store.status()
+                    }))
+        }
+        let storage = StorageRouter(configuration: configuration)
         try await storage.registerCatalog(Keys())
-        #expect(try await storage.value(for: Self.key) == nil)
-        let gate = FaultGate()
-        try #require(machine.backends(of: .keychain).first).inject(.hold(gate), of: .read, repeats: true)
-        let health = await storage.health(within: .milliseconds(20))
+        let answer = Task { await storage.health(within: .seconds(2)) }
+        await statuses.arrived()
+        await reads.arrived()
+        // Every task waits for a gate now, so only the clock ends the call.
+        clock.advance(by: .milliseconds(1_999))
+        let timers = clock.pending
+        clock.advance(by: .milliseconds(1))
+        #expect(clock.pending == timers - 1)
+        let health = await answer.value
+        #expect(!health.isHealthy)
         #expect(health.pendingKeys == nil)
-        #expect(health.stores.map(\.domain.kind).contains(.keychain))
-        gate.open()
+        let keyring = try #require(health.stores.first { $0.domain.kind == .keychain })
+        guard case .unavailable(let error) = keyring.status else { throw ProgramFailure("the status is \(keyring.status)") }
+        #expect(error.code == StorageError.timedOut)
+        #expect(keyring.lastError == nil)
+        reads.open()
+        statuses.open()
     }
 
     @Test("health creates no file, and a missing database is ready")

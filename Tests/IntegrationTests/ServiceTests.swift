@@ -27,6 +27,22 @@
             var owner: String { "Tests" }
         }
 
+        /// A key whose value is in the same legacy location as that of the other keys.
+        private static func sharingKey(_ name: String) -> StorageKey<String> {
+            StorageKey<String>(name: name, domain: .keychain, owner: "Tests", description: "A token")
+                .moved(from: StorageKey(name: "a", domain: .userDefaults(suite: "old")))
+        }
+
+        /// Two keys with the same legacy location, which a sweep therefore moves one after the other.
+        private struct SharingKeys: StorageKeyCatalog {
+            let id = "sharing keys"
+            var allKeys: [AnyStorageKey] { ["a", "b"].map { .key(ServiceTests.sharingKey($0)) } }
+            var owner: String { "Tests" }
+        }
+
+        /// A key without a value. A read of it creates the backend of the keyring.
+        private static let unused = StorageKey<String>(name: "x", domain: .keychain)
+
         /// Passes the reports of a maintenance to a test.
         private struct Reports: Sendable {
             let stream: AsyncStream<MigrationReport>
@@ -127,28 +143,54 @@
             await Self.requireShutDown(storage)
         }
 
-        @Test("a sweep that a shutdown interrupts continues at the next start")
+        @Test("a sweep that a shutdown interrupts is not reported, and the next start moves the values", .timeLimit(.minutes(5)))
         func interruptedSweep() async throws {
             let machine = Self.machine()
             let storage = machine.launch()
-            #expect(try await storage.value(for: StorageKey<String>(name: "x", domain: .keychain)) == nil)
+            #expect(try await storage.value(for: Self.unused) == nil)
+            // A sweep first reads the keyring. The gate stays closed, so only the interruption ends the read.
             let gate = FaultGate()
-            try #require(machine.backends(of: .keychain).first).inject(.hold(gate), of: .apply)
-            let service = StorageService(storage, catalogs: [Keys()])
+            try #require(machine.backends(of: .keychain).first).inject(.hold(gate), of: .read, repeats: true)
+            let service = StorageService(storage, catalogs: [Keys()]) { _ in Issue.record("The sweep was not interrupted.") }
             try await testGracefulShutdown { trigger in
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask { try await service.run() }
                     await gate.untilArrivals()
                     trigger.triggerGracefulShutdown()
-                    gate.open()
                     try await group.waitForAll()
                 }
             }
+            await Self.requireShutDown(storage)
             let next = machine.launch()
+            #expect(try await next.names(of: .keychain) == [])
             let report = try await next.registerCatalog(Keys(), migrateImmediately: true)
-            #expect(report.isComplete)
+            #expect(report.isComplete && report.moved.count == 2)
             #expect(try await next.get(Self.key("a")) == "1")
             #expect(try await next.get(Self.key("b")) == "2")
+        }
+
+        @Test(
+            "a service that is cancelled while its sweep moves a key completes this key only, and the next start moves the next key",
+            .timeLimit(.minutes(5)))
+        func partialSweep() async throws {
+            let machine = Self.machine()
+            let storage = machine.launch()
+            #expect(try await storage.value(for: Self.unused) == nil)
+            let gate = FaultGate()
+            try #require(machine.backends(of: .keychain).first).inject(.hold(gate), of: .apply)
+            let service = StorageService(storage, catalogs: [SharingKeys()]) { _ in Issue.record("The sweep was not interrupted.") }
+            let work = Task { try await service.run() }
+            await gate.untilArrivals()
+            // The cancellation reaches every child task before this call returns.
+            work.cancel()
+            gate.open()
+            try await work.value
+            await Self.requireShutDown(storage)
+            let next = machine.launch()
+            #expect(try await next.names(of: .keychain) == ["a"])
+            #expect(try await next.registerCatalog(SharingKeys(), migrateImmediately: true).isComplete)
+            #expect(try await next.get(Self.sharingKey("a")) == "1")
+            #expect(try await next.get(Self.sharingKey("b")) == "1")
         }
 
         @Test("a service group with SIGTERM as its signal runs the service")
