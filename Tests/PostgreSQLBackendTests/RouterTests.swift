@@ -40,6 +40,31 @@
             #expect(try await one.value(for: key) == nil)
         }
 
+        @Test func `500 hostile texts are read back unchanged by another machine with every serializer`() async throws {
+            let (one, two) = (machine("one"), machine("two"))
+            let texts = Arbitrary<String>.any(of: [.one(of: hostileTexts), .text()])
+            let drawn = LawSettings().seeds(count: 500, from: 0).map { seed in (seed, texts.tree(seed: seed).value) }
+            for serializer in [Serializer<String>.json, .plist] {
+                func key(_ seed: UInt64) -> StorageKey<String> {
+                    StorageKey<String>(
+                        name: "\(serializer.name) \(seed)", domain: .postgreSQL(database: "main"), serializer: serializer)
+                }
+                // Property lists mean nil by this text, so the serializer may refuse it.
+                let kept = drawn.filter { serializer.name == "json" || !$0.1.contains("$null") }
+                try await withThrowingTaskGroup { group in
+                    for (seed, text) in kept {
+                        let target = key(seed)
+                        group.addTask { try await one.set(text, for: target) }
+                    }
+                    try await group.waitForAll()
+                }
+                for (seed, text) in kept {
+                    let found = try await two.get(key(seed))
+                    #expect(Array(found.utf8) == Array(text.utf8), "seed \(seed): \(serializer.name)")
+                }
+            }
+        }
+
         @Test func `a change by another machine is reported to observers`() async throws {
             let (one, two) = (machine("one"), machine("two"))
             try await one.set("first", for: key)

@@ -89,3 +89,14 @@ extension Arbitrary where Value == [UInt8] {
     /// Arrays of bytes, with frequent edge cases.
     package static func bytes(_ lengths: ClosedRange<Int> = 0...64) -> Arbitrary { Arbitrary<UInt8>.number.list(lengths) }
 }
+
+/// Texts that formats, shells and parsers treat specially.
+package let hostileTexts: [String] = [
+    "", " ", "\t", "\n", "\r\n", "\\", #"\n"#, #"ends with \"#, "$null", "null", "true", "nil", "0", "-0", "1e999", "\"", "'",
+    "<![CDATA[", "]]>",
+    "&amp;", "<plist>", "${HOME}", "$(id)", "%s%n", "../x", "a/b", "file:x", "e\u{301}", "\u{E9}", "\u{FEFF}x", "\u{202E}x",
+    "\u{1F468}\u{200D}\u{1F469}",
+    "\u{10FFFF}", "\u{FFFD}", "\u{FFFE}", "\u{1}", "\u{7F}", "\u{85}", "\u{2028}", "a\0b", "{\"a\":1}", "[1]", "LD1:AAAA",
+    "LocalData-key-1 0 0",
+    String(repeating: "x", count: 5_000),
+]
