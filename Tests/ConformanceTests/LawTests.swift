@@ -21,7 +21,7 @@ struct Case: Sendable, CustomTestStringConvertible {
 }
 
 /// Tests that the backends keep the laws.
-@Suite(.inTurn, .slow("starts programs"), .tags(.campaign, .keyring)) struct LawTests {
+@Suite(.inTurn, .slow("starts programs"), .timeLimit(.minutes(30)), .tags(.campaign, .keyring)) struct LawTests {
     @Test(arguments: Case.all)
     func `every backend keeps every law that applies to it`(_ pair: Case) async throws { try await pair.law.verify(on: pair.bench) }
 

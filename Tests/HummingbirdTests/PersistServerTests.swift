@@ -10,7 +10,7 @@
     import Testing
 
     /// A persist driver over a server, on machines whose clocks differ by two days. The clock of the server decides.
-    @Suite("Persist driver: server", .slow("starts a server"))
+    @Suite("Persist driver: server", .slow("starts a server"), .timeLimit(.minutes(10)))
     struct PersistServerTests {
         private let folder: TemporaryDirectory
         private let server: PostgreSQLServer

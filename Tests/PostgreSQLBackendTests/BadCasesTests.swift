@@ -10,7 +10,7 @@
 
     /// Tests of servers that refuse, stop, or are set up in another way. Each case has a typed error, and changes
     /// nothing.
-    @Suite(.slow("starts servers")) struct BadCasesTests {
+    @Suite(.slow("starts servers"), .timeLimit(.minutes(10))) struct BadCasesTests {
         private let address = StorageAddress("token")
 
         private func failure(_ result: MutationResult) -> BackendError? {

@@ -9,7 +9,7 @@
     @testable import PostgreSQLBackend
 
     /// Tests of servers and connections that are killed. A slot is a named place for one value.
-    @Suite(.slow("kills servers")) struct CrashTests {
+    @Suite(.slow("kills servers"), .timeLimit(.minutes(10))) struct CrashTests {
         /// Writes increasing numbers to a slot until `isOver` is true. Returns the last acknowledged one.
         private func count(_ store: PostgreSQLStore, _ address: StorageAddress, until isOver: Shared<Bool>) async throws -> UInt64 {
             var acknowledged: UInt64 = 0

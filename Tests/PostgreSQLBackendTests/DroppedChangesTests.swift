@@ -8,7 +8,7 @@
     @testable import PostgreSQLBackend
 
     /// Tests of servers whose triggers, rules and policies drop changes or hide rows without an error.
-    @Suite(.slow("starts servers")) struct DroppedChangesTests {
+    @Suite(.slow("starts servers"), .timeLimit(.minutes(10))) struct DroppedChangesTests {
         private let address = StorageAddress("token")
 
         /// Returns the code and the message of the error for a result that was not applied.

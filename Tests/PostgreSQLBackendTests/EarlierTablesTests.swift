@@ -9,7 +9,7 @@
     @testable import PostgreSQLBackend
 
     /// Tests of tables that an earlier revision has made. `Tests/Fixtures/server` says what they contain.
-    @Suite(.slow("starts a server")) struct EarlierTablesTests {
+    @Suite(.slow("starts a server"), .timeLimit(.minutes(10))) struct EarlierTablesTests {
         private let folder: TemporaryDirectory
         private let server: PrivatePostgreSQL
         private let fixtures: URL

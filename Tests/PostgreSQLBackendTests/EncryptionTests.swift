@@ -7,7 +7,7 @@
     @testable import PostgreSQLBackend
 
     /// Tests of encrypted connections, with certificates of an issuer that the tests make.
-    @Suite(.slow("starts servers")) struct EncryptionTests {
+    @Suite(.slow("starts servers"), .timeLimit(.minutes(10))) struct EncryptionTests {
         private let address = StorageAddress("token")
 
         /// Makes an issuer and a certificate for `db.test`.

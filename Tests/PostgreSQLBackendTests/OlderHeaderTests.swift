@@ -12,7 +12,7 @@
     @testable import PostgreSQLBackend
 
     /// Attacks by the administrator of the server, who puts older headers and key tables back.
-    @Suite(.slow("starts a server")) struct OlderHeaderTests {
+    @Suite(.slow("starts a server"), .timeLimit(.minutes(10))) struct OlderHeaderTests {
         private let folder: TemporaryDirectory
         private let server: PostgreSQLServer
         private let database: PrivatePostgreSQL

@@ -7,7 +7,7 @@
     @testable import PostgreSQLBackend
 
     /// Tests behind PgBouncer in transaction mode, which gives each transaction another connection.
-    @Suite(.slow("starts servers")) struct PoolerTests {
+    @Suite(.slow("starts servers"), .timeLimit(.minutes(10))) struct PoolerTests {
         @Test func `a store works behind a pooler that gives each transaction another connection`() async throws {
             let server = try await PrivatePostgreSQL(listens: true)
             let pooler = try await PrivatePgBouncer(server)

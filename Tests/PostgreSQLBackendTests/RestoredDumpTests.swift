@@ -7,7 +7,7 @@
     @testable import PostgreSQLBackend
 
     /// Tests of a dump that was restored into the schema of running programs.
-    @Suite(.slow("starts a server")) struct RestoredDumpTests {
+    @Suite(.slow("starts a server"), .timeLimit(.minutes(10))) struct RestoredDumpTests {
         private let kept = StorageAddress("kept")
         private let missing = StorageAddress("missing")
 

@@ -7,7 +7,7 @@
     @testable import PostgreSQLBackend
 
     /// Tests of the set-up that `Docs/Formats.md` describes: an owner creates the tables, and another role uses them.
-    @Suite(.slow("starts a server")) struct RolesTests {
+    @Suite(.slow("starts a server"), .timeLimit(.minutes(10))) struct RolesTests {
         /// Returns an SQL block of the section about the tables.
         /// - Parameter number: 0 for the statements that create the tables, 1 for those that upgrade them.
         private func documentedSQL(_ number: Int = 0) throws -> String {

@@ -9,7 +9,7 @@
 
     /// Tests of the domain `.postgreSQL` through the router, as several machines would use it. All machines have
     /// the same sealing key, and separate folders.
-    @Suite(.slow("starts a server")) struct RouterTests {
+    @Suite(.slow("starts a server"), .timeLimit(.minutes(10))) struct RouterTests {
         private let folder: TemporaryDirectory
         private let server: PostgreSQLServer
         private let key = StorageKey<String>(name: "token", domain: .postgreSQL(database: "main"))

@@ -13,7 +13,7 @@
 
     /// Tests of recovery keys and of changed key sources, with databases on a server. The internal stores of the
     /// application are on the server too, and sealed with the key of the same source.
-    @Suite(.slow("starts a server")) struct ServerRecoveryTests {
+    @Suite(.slow("starts a server"), .timeLimit(.minutes(10))) struct ServerRecoveryTests {
         private let folder: TemporaryDirectory
         private let server: PostgreSQLServer
         private let database: PrivatePostgreSQL

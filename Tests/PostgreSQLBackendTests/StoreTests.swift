@@ -8,7 +8,7 @@
     @testable import PostgreSQLBackend
 
     /// Tests of the PostgreSQL backend with a real server.
-    @Suite(.slow("starts a server")) struct StoreTests {
+    @Suite(.slow("starts a server"), .timeLimit(.minutes(10))) struct StoreTests {
         @Test func `a value is read back by another store with the same key`() async throws {
             let place = try await TestDatabase()
             let address = StorageAddress("token")

@@ -8,7 +8,7 @@
 
     /// Tests that cut the connection at every message of each operation. The store connects again and finds out whether
     /// the change was committed.
-    @Suite(.slow("cuts hundreds of connections")) struct CutTests {
+    @Suite(.slow("cuts hundreds of connections"), .timeLimit(.minutes(20))) struct CutTests {
         enum Operation: String, CaseIterable, Sendable {
             case read, list, insert, replace, batch, delete, tombstone
         }

@@ -9,7 +9,7 @@
 
     /// Tests that end the primary at every message of each operation. Its synchronous standby is promoted, and the store
     /// connects to it.
-    @Suite(.slow("promotes a standby at every message")) struct FailoverCutTests {
+    @Suite(.slow("promotes a standby at every message"), .timeLimit(.minutes(20))) struct FailoverCutTests {
         /// A primary with a synchronous standby behind a proxy. After a failover, the standby takes the place of the primary.
         private final class Cluster {
             var primary: PrivatePostgreSQL

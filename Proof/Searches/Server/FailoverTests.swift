@@ -11,7 +11,7 @@
     @testable import PostgreSQLBackend
 
     /// Tests of a standby that is promoted by `pg_ctl promote`, with and without a loss, and of copies of a database.
-    @Suite(.slow("starts servers")) struct FailoverTests {
+    @Suite(.slow("starts servers"), .timeLimit(.minutes(10))) struct FailoverTests {
         private let kept = StorageAddress("kept")
         private let missing = StorageAddress("missing")
         private let other = StorageAddress("other")

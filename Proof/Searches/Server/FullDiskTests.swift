@@ -6,7 +6,7 @@
     import Testing
 
     /// Tests of a server whose disk is full. They mount a small file system, and need root for that.
-    @Suite struct FullDiskTests {
+    @Suite(.timeLimit(.minutes(10))) struct FullDiskTests {
         /// A small file system in memory, which is unmounted with the object.
         private final class SmallDisk: Sendable {
             let folder: TemporaryDirectory

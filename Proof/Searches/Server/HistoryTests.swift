@@ -9,7 +9,7 @@
 
     /// Tests of servers whose history is not the one in which changes were acknowledged: a standby that never followed the
     /// primary, a branch with the same timeline, and a snapshot of the disk.
-    @Suite(.slow("starts servers")) struct HistoryTests {
+    @Suite(.slow("starts servers"), .timeLimit(.minutes(10))) struct HistoryTests {
         private let kept = StorageAddress("kept")
         private let removed = StorageAddress("removed")
         private let missing = StorageAddress("missing")

@@ -8,7 +8,7 @@
     import Testing
 
     /// Puts every earlier set of key tables back, after every change of keys, and calls what would use them.
-    @Suite(.slow("starts a server")) struct KeyTableTests {
+    @Suite(.slow("starts a server"), .timeLimit(.minutes(10))) struct KeyTableTests {
         private let folder: TemporaryDirectory
         private let server: PostgreSQLServer
         private let snapshots: KeyTableSnapshots

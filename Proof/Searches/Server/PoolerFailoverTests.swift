@@ -7,7 +7,7 @@
     @testable import PostgreSQLBackend
 
     /// Tests of a pooler that leads to a promoted standby while the connections of the clients stay open.
-    @Suite(.slow("starts servers")) struct PoolerFailoverTests {
+    @Suite(.slow("starts servers"), .timeLimit(.minutes(10))) struct PoolerFailoverTests {
         @Test func `a pooler that leads to a promoted standby, and back to the earlier primary, is noticed`() async throws {
             let primary = try await PrivatePostgreSQL(listens: true)
             let pooler = try await PrivatePgBouncer(primary)

@@ -19,7 +19,7 @@
     }
 
     /// Compares the traffic of each operation with the table in Proof/README.md.
-    @Suite struct TrafficTests {
+    @Suite(.timeLimit(.minutes(10))) struct TrafficTests {
         private static let payload = StoragePayload.bytes([UInt8](repeating: 7, count: 100))
 
         /// The operations of the table. Each has its own addresses, which exist before the operation.
