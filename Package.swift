@@ -414,8 +414,11 @@ if Context.environment["LOCALDATA_PROOF"] != nil {
             name: "FuzzSearches", dependencies: fuzzed + ["TestSupport"], path: "Proof/Fuzz", exclude: ["Corpus", "Program.swift"],
             swiftSettings: house),
         .executableTarget(
-            name: "counts", dependencies: ["LocalData", "CAllocationCounts", "CCollection"], path: "Benchmarks/Counts",
-            exclude: ["CCollection"], swiftSettings: house, linkerSettings: strippedOfDebugInformation),
+            name: "counts",
+            dependencies: [
+                "LocalData", "LocalDataCaches", "LocalDataObservability", "LocalDataObservation", "LocalDataQueries", "CAllocationCounts",
+                "CCollection",
+            ], path: "Benchmarks/Counts", exclude: ["CCollection"], swiftSettings: house, linkerSettings: strippedOfDebugInformation),
         .target(name: "CCollection", path: "Benchmarks/Counts/CCollection"),
         // The sources of the other benchmarks' CAllocations, under another name: one package graph has one target of a name.
         .target(name: "CAllocationCounts", path: "Benchmarks/Sources/CAllocations"),

@@ -25,16 +25,39 @@ struct Catalogs {
         Catalog(id: id, allKeys: indices.map { .key(key($0, domain)) })
     }
 
+    /// The number of keys that are swept before the measurement.
+    private static let first = 128
+
     /// A sweep from a property list into a database. Each value is written durably, verified, and removed from its
     /// legacy location.
     ///
     /// Another catalog is swept before the measurement, so that the database has already opened its connections for
     /// reading. The number of these connections differs from run to run, so opening them must not be counted.
     func sweep() async throws {
-        let (first, count) = (128, 384)
+        let count = 384
         let router = StorageRouter(configuration: configuration(folder))
-        try await router.batch { batch in for index in 0..<first + count { batch.set("value \(index)", for: older(index)) } }
-        let (warmUp, measured) = (catalog("first", 0..<first), catalog("second", first..<first + count))
+        try await fillList(for: count, router)
+        try await sweep(count, router)
+    }
+
+    /// A sweep from a list that another process has filled.
+    func sweepFilled(_ count: Int) async throws {
+        try await sweep(count, StorageRouter(configuration: configuration(folder)))
+    }
+
+    /// Fills the list for a sweep of some keys.
+    func fillList(for count: Int) async throws {
+        let router = StorageRouter(configuration: configuration(folder))
+        try await fillList(for: count, router)
+        try await router.shutdown()
+    }
+
+    private func fillList(for count: Int, _ router: StorageRouter) async throws {
+        try await router.batch { batch in for index in 0..<Self.first + count { batch.set("value \(index)", for: older(index)) } }
+    }
+
+    private func sweep(_ count: Int, _ router: StorageRouter) async throws {
+        let (warmUp, measured) = (catalog("first", 0..<Self.first), catalog("second", Self.first..<Self.first + count))
         try await router.registerCatalog(warmUp, migrateImmediately: true).requireComplete()
         try await measure(count) { try await router.registerCatalog(measured, migrateImmediately: true).requireComplete() }
         try await router.shutdown()

@@ -27,11 +27,7 @@ enum Counts {
         Task.detached {
             do {
                 let folder = URL(fileURLWithPath: path)
-                if !isPreparing {
-                    try await operation.run(in: folder)
-                } else if operation.sweptKeys > 0 {
-                    try await Catalogs(folder).prepare(operation.sweptKeys)
-                }
+                if isPreparing { try await operation.prepare(folder) } else { try await operation.run(in: folder) }
             } catch {
                 print("\(operation.rawValue): \(error)")
                 exit(1)
@@ -47,9 +43,24 @@ enum Counts {
 ///   - count: The number of operations in the phase.
 ///   - work: The operations.
 func measure(_ count: Int, _ work: () async throws -> Void) async rethrows {
+    let before = beginMeasuring()
+    try await work()
+    endMeasuring(count, before)
+}
+
+/// Begins the measured phase.
+/// - Returns: The number of allocations so far, for ``endMeasuring(_:_:)``.
+func beginMeasuring() -> UInt {
     let before = bench_allocations()
     counts_start_collection()
-    try await work()
+    return before
+}
+
+/// Ends the measured phase, and prints the number of operations and of allocations.
+/// - Parameters:
+///   - count: The number of operations in the phase.
+///   - before: The result of ``beginMeasuring()``.
+func endMeasuring(_ count: Int, _ before: UInt) {
     counts_stop_collection()
     print("\(count) \(bench_allocations() - before)")
 }

@@ -1,6 +1,10 @@
 import Foundation
 import LocalData
 
+#if Observability
+    import LocalDataObservability
+#endif
+
 /// Measures gets and durable sets of single values, and the opening of their database.
 struct Values {
     private struct Note: Codable, Sendable {
@@ -33,8 +37,21 @@ struct Values {
 
     // MARK: get
 
-    func getFromMemory() async throws {
-        let router = StorageRouter(configuration: .inMemory())
+    func getFromMemory() async throws { try await getFromMemory(.inMemory()) }
+
+    /// The instrument reports to the metrics system of a program that has none: swift-metrics drops what it gets.
+    func getWithMetrics() async throws {
+        var configuration = StorageConfiguration.inMemory()
+        #if Observability
+            configuration.instruments.append(StorageMetrics())
+        #else
+            fatalError("There are no instruments. Build the program as Scripts/bench counts does.")
+        #endif
+        try await getFromMemory(configuration)
+    }
+
+    private func getFromMemory(_ configuration: StorageConfiguration) async throws {
+        let router = StorageRouter(configuration: configuration)
         let key = text("text")
         try await router.set("abc", for: key)
         for _ in 0..<100 { _ = try await router.get(key) }
