@@ -62,7 +62,7 @@ struct Records {
         }
         results.rate(
             "stored in commits of 1,000 (durable)", count, in: storing, size: count,
-            .init("raw SQLite writing these rows", storing / raw, .atMost(6)))
+            .init("raw SQLite writing these rows", storing / raw))
 
         let places = (0..<1_000).map { ($0 * 7_919) % count }
         let get = try await median(of: 5) {
@@ -88,7 +88,7 @@ struct Records {
         }
         results.rate(
             "enumerated", count, in: enumerating, size: count,
-            .init("open + decode of each row", enumerating / openAndDecode, .atMost(2)))
+            .init("open + decode of each row", enumerating / openAndDecode))
         results.number("more memory at its peak, enumerating", Double(peakMemory() - before) / 1024, "MiB")
 
         let titled: StorageCollection<Titled> = self.notes("Note")
@@ -105,7 +105,7 @@ struct Records {
         }
         results.rate(
             "chain of two described steps (durable)", count, in: evolving, size: count,
-            .init("open + decode + encode + seal + update of each row", evolving / byHand, .atMost(4.5)))
+            .init("open + decode + encode + seal + update of each row", evolving / byHand))
         let memos: StorageCollection<Memo> = self.notes("Memo")
         results.rate(
             "migrateAll (durable)", count,

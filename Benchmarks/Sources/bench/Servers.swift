@@ -60,13 +60,13 @@
             results.time("libpq with the same SQL, get", get)
             results.time("libpq with the same SQL, get, on a queue and awaited by a task", awaited, .init("libpq", awaited / get))
             results.time(
-                "get", each("get", gets), .init("libpq on a queue, awaited", each("get", gets) / awaited, .atMost(1.4)),
-                .init("libpq", each("get", gets) / get, .atMost(1.4)))
+                "get", each("get", gets), .init("libpq on a queue, awaited", each("get", gets) / awaited, .atMost(1.2)),
+                .init("libpq", each("get", gets) / get))
             results.time("libpq with the same SQL, one transaction a put", put)
-            results.time("set", each("set", puts), .init("libpq", each("set", puts) / put, .atMost(1.4)))
+            results.time("set", each("set", puts), .init("libpq", each("set", puts) / put, .atMost(1.2)))
             results.time(
                 "set, 64 tasks", each("64 tasks", rows),
-                .init("the rate of one libpq transaction a put", put / each("64 tasks", rows), .atLeast(4)))
+                .init("the rate of one libpq transaction a put", put / each("64 tasks", rows), .atLeast(6)))
             try await router.shutdown()
         }
     }

@@ -63,7 +63,7 @@ struct Starting {
         results.time("a program that does nothing", median("nothing"))
         results.time("Foundation's UserDefaults reads \(Self.count) keys", median("Foundation"))
         results.time(
-            "register, sweep and get", median("localdata"), goal: .atMost(25_000),
+            "register, sweep and get", median("localdata"), goal: .atMost(20_000),
             .init("Foundation reading as many keys", median("localdata") / median("Foundation")))
     }
 
