@@ -20,10 +20,12 @@ let package = Package(
                 .product(name: "LocalData", package: "LocalData"), .product(name: "LocalDataTesting", package: "LocalData"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"), .product(name: "Crypto", package: "swift-crypto"),
-                "CAllocations", "CLMDB", "CSecret",
+                "CAllocations", "CLibCrypto", "CLMDB", "CSecret",
             ] + (hasServer ? [.product(name: "LocalDataPostgreSQL", package: "LocalData"), "CLibPQ"] : []),
             swiftSettings: hasServer ? [.define("BENCH_SERVER")] : []),
         .target(name: "CAllocations"),
+        // OpenSSL, for a peer that keeps its cipher's context. swift-crypto has no such interface.
+        .systemLibrary(name: "CLibCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CLMDB", providers: [.apt(["liblmdb-dev"])]),
         // The compiler options come from the pkg-config file of GObject. The pkg-config file of libsecret would add
         // -pthread, which causes a warning in every build.

@@ -4,7 +4,7 @@ import GRDBSQLite
 import LocalData
 
 /// Compares LocalData's encrypted SQLite with the work that any such store must do: one operation of SQLite alone, one
-/// keyed hash, one AEAD operation and one decoding. Also compares it with GRDB and LMDB.
+/// keyed hash, one AEAD operation and one decoding. Also compares it with GRDB, a JSON file, SQLCipher and LMDB.
 struct Databases {
     let root: URL
     let results: Results
@@ -59,20 +59,36 @@ struct Databases {
         try await fill(router, rows)
         let note = try JSONEncoder().encode(Note())
         let floor = try FloorDatabase(path: folder.appendingPathComponent("floor.sqlite").path, note: note, rows: rows)
+        let sealed = try SealedRows(path: folder.appendingPathComponent("grdb.sqlite").path)
+        try await sealed.fill(rows, Note())
+        let cipher = try SQLCipherPeer(folder: folder.appendingPathComponent("sqlcipher").path, rows: rows, value: note)
         let lightning = try LightningTable(folder: folder.appendingPathComponent("lightning").path)
         try lightning.put((0..<rows).map { ("note-\($0)", Array(note)) })
         let order = (0..<count).map { $0 * 7_919 % rows }
         var contest = Contest(rounds: 9)
         contest.add("floor") { for index in order { _ = try JSONDecoder().decode(Note.self, from: floor.get("note-\(index)")) } }
+        let decoder = JSONDecoder()
+        contest.add("careful") { for index in order { _ = try decoder.decode(Note.self, from: floor.get("note-\(index)", .careful)) } }
+        contest.add("GRDB") { for index in order { _ = try await sealed.get("note-\(index)", as: Note.self) } }
+        if let cipher {
+            contest.add("SQLCipher") { try cipher.run("get sealed \(count)") }
+            contest.add("SQLCipher, plain") { try cipher.run("get plain \(count)") }
+        }
         contest.add("lightning") { for index in order { _ = try lightning.get("note-\(index)") } }
         contest.add("get") { for index in order { _ = try await router.get(key(index)) } }
         let times = try await contest.run()
         results.begin("Hot get of five fields, encrypted SQLite, \(rows) rows")
+        func ratio(_ peer: String) -> Double { times["get", default: 0] / times[peer, default: 0] }
         results.time("LMDB, C, plain bytes", times["lightning", default: 0], each: count, size: rows)
-        results.time("HMAC + raw prepared get + AES-GCM open + decode", times["floor", default: 0], each: count, size: rows)
         results.time(
-            "get", times["get", default: 0], each: count, size: rows,
-            .init("the same by hand", times["get", default: 0] / times["floor", default: 0]))
+            "by hand, as most would write it: HMAC + raw prepared get + AES-GCM open + decode", times["floor", default: 0], each: count,
+            size: rows)
+        results.time("by a careful hand: the same with kept contexts and decoder", times["careful", default: 0], each: count)
+        results.time("GRDB, sealed by hand: get + AES-GCM open + decode", times["GRDB", default: 0], each: count, size: rows)
+        if cipher != nil { results.sqlCipher("get", times, each: count) }
+        results.time(
+            "get", times["get", default: 0], each: count, size: rows, .init("by hand, as most would write it", ratio("floor")),
+            .init("by a careful hand", ratio("careful")), .init("GRDB, sealed by hand", ratio("GRDB")))
         if rows == 10_000 {
             var single: [Double] = []
             for index in order { single.append(try await seconds { _ = try await router.get(key(index)) }) }
@@ -92,15 +108,28 @@ struct Databases {
         let queue = try DatabaseQueue(path: root.appendingPathComponent("grdb.sqlite").path, configuration: settings)
         try await queue.write { try $0.execute(sql: "CREATE TABLE note (name TEXT PRIMARY KEY, value BLOB NOT NULL)") }
         let plain = try JSONEncoder().encode(Note())
+        let sealed = try SealedRows(path: root.appendingPathComponent("grdb-sealed.sqlite").path)
+        try await sealed.fill(count, Note())
+        let file = JSONFile(
+            root.appendingPathComponent("notes.json").path, Dictionary(uniqueKeysWithValues: (0..<count).map { ("note-\($0)", Note()) }))
+        let cipher = try SQLCipherPeer(folder: root.appendingPathComponent("sqlcipher").path, rows: count, value: plain)
         let lightning = try LightningTable(folder: root.appendingPathComponent("lightning").path)
         @Sendable func put(_ index: Int) async throws {
             try await queue.write { try $0.execute(sql: "INSERT OR REPLACE INTO note VALUES (?, ?)", arguments: ["note-\(index)", plain]) }
         }
         for index in 0..<count { try await put(index) }
+        // Each of these sets encodes and writes all rows.
+        let fileSets = count / 20
         var contest = Contest(rounds: isQuick ? 5 : 7)
         contest.add("lightning") { for index in 0..<count { try lightning.put([("note-\(index)", Array(plain))]) } }
         contest.add("GRDB") { for index in 0..<count { try await put(index) } }
         contest.add("set") { for index in 0..<count { try await router.set(Note(), for: key(index)) } }
+        contest.add("GRDB, sealed") { for index in 0..<count { try await sealed.set("note-\(index)", Note()) } }
+        contest.add("JSON file") { for index in 0..<fileSets { try file.set("note-\(index)", Note()) } }
+        if let cipher {
+            contest.add("SQLCipher") { try cipher.run("set sealed \(count)") }
+            contest.add("SQLCipher, plain") { try cipher.run("set plain \(count)") }
+        }
         contest.add("GRDB, 64") { try await sharedOut(64, count) { try await put($0) } }
         contest.add("set, 64") { try await sharedOut(64, count) { try await router.set(Note(), for: key($0)) } }
         let times = try await contest.run()
@@ -110,7 +139,13 @@ struct Databases {
         results.time("4 KiB write + fdatasync", try flush())
         results.time("LMDB, C: one put, one transaction, plain", times["lightning", default: 0], each: count)
         results.time("GRDB: one put, one transaction, plain", times["GRDB", default: 0], each: count)
-        results.time("set, one task", single, each: count, .init("GRDB's put", single / times["GRDB", default: 0]))
+        results.time("GRDB, sealed by hand: encode + AES-GCM seal + one put", times["GRDB, sealed", default: 0], each: count)
+        results.time("JSON file of all rows: encode, replace atomically, flush", times["JSON file", default: 0], each: fileSets)
+        if cipher != nil { results.sqlCipher("put", times, each: count) }
+        results.time(
+            "set, one task", single, each: count, .init("GRDB's put", single / times["GRDB", default: 0]),
+            .init("GRDB, sealed by hand", single / times["GRDB, sealed", default: 0]),
+            .init("the JSON file", single / Double(count) / (times["JSON file", default: 0] / Double(fileSets))))
         results.time("GRDB, 64 tasks: one transaction a put", times["GRDB, 64", default: 0], each: count)
         results.time(
             "set, 64 tasks", many, each: count, .init("GRDB's rate with 64 tasks", times["GRDB, 64", default: 0] / many),
@@ -153,5 +188,13 @@ struct Databases {
                 "router, key file, database, \(rows) rows", ours.middle, size: rows,
                 .init("raw SQLite", ours.middle / raw.middle))
         }
+    }
+}
+
+extension Results {
+    /// Adds the rows of ``SQLCipherPeer``.
+    fileprivate func sqlCipher(_ operation: String, _ times: [String: Double], each count: Int) {
+        time("SQLCipher 4, another process, from Python: \(operation)", times["SQLCipher", default: 0], each: count)
+        time("the same library without its cipher: \(operation)", times["SQLCipher, plain", default: 0], each: count)
     }
 }

@@ -3,15 +3,28 @@ import Foundation
 import GRDBSQLite
 
 /// Does only the work that any encrypted store must do: find a row by a keyed hash of its name, and encrypt or decrypt
-/// it with AES-256-GCM.
+/// it with AES-256-GCM. The statement of a get is always kept.
 final class FloorDatabase {
+    /// The way in which a program by hand uses the libraries.
+    enum Hand {
+        /// As most would write it: one call of swift-crypto for each hash and message, which prepares the key again.
+        case usual
+        /// With the hash's key and the cipher's context kept.
+        case careful
+    }
+
     private let handle: OpaquePointer
     private let statement: OpaquePointer
     private let index = SymmetricKey(size: .bits256)
-    private let sealing = SymmetricKey(size: .bits256)
+    private let sealing: SymmetricKey
+    private let keptIndex: HMAC<SHA256>
+    private let keptSealing: KeptCipher
 
     init(path: String, note: Data, rows: Int) throws {
         handle = Self.open(path)
+        let key = (0..<32).map { _ in UInt8.random(in: .min ... .max) }
+        (sealing, keptSealing) = (SymmetricKey(data: key), KeptCipher(key))
+        keptIndex = HMAC<SHA256>(key: index)
         for sql in [
             "CREATE TABLE records (id INTEGER PRIMARY KEY, slot BLOB NOT NULL, version INTEGER NOT NULL, sealed BLOB NOT NULL)", "BEGIN",
         ] {
@@ -69,24 +82,30 @@ final class FloorDatabase {
 
     private static func id(_ slot: [UInt8]) -> Int64 { Int64(slot.prefix(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) } >> 2) }
 
-    func get(_ name: String) throws -> Data {
-        let slot = Self.slot(name, index)
-        sqlite3_bind_int64(statement, 1, Self.id(slot))
+    private func slot(_ name: String, _ hand: Hand) -> [UInt8] {
+        guard hand == .careful else { return Self.slot(name, index) }
+        var hash = keptIndex
+        hash.update(data: Array(name.utf8))
+        return Array(hash.finalize().prefix(16))
+    }
+
+    func get(_ name: String, _ hand: Hand = .usual) throws -> Data {
+        sqlite3_bind_int64(statement, 1, Self.id(slot(name, hand)))
         defer { sqlite3_reset(statement) }
         guard sqlite3_step(statement) == SQLITE_ROW else { fatalError("no row") }
-        return try opened(statement, 2)
+        return try opened(statement, 2, hand)
     }
 
     /// Decrypts every row and passes its content to a closure.
-    func each(_ body: (Data) throws -> Void) throws {
+    func each(_ hand: Hand = .usual, _ body: (Data) throws -> Void) throws {
         let all = Self.prepare(handle, "SELECT sealed FROM records ORDER BY id")
         defer { sqlite3_finalize(all) }
-        while sqlite3_step(all) == SQLITE_ROW { try body(opened(all, 0)) }
+        while sqlite3_step(all) == SQLITE_ROW { try body(opened(all, 0, hand)) }
     }
 
     /// Replaces the content of every row with one UPDATE statement for each row, in the given number of durable
     /// commits.
-    func updateEach(commits: Int, _ body: (Data) throws -> Data) throws {
+    func updateEach(commits: Int, _ hand: Hand = .usual, _ body: (Data) throws -> Data) throws {
         var ids: [Int64] = []
         let all = Self.prepare(handle, "SELECT id FROM records ORDER BY id")
         while sqlite3_step(all) == SQLITE_ROW { ids.append(sqlite3_column_int64(all, 0)) }
@@ -98,22 +117,27 @@ final class FloorDatabase {
             for id in ids[ids.count * commit / commits..<ids.count * (commit + 1) / commits] {
                 sqlite3_bind_int64(statement, 1, id)
                 guard sqlite3_step(statement) == SQLITE_ROW else { fatalError("no row") }
-                let content = try body(opened(statement, 2))
+                let content = try body(opened(statement, 2, hand))
                 sqlite3_reset(statement)
-                guard let sealed = try AES.GCM.seal(content + Data(count: 384 - content.count % 384), using: sealing).combined else {
-                    fatalError("not sealed")
-                }
+                let padded = content + Data(count: 384 - content.count % 384)
                 sqlite3_bind_int64(update, 1, id)
-                Self.bind(sealed, update)
+                Self.bind(try sealed(padded, hand), update)
                 sqlite3_reset(update)
             }
             sqlite3_exec(handle, "COMMIT", nil, nil, nil)
         }
     }
 
-    private func opened(_ row: OpaquePointer, _ column: Int32) throws -> Data {
+    private func opened(_ row: OpaquePointer, _ column: Int32, _ hand: Hand) throws -> Data {
         let blob = UnsafeRawBufferPointer(start: sqlite3_column_blob(row, column), count: Int(sqlite3_column_bytes(row, column)))
+        if hand == .careful { return keptSealing.open(blob, prefix: noteLength) }
         return try AES.GCM.open(AES.GCM.SealedBox(combined: blob), using: sealing).prefix(noteLength)
+    }
+
+    private func sealed(_ content: Data, _ hand: Hand) throws -> Data {
+        if hand == .careful { return keptSealing.seal(content) }
+        guard let sealed = try AES.GCM.seal(content, using: sealing).combined else { fatalError("not sealed") }
+        return sealed
     }
 
     /// Opens the database and reads one row.

@@ -53,6 +53,20 @@ struct RowCopy {
         }
     }
 
+    private init(_ statements: [String], _ tables: [Table]) { (self.statements, self.tables) = (statements, tables) }
+
+    /// Returns a copy whose tables have their rows in a random order. The rows of ``init(of:)`` are in the order of their ids.
+    func shuffled() -> RowCopy {
+        var dice = SeededNumbers(seed: 1)
+        return RowCopy(
+            statements,
+            tables.map { table in
+                var table = table
+                table.rows.shuffle(using: &dice)
+                return table
+            })
+    }
+
     /// Writes the rows into a new database, durably.
     /// - Parameter commits: The number of commits. Each writes an equal part of the rows of every table.
     func write(to path: String, commits: Int) throws {

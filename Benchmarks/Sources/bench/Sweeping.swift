@@ -48,13 +48,21 @@ struct Sweeping {
                 continue
             }
             let rows = try RowCopy(of: find("modern.sqlite", below: folder))
-            let raw = try await median(of: 3) {
-                let path = folder.appendingPathComponent("raw-\(UUID().uuidString).sqlite").path
-                return try await seconds { try rows.write(to: path, commits: max(1, count / 1_000)) }
+            func peer(_ work: (_ path: String) async throws -> Void) async throws -> Double {
+                try await median(of: 3) {
+                    let path = folder.appendingPathComponent("peer-\(UUID().uuidString).sqlite").path
+                    return try await seconds { try await work(path) }
+                }
             }
+            let shuffled = rows.shuffled()
+            let ascending = try await peer { try rows.write(to: $0, commits: max(1, count / 1_000)) }
+            let random = try await peer { try shuffled.write(to: $0, commits: max(1, count / 1_000)) }
+            let byHand = try await peer { try await SealedRows(path: $0).fill(count, "value 1000") }
             results.rate(
                 "\(count) keys", count, in: times.middle, size: count,
-                .init("raw SQLite writing these rows, 1,000 keys a commit", times.middle / raw))
+                .init("raw SQLite writing these rows by ascending id, 1,000 keys a commit", times.middle / ascending),
+                .init("raw SQLite writing them by random id", times.middle / random),
+                .init("GRDB, values sealed by hand, 1,000 keys a commit", times.middle / byHand))
         }
     }
 

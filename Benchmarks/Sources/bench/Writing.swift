@@ -1,8 +1,8 @@
 import Foundation
 import LocalData
 
-/// Compares durable sets in a property list with a durable rewrite of a file of the same size. Also measures a get from
-/// a property list that another program has changed.
+/// Compares durable sets in a property list with a durable rewrite of a file of the same size, and with a JSON file of
+/// the same values. Also measures a get from a property list that another program has changed.
 struct Writing {
     let root: URL
     let results: Results
@@ -29,6 +29,12 @@ struct Writing {
         var number = 0
         var contest = Contest(rounds: isQuick ? 11 : 25)
         contest.add("rewrite") { try durableRewrite(root.path + "/raw", bytes) }
+        let file = JSONFile(
+            root.path + "/\(suite).json", Dictionary(uniqueKeysWithValues: (0..<count).map { ("key-\($0)", "value") }))
+        contest.add("JSON file") {
+            number += 1
+            try file.set("key-3", "\(number)")
+        }
         contest.add("set") {
             number += 1
             try await router.set("\(number)", for: key(3, suite))
@@ -44,18 +50,11 @@ struct Writing {
         let (rewrite, single, group) = (times["rewrite", default: 0], times["set", default: 0], times["64 tasks", default: 0])
         results.begin("Durable set in a property list of \(count) keys (fsync of the file and of its directory)")
         results.time("bare rewrite of the same bytes", rewrite, size: count)
-        results.time("one set", single, size: count, .init("the bare rewrite", single / rewrite))
+        results.time("JSON file: encode, replace atomically, flush", times["JSON file", default: 0], size: count)
+        results.time(
+            "one set", single, size: count, .init("the bare rewrite", single / rewrite),
+            .init("the JSON file", single / times["JSON file", default: 0]))
         results.time("64 tasks, one set each", group, .init("the rate of one task", single * 64 / group))
-    }
-
-    private func durableRewrite(_ path: String, _ bytes: Data) throws {
-        let file = open(path + ".tmp", O_WRONLY | O_CREAT | O_TRUNC, 0o600)
-        defer { close(file) }
-        _ = bytes.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
-        guard fsync(file) == 0, rename(path + ".tmp", path) == 0 else { throw CocoaError(.fileWriteUnknown) }
-        let directory = open((path as NSString).deletingLastPathComponent, O_RDONLY)
-        defer { close(directory) }
-        guard fsync(directory) == 0 else { throw CocoaError(.fileWriteUnknown) }
     }
 
     /// Measures a get after another program has rewritten a large property list.
