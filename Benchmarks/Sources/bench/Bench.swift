@@ -23,6 +23,7 @@ struct Bench {
     static func main() async throws {
         var words = Array(CommandLine.arguments.dropFirst())
         if words.first == "start-once" { return try await Starting.work(Array(words.dropFirst())) }
+        if words.first == "records-once" { return try await Records.work(Array(words.dropFirst())) }
         if words.first == "sweep-once" { return try await TwoPrograms.work(in: URL(fileURLWithPath: words[1])) }
         let root = FileManager.default.temporaryDirectory.appendingPathComponent("localdata-bench-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)

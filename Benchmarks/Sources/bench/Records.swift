@@ -3,7 +3,7 @@ import LocalData
 
 /// Measures a large collection of records. It stores and enumerates the records, converts them to a new schema version,
 /// and moves them to a collection of another type. It also reads and writes single records. Every operation calls the
-/// library's `StorageRouter`.
+/// library's `StorageRouter`. Memory is measured in a new process for each operation and number of records.
 struct Records {
     let root: URL
     let results: Results
@@ -39,17 +39,54 @@ struct Records {
         }
     }
 
-    private func notes<Record: Identifiable>(_ typeTag: String) -> StorageCollection<Record> where Record.ID: Sendable {
+    private static func notes<Record: Identifiable>(_ typeTag: String) -> StorageCollection<Record> where Record.ID: Sendable {
         StorageCollection(
             "notes", domain: .encryptedSQLite(database: "records"), owner: "Bench", description: "Notes", typeTag: typeTag)
     }
 
-    private func run(_ count: Int) async throws -> (get: Double, set: Double) {
-        let folder = root.appendingPathComponent("\(count)")
+    private static func router(_ folder: URL) -> StorageRouter {
         var configuration = configuration(folder)
         configuration.deadlines.files = .seconds(120)
-        let router = StorageRouter(configuration: configuration)
-        let notes: StorageCollection<Note> = notes("Note")
+        return StorageRouter(configuration: configuration)
+    }
+
+    /// Does the work of one process.
+    /// - Parameter arguments: The operation, how many records there are, and the folder.
+    static func work(_ arguments: [String]) async throws {
+        guard arguments.count == 3, let count = Int(arguments[1]) else { fatalError("usage: bench records-once operation number folder") }
+        try await WorkInNewProcess.report {
+            let router = Self.router(URL(fileURLWithPath: arguments[2]))
+            switch arguments[0] {
+            case "enumerate":
+                let met = try await Self.enumerate(router)
+                precondition(met == count)
+            case "chain":
+                let titled: StorageCollection<Titled> = Self.notes("Note")
+                let chained = titled.evolving(
+                    Evolution.from(version: 1).to { $0.rename("text", to: "title") }.to { $0["isRead"] = false }.decoding(Titled.self))
+                try await router.registerCatalog(Catalog(allKeys: [.collection(chained)]), migrateImmediately: true).requireComplete()
+            case "migrateAll":
+                let memos: StorageCollection<Memo> = Self.notes("Memo")
+                try await router.migrateAll(from: "Note", to: memos.version(3))
+                let there = try await router.count(in: memos)
+                precondition(there == count)
+            default: fatalError("There is no operation \(arguments[0]).")
+            }
+            try await router.shutdown()
+        }
+    }
+
+    private static func enumerate(_ router: StorageRouter) async throws -> Int {
+        let notes: StorageCollection<Note> = Self.notes("Note")
+        var met = 0
+        for try await _ in router.records(in: notes) { met += 1 }
+        return met
+    }
+
+    private func run(_ count: Int) async throws -> (get: Double, set: Double) {
+        let folder = root.appendingPathComponent("\(count)")
+        let router = Self.router(folder)
+        let notes: StorageCollection<Note> = Self.notes("Note")
         results.begin("\(count) records of a collection in encrypted SQLite")
         let storing = try await seconds {
             for start in stride(from: 0, to: count, by: 1_000) {
@@ -57,12 +94,16 @@ struct Records {
             }
         }
         let rows = try RowCopy(of: try find("records.sqlite", below: folder))
-        let raw = try timed(3) {
-            try rows.write(to: folder.appendingPathComponent("raw-\(UUID().uuidString).sqlite").path, commits: max(1, count / 1_000))
+        func raw(_ rows: RowCopy) throws -> Double {
+            try timed(3) {
+                try rows.write(to: folder.appendingPathComponent("raw-\(UUID().uuidString).sqlite").path, commits: max(1, count / 1_000))
+            }
         }
+        let (ascending, random) = (try raw(rows), try raw(rows.shuffled()))
         results.rate(
             "stored in commits of 1,000 (durable)", count, in: storing, size: count,
-            .init("raw SQLite writing these rows", storing / raw))
+            .init("raw SQLite writing these rows by ascending id", storing / ascending),
+            .init("raw SQLite writing them by random id", storing / random))
 
         let places = (0..<1_000).map { ($0 * 7_919) % count }
         let get = try await median(of: 5) {
@@ -75,45 +116,50 @@ struct Records {
         results.time("get of one", get, size: count)
         results.time("set of one (durable)", set, size: count)
 
-        let before = peakMemory()
-        let floor = try FloorDatabase(
-            path: folder.appendingPathComponent("floor.sqlite").path,
-            note: try JSONEncoder().encode(Note(id: count, text: "Note number \(count)")), rows: count)
+        let note = try JSONEncoder().encode(Note(id: count, text: "Note number \(count)"))
+        let floor = try FloorDatabase(path: folder.appendingPathComponent("floor.sqlite").path, note: note, rows: count)
         let openAndDecode = try timed(3) { try floor.each { _ = try JSONDecoder().decode(Note.self, from: $0) } }
+        let decoder = JSONDecoder()
+        let openAndDecodeWithCare = try timed(3) { try floor.each(.careful) { _ = try decoder.decode(Note.self, from: $0) } }
         let enumerating = try await median(of: 3) {
-            var met = 0
-            let time = try await seconds { for try await _ in router.records(in: notes) { met += 1 } }
-            precondition(met == count)
-            return time
-        }
-        results.rate(
-            "enumerated", count, in: enumerating, size: count,
-            .init("open + decode of each row", enumerating / openAndDecode))
-        results.number("more memory at its peak, enumerating", Double(peakMemory() - before) / 1024, "MiB")
-
-        let titled: StorageCollection<Titled> = self.notes("Note")
-        let chained = titled.evolving(
-            Evolution.from(version: 1).to { $0.rename("text", to: "title") }.to { $0["isRead"] = false }.decoding(Titled.self))
-        let evolving = try await seconds {
-            try await router.registerCatalog(Catalog(allKeys: [.collection(chained)]), migrateImmediately: true).requireComplete()
-        }
-        let byHand = try timed(1) {
-            try floor.updateEach(commits: max(1, count / 1_000)) { row in
-                let note = try JSONDecoder().decode(Note.self, from: row)
-                return try JSONEncoder().encode(Titled(id: note.id, title: note.text))
+            try await seconds {
+                let met = try await Self.enumerate(router)
+                precondition(met == count)
             }
         }
-        results.rate(
-            "chain of two described steps (durable)", count, in: evolving, size: count,
-            .init("open + decode + encode + seal + update of each row", evolving / byHand))
-        let memos: StorageCollection<Memo> = self.notes("Memo")
-        results.rate(
-            "migrateAll (durable)", count,
-            in: try await seconds { try await router.migrateAll(from: "Note", to: memos.version(3)) }, size: count)
-        let there = try await router.count(in: memos)
-        precondition(there == count)
-        results.number("more memory at its peak, all of it", Double(peakMemory() - before) / 1024, "MiB")
         try await router.shutdown()
+        results.rate(
+            "enumerated", count, in: enumerating, size: count,
+            .init("open + decode of each row, by hand, as most would write it", enumerating / openAndDecode),
+            .init("the same by a careful hand", enumerating / openAndDecodeWithCare))
+        func inNewProcess(_ operation: String) throws -> WorkInNewProcess {
+            try WorkInNewProcess(["records-once", operation, "\(count)", folder.path])
+        }
+        func memory(_ name: String, _ work: WorkInNewProcess) {
+            let goal: Results.Goal? = count == 100_000 ? .atMost(40) : nil
+            results.number("memory at its peak above the start of a new process, \(name)", work.moreMemory, "MiB", goal: goal)
+        }
+        memory("enumerated", try inNewProcess("enumerate"))
+
+        let chain = try inNewProcess("chain")
+        func converting(_ hand: FloorDatabase.Hand) throws -> Double {
+            let floor = try FloorDatabase(path: folder.appendingPathComponent("floor-\(hand).sqlite").path, note: note, rows: count)
+            return try timed(1) {
+                try floor.updateEach(commits: max(1, count / 1_000), hand) { row in
+                    let note = try JSONDecoder().decode(Note.self, from: row)
+                    return try JSONEncoder().encode(Titled(id: note.id, title: note.text))
+                }
+            }
+        }
+        let (usual, careful) = (try converting(.usual), try converting(.careful))
+        results.rate(
+            "chain of two described steps (durable)", count, in: chain.time, size: count,
+            .init("open + decode + encode + seal + update of each row, by hand, as most would write it", chain.time / usual),
+            .init("the same by a careful hand", chain.time / careful))
+        memory("chain", chain)
+        let all = try inNewProcess("migrateAll")
+        results.rate("migrateAll (durable)", count, in: all.time, size: count)
+        memory("migrateAll", all)
         return (get, set)
     }
 

@@ -2,14 +2,16 @@ import Foundation
 import LocalData
 
 /// Measures how long a short program takes from its start to its end: it registers and sweeps 100 keys whose values were
-/// moved before, and gets one value. Beside it, a program that reads 100 keys with Foundation's UserDefaults, and one
-/// that does nothing.
+/// moved before, and gets one value. It also does so after 10,000 other values were moved in the same stores. Beside it, a
+/// program that reads 100 keys with Foundation's UserDefaults, and one that does nothing.
 struct Starting {
     let root: URL
     let results: Results
     let rounds: Int
 
     static let count = 100
+    /// The number of other values that were moved before, in the larger store.
+    private static let others = 10_000
 
     private struct Catalog: StorageKeyCatalog {
         static func key(_ index: Int) -> StorageKey<String> {
@@ -20,7 +22,11 @@ struct Starting {
             StorageKey(name: "old-\(index)", domain: .userDefaults(suite: "legacy"), owner: "Bench", description: "A legacy location")
         }
 
-        let allKeys: [AnyStorageKey] = (0..<Starting.count).map { .key(key($0).moved(from: old($0))) }
+        let allKeys: [AnyStorageKey]
+
+        init(_ indices: Range<Int> = 0..<Starting.count) {
+            allKeys = indices.map { .key(Self.key($0).moved(from: Self.old($0))) }
+        }
     }
 
     /// Does the work of one program.
@@ -40,11 +46,10 @@ struct Starting {
     }
 
     func run() async throws {
-        let folder = root.appendingPathComponent("values")
-        let router = StorageRouter(configuration: configuration(folder))
-        try await router.batch { batch in for index in 0..<Self.count { batch.set("value \(index)", for: Catalog.old(index)) } }
-        try await router.registerCatalog(Catalog(), migrateImmediately: true).requireComplete()
-        try await router.shutdown()
+        let (small, large) = (root.appendingPathComponent("values"), root.appendingPathComponent("more-values"))
+        try await move(0..<Self.count, in: small)
+        try await move(Self.count..<Self.count + Self.others, in: large)
+        try await move(0..<Self.count, in: large)
         // Foundation keeps its suites in the home folder, whatever folder is given.
         let suite = "localdata-bench-\(UUID().uuidString)"
         guard let defaults = UserDefaults(suiteName: suite) else { fatalError("There is no suite.") }
@@ -52,27 +57,37 @@ struct Starting {
         defaults.synchronize()
         defer { defaults.removePersistentDomain(forName: suite) }
 
-        let kinds = ["nothing": "", "Foundation": suite, "localdata": folder.path]
+        let kinds = [
+            ("nothing", "nothing", ""), ("Foundation", "Foundation", suite), ("localdata", "localdata", small.path),
+            ("localdata, large", "localdata", large.path),
+        ]
         var times: [String: [Double]] = [:]
         for _ in 0..<rounds {
-            for (kind, place) in kinds { times[kind, default: []].append(try await program(kind, place)) }
+            for (name, kind, place) in kinds { times[name, default: []].append(try await program(kind, place)) }
         }
         let medians = times.mapValues(\.middle)
         func median(_ kind: String) -> Double { medians[kind, default: 0] }
         results.begin("A program from its start to its end, \(Self.count) keys in encrypted SQLite that were moved before")
         results.time("a program that does nothing", median("nothing"))
         results.time("Foundation's UserDefaults reads \(Self.count) keys", median("Foundation"))
-        results.time(
-            "register, sweep and get", median("localdata"), goal: .atMost(20_000),
-            .init("Foundation reading as many keys", median("localdata") / median("Foundation")))
+        for (name, kind) in [("register, sweep and get", "localdata"), ("the same after \(Self.others) other moves", "localdata, large")] {
+            results.time(
+                name, median(kind), goal: .atMost(20_000),
+                .init("Foundation reading as many keys", median(kind) / median("Foundation")))
+        }
+    }
+
+    private func move(_ indices: Range<Int>, in folder: URL) async throws {
+        let router = StorageRouter(configuration: configuration(folder))
+        try await router.batch { batch in for index in indices { batch.set("value \(index)", for: Catalog.old(index)) } }
+        try await router.registerCatalog(Catalog(indices), migrateImmediately: true).requireComplete()
+        try await router.shutdown()
     }
 
     /// Runs a program.
     /// - Returns: The seconds from its start to its end.
     private func program(_ kind: String, _ place: String) async throws -> Double {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-        process.arguments = ["start-once", kind, place]
+        let process = thisProgram(["start-once", kind, place])
         let time = try await seconds {
             try process.run()
             process.waitUntilExit()

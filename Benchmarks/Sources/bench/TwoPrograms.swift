@@ -56,9 +56,7 @@ struct TwoPrograms {
         try await router.batch { batch in for index in 0..<Self.count { batch.set("value \(index)", for: Catalog.old(index)) } }
         try await router.shutdown()
         let workers = try (0..<processes).map { _ in
-            let worker = (process: Process(), input: Pipe(), output: Pipe())
-            worker.process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-            worker.process.arguments = ["sweep-once", folder.path]
+            let worker = (process: thisProgram(["sweep-once", folder.path]), input: Pipe(), output: Pipe())
             (worker.process.standardInput, worker.process.standardOutput) = (worker.input, worker.output)
             try worker.process.run()
             return worker
