@@ -104,7 +104,8 @@ struct Committer: Sendable {
             if readsBack, results.allSatisfy(\.isApplied) {
                 do { try await readBack(part, changes, receipt, check) } catch {
                     publishUnknownOutcome(part, changes)
-                    throw error
+                    // A failed read has the outcome `notApplied`, and the changes were applied.
+                    throw (error as? StorageError)?.after(part.count) ?? error
                 }
             }
             if results.contains(where: \.isApplied) {

@@ -3,6 +3,7 @@
     import Foundation
     import LocalData
     import LocalDataBackup
+    import Synchronization
     import TestSupport
     import Testing
 

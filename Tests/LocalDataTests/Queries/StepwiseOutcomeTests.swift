@@ -57,7 +57,7 @@ import Testing
                 failures.all += 1
                 backend.removeFaults()
                 if error.outcome == .notApplied {
-                    #expect(try await stored(machine) == before, "operation \(number)")
+                    #expect(try await stored(machine) == before, "operation \(number): \(error)")
                 } else {
                     failures.unknown += 1
                 }
