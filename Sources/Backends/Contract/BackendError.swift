@@ -92,7 +92,7 @@ public struct BackendError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The default remedy in the error for a value that is too large. A store can replace it by its own.
-    package static let splitting = "Split it, or keep it in a file and store the name of the file."
+    static let splitting = "Split it, or keep it in a file and store the name of the file."
 
     /// Creates the error for a value that is larger than the store accepts.
     /// - Parameters:

@@ -8,7 +8,7 @@ import Foundation
 extension PropertyListStore {
     /// The maximum length of a suite's name in bytes of UTF-8. The name of a temporary file is longer. With this
     /// maximum it has at most 255 bytes, which is the limit for a name in a directory.
-    package static let maximumSuiteNameLength = 200
+    static let maximumSuiteNameLength = 200
 
     /// Refuses names of suites that could lead out of the directory, or that no file can have.
     /// - Throws: ``BackendError`` with the code `invalidName`.

@@ -13,7 +13,7 @@ package struct CountedSum: Hashable, Sendable {
     /// The number of bytes of an encoded count and sum.
     package static let length = 8 + termLength
     /// The number of bytes of a term.
-    package static let termLength = 32
+    static let termLength = 32
 
     /// Creates the sum of no elements.
     package init() {}

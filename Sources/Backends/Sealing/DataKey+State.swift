@@ -48,7 +48,7 @@ extension DataKey {
     }
 
     /// The number of bytes of a sealed state.
-    package static let stateLength = XAES256GCM.nonceLength + CommitState.length + XAES256GCM.tagLength
+    static let stateLength = XAES256GCM.nonceLength + CommitState.length + XAES256GCM.tagLength
 
     private var stateContext: [UInt8] {
         var fields = Fields("LocalData SQLite 1 state")

@@ -18,7 +18,7 @@ package struct KeyIdentity: Hashable, Sendable {
     /// The number of bytes in an id.
     package static let idLength = 8
     /// The number of bytes in a commitment.
-    package static let commitmentLength = 32
+    static let commitmentLength = 32
 
     /// Computes the identity of a key.
     package init(of key: SymmetricKey) { self.init(id: Self.id(of: key), commitment: Self.commitment(of: key)) }

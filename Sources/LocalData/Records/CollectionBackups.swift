@@ -87,10 +87,5 @@ struct CollectionBackups<Record: Codable & Sendable>: Sendable {
 
 extension StorageProbe {
     /// Whether the slot certainly has no value.
-    fileprivate var isEmpty: Bool {
-        switch self {
-        case .absent, .tombstone: true
-        case .value, .corrupt, .locked, .unavailable: false
-        }
-    }
+    fileprivate var isEmpty: Bool { if case .absent = self { true } else if case .tombstone = self { true } else { false } }
 }

@@ -124,10 +124,5 @@ package struct DocumentRecords: Sendable {
 
 extension StorageProbe {
     /// Whether the slot has a value or damaged content. A tombstone does not count.
-    fileprivate var isOccupied: Bool {
-        switch self {
-        case .value, .corrupt: true
-        default: false
-        }
-    }
+    fileprivate var isOccupied: Bool { if case .corrupt = self { true } else { record != nil } }
 }

@@ -182,13 +182,11 @@ struct RecordRemover<Record: Codable & Sendable>: Sendable {
             for try await page in pages {
                 try Task.checkCancellation()
                 let records = page.entries.compactMap { entry in entry.record.map { (id: entry.address.name, revision: $0.revision) } }
-                if try await removeTogether(records) {
-                    removed += records.count
-                } else {
-                    for record in records {
-                        try await ValueWriter(slots, coder, history, program).remove(try slots.routes.slot(for: collection.key(record.id)))
-                        removed += 1
-                    }
+                let areRemoved = try await removeTogether(records)
+                for record in records {
+                    let slot = try slots.routes.slot(for: collection.key(record.id))
+                    if !areRemoved { try await ValueWriter(slots, coder, history, program).remove(slot) }
+                    removed += 1
                 }
                 for entry in page.entries where entry.record == nil {
                     guard let handle = DamagedRecord(page.domain, entry) else { continue }

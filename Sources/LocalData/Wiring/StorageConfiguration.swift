@@ -310,7 +310,7 @@ public struct StorageConfiguration: Sendable {
     }
 
     /// The application name that seals include.
-    package var sealedApplication: String { sealingContext ?? applicationID }
+    var sealedApplication: String { sealingContext ?? applicationID }
 
     /// Returns the identity of a store, which its seals include: the application, the kind and the scope.
     /// - Parameters:

@@ -113,9 +113,7 @@ extension StorageError {
     static func locked(_ key: String, _ domain: StorageDomain) -> StorageError {
         StorageError(locked, key: key, "\(domain) is locked. Unlock it (StorageRouter.unlock) and try again; nothing was changed.")
     }
-}
 
-extension StorageError {
     /// The error for a cancelled caller.
     /// - Parameter isStepwise: Whether the call may have completed some of its steps. Otherwise nothing was changed.
     package static func cancelled(_ key: String, isStepwise: Bool = false) -> StorageError {
@@ -136,9 +134,7 @@ extension StorageError {
         StorageError(
             locked, key: key, "The program has locked its storage. Unlock it (StorageRouter.unlock) and try again; nothing was changed.")
     }
-}
 
-extension StorageError {
     /// The error for a call on a router that was shut down.
     static func shutDown(_ key: String) -> StorageError {
         StorageError(shutDown, key: key, "The router was shut down. Make a new one to go on; nothing was changed.")
