@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace as replaced
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -117,12 +117,13 @@ def is_of(name, step):
 
 @dataclass
 class Age:
-    """The age of a record. A slice without a record is infinitely old."""
+    """The age of a record. A slice without a record is as old as the ledger, and runs before all others."""
 
     days: float = math.inf
     lines: float = math.inf
     #: The changed lines of `STRICT`.
     strict: float = math.inf
+    has_run: bool = True
 
     @property
     def share(self):
@@ -136,10 +137,10 @@ class Age:
     @property
     def order(self):
         """Is largest for the slice that must run next."""
-        return min(self.days / DAYS, self.share), self.days
+        return (0, min(self.days / DAYS, self.share), self.days) if self.has_run else (1, 0, 0)
 
     def __str__(self):
-        return "no run" if self.days == math.inf else f"{self.days:.0f} days, {counted(self.lines)} lines"
+        return "no run" if not self.has_run else f"{self.days:.0f} days, {counted(self.lines)} lines"
 
 
 def counted(lines):
@@ -152,10 +153,13 @@ class Ages:
 
     def __init__(self, ledger):
         self.ledger, self.changes = ledger, {}
+        begin = (ledger.git("log", "--diff-filter=A", "--format=%H %cI", "--", "Proof/Checked.json") or "").splitlines()
+        #: The beginning of the ledger; nil if it is not committed.
+        self.begin = dict(zip(("revision", "date"), begin[-1].split())) if begin else None
 
     def age(self, record, inputs):
         if record is None:
-            return Age()
+            return replaced(self.age(self.begin, inputs), has_run=False) if self.begin else Age(has_run=False)
         date = datetime.fromisoformat(record["date"].replace("Z", "+00:00"))
         days = (now() - (date if date.tzinfo else date.replace(tzinfo=timezone.utc))).total_seconds() / 86400
         changes = self.since(record)

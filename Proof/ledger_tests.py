@@ -42,7 +42,7 @@ def test():
         def note(name, *, seconds=1, tried="-", found="nothing"):
             ledger.note(name, revision=ledger.git("rev-parse", "HEAD"), seconds=seconds, tried=tried, found=found)
 
-        # A missing record is infinitely old, and has a row.
+        # A missing record is as old as the ledger, and has a row.
         assert Ages(ledger).age(None, ["Sources"]).is_due
         note("one: first", seconds=3, tried="2 calls", found="nothing")
         ledger.write_evidence()
@@ -100,8 +100,10 @@ def test():
         gone = old(8, revision="0" * 40)
         assert Ages(ledger).age(gone | {"date": "2020-01-01T12:00:00Z"}, ["Sources"]).lines > 3000
         assert Ages(ledger).age(gone | {"date": "2019-01-01"}, ["Sources"]).lines == math.inf
+        # A slice that never ran is due when the ledger is old enough, and enough lines have changed since its beginning.
+        assert is_due(None, ["Sources"]) and not is_due(None, ["Docs"])
         # The oldest slice is the one that is nearest to its limits, and a slice without a record is before all others.
-        ages = [Age(), Age(8, 2000, 0), Age(30, 100, 0), Age(1, 90_000, 0)]
+        ages = [Age(0, 0, 0, has_run=False), Age(8, 2000, 0), Age(30, 100, 0), Age(1, 90_000, 0)]
         assert sorted(reversed(ages), key=lambda age: age.order, reverse=True)[:2] == ages[:2]
 
         # A red record is accepted only if the section of open findings names its slice.

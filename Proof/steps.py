@@ -125,7 +125,7 @@ def searches(length):
     # Each revision tries other calls: every 17th to every 23rd.
     calls, flushes, disks = 17 + seed % 7, 10 + seed % 5, 3 + seed % 3
     return {
-        "campaigns": campaign("campaigns", 2, 50_000) + campaign("records", 1, 40_000) + campaign("windows", 1, 40_000),
+        "campaigns": campaign("campaigns", 4, 25_000) + campaign("records", 2, 20_000) + campaign("windows", 2, 20_000),
         "mutants": [Slice("mutants", pick(
             f"{prove} mutants --recorded", "Scripts/mutate mutants --recorded", "Scripts/mutate mutants --every-kind --seeds 1000000"))],
         "faults": (
