@@ -125,8 +125,7 @@ extension StorageError {
     /// Returns the error of a call of several steps. If some were completed, the outcome is `unknown` instead of `notApplied`.
     package func after(_ completed: Int) -> StorageError {
         guard completed > 0, outcome == .notApplied else { return self }
-        return StorageError(
-            code, key: keyName, "\(message) \(completed) changes were made before.", outcome: .unknown, underlying: underlying)
+        return StorageError(code, key: keyName, "\(message) \(completed) changes were made.", outcome: .unknown, underlying: underlying)
     }
 
     /// The error for a store that the program has locked.
