@@ -368,7 +368,8 @@ if Context.environment["LOCALDATA_PROOF"] != nil {
             ],
             path: "Proof/Simulation", swiftSettings: house + mutants),
         .target(
-            name: "RealFaults", dependencies: ["TestSupport", "FaultWorker"], path: "Proof/RealFaults", exclude: ["shim.c"],
+            name: "RealFaults", dependencies: ["BackendRuntime", "TestSupport", "FaultWorker"], path: "Proof/RealFaults",
+            exclude: ["shim.c"],
             swiftSettings: house),
         .executableTarget(
             name: "FaultWorker",
