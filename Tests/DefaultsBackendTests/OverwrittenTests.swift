@@ -151,9 +151,12 @@ import Testing
         let program = try RunningProgram(worker: "defaults", ["hammer-defaults", suite, "theirs"], environment: environment)
         #expect(try await program.line() == "started")
         var acknowledged: [StorageAddress] = []
-        for number in 0..<200 {
+        // The other program is so fast that the store refuses many changes. So the number of attempts is open.
+        var number = 0
+        while number < 200 || acknowledged.count <= 20 {
             let address = StorageAddress("ours \(number)")
             if try await store.apply([.put(.text("\(number)"), at: address)])[0].isApplied { acknowledged.append(address) }
+            number += 1
         }
         _ = await program.end(input: "end\n")
         // The last write of the other program may have discarded changes. This read applies them again.
@@ -161,8 +164,7 @@ import Testing
         let found = try await scratch.store(suite: suite).read(acknowledged, .fresh)
         let lost = zip(acknowledged, found).filter { $0.1.text == nil }.map(\.0.name)
         let again = reports.value.withLock { $0.reduce(0) { $0 + $1.repeated.count } }
-        print("beside Foundation: \(acknowledged.count) acknowledged, \(again) made again, \(lost.count) lost")
+        print("beside Foundation: \(acknowledged.count) of \(number) acknowledged, \(again) made again, \(lost.count) lost")
         #expect(lost.isEmpty)
-        #expect(acknowledged.count > 20)
     }
 }
