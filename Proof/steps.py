@@ -95,10 +95,10 @@ def searches(length):
         if quick:
             return [Slice(name, f"{prove} {name} --seeds 4000 --first {seed}")]
         if long:
-            return [Slice(name, f"{prove} {name} --seeds 100000 --first {{part}}", parts=[f"{today}{part:02}000000" for part in range(20)])]
+            return [Slice(name, f"{prove} {name} --seeds 100000 --first {{part}} --covers", parts=[f"{today}{part:02}000000" for part in range(20)])]
         return [
             Slice(f"{name}: {index + 1} of {slices}" if slices > 1 else name,
-                  f"{prove} {name} --seeds {seeds} --first {seed + index * seeds} --covers")
+                  f"{prove} {name} --seeds {seeds} --first {seed + index * seeds}")
             for index in range(slices)
         ]
 
