@@ -208,7 +208,8 @@ struct Replay<S: CommandSubject>: ParsableCommand {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
             if let keep, let json = try? encoder.encode(PastFailure(shown, note: keep)) { print(String(decoding: json, as: UTF8.self)) }
-            if steps { print(error.trace.joined(separator: "\n")) }
+            // A shorter run was found without its steps.
+            if steps { do { _ = try shown.campaign.run(mutant, isTraced: true) } catch { print(error.trace.joined(separator: "\n")) } }
             throw ExitCode(1)
         }
     }

@@ -69,7 +69,8 @@ extension CallLog where Deed == WindowDeed {
     /// The calls of one key, as actions of the model of a moving value.
     /// - Parameter isActive: For each round, whether one of its programs uses the destination. A round is a group of
     ///   programs that run at the same time. The history assumes `true` for the time after the last round.
-    func history(of key: Int, _ isActive: [Bool]) -> CallHistory<WindowModel> {
+    /// - Parameter isBare: Whether version 1 writes the key's value without a revision.
+    func history(of key: Int, isActive: [Bool], isBare: Bool) -> CallHistory<WindowModel> {
         let mine = entries.filter { $0.key == key || $0.key < 0 }
         let breaks = (roundEnds + mine.filter(\.deed.isPowerCut).map(\.begin)).sorted()
         // Returns the latest possible end of a call. A call without an end can last only until its program ends.
@@ -87,7 +88,7 @@ extension CallLog where Deed == WindowDeed {
             history.add(action, entry.begin * 2, end == .max ? .max : end * 2, isOptional: isOptional ?? (entry.end == nil))
         }
         for entry in mine {
-            if entry.program == 1, let action = Self.older(entry) {
+            if entry.program == 1, let action = Self.older(entry, isBare: isBare) {
                 add(action, entry)
                 continue
             }
@@ -130,10 +131,13 @@ extension CallLog where Deed == WindowDeed {
 
     /// The model's action for a call of version 1, which uses only the legacy location. It is nil for a call that
     /// changed nothing and got no answer.
-    private static func older(_ entry: Entry) -> WindowModel.Action? {
+    private static func older(_ entry: Entry, isBare: Bool) -> WindowModel.Action? {
         switch entry.deed {
         case .read(let value): .olderRead(value)
-        case .write(let value, _): .older(value, isAcknowledged: entry.end != nil, isBare: false, isRepeated: false)
+        case .write(let value, _):
+            .older(
+                value, isAcknowledged: entry.end != nil, isBare: isBare,
+                isRepeated: isBare && value == WindowScene.beginning(of: entry.key))
         case .swap(let seen, let left, _) where entry.end != nil: .olderSwap(seen, left)
         case .swap(_, let left, _): .older(left, isAcknowledged: false, isBare: false, isRepeated: false)
         default: nil

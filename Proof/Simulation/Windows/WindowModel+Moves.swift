@@ -209,9 +209,8 @@ extension WindowModel {
         // A location that was emptied again cannot be distinguished from one that stayed empty.
         if new == nil, isReleased || standing == .behind || standing == .conflict { states.append(next.with(.behind)) }
         if isBare, let new {
-            // A value of a program without LocalData has no revision, so the library identifies it by its content. If
-            // the content equals the mirror or an earlier content, the library may take it for one that it has already
-            // seen.
+            // The library identifies a value without a revision by its content. If the content equals the mirror or an
+            // earlier content, the library may take it for one that it has already seen.
             if new == value.map(rules.down) { states.append(next.with(.behind)) }
             if isRepeated, standing != .inStep {
                 var known = next.with(.behind)

@@ -97,7 +97,7 @@ package struct WindowModel: SequentialModel {
         case write(String?, isBlind: Bool, isAcknowledged: Bool, ends: Bool)
         case swap(String?, String?, isBlind: Bool, ends: Bool)
         case olderRead(String?)
-        /// - `isBare`: Whether a program without LocalData made the change.
+        /// - `isBare`: Whether the change wrote a value without a revision, as a program without LocalData does.
         /// - `isRepeated`: Whether the legacy location had this content at an earlier time.
         case older(String?, isAcknowledged: Bool, isBare: Bool, isRepeated: Bool)
         case olderSwap(String?, String?)

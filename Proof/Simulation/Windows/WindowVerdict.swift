@@ -24,7 +24,8 @@ struct WindowVerdict: Sendable {
         if let leak = machine.leak { throw act.violation(.secrecy, leak) }
         for (index, var begin) in begins.enumerated() {
             begin.cutsLeft = machine.diary.powerCuts
-            try act.judge(machine.diary.history(of: index, scene.isActive), from: begin, of: "key \(index)")
+            let history = machine.diary.history(of: index, isActive: scene.isActive, isBare: plan.stores.isShared)
+            try act.judge(history, from: begin, of: "key \(index)")
         }
     }
 

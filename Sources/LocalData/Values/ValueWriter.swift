@@ -220,9 +220,10 @@ struct ValueWriter: Sendable {
         let origin = try await origins.removed(slot, over: probe, contents, kept)
         if kept == nil, case .tombstone(let tombstone) = probe,
             let old = try? await coder.origin(of: tombstone.metadata, slot.route),
-            (contents.found + contents.lists).allSatisfy({ old.match($0.record, at: $0.route.place.text) != .none })
+            (contents.found + contents.lists).allSatisfy({ old.match($0.record, at: $0.route.place.text) != .none }),
+            !slot.key.mayLoseConflicts || contents.unreadable.allSatisfy({ old.isUnnamed($0.place.text) })
         {
-            // The value was removed before, and there is no new copy to name. Keep the tombstone, with the boot ID of its
+            // The value was removed before, and there is nothing new to name. Keep the tombstone, with the boot ID of its
             // write. Its writer may not have made it durable, so make it durable before this removal returns.
             _ = try await residuePurger.settledDurability(of: slot.route, old)
             try await residuePurger.purgeCopies(contents, of: slot, old)

@@ -181,6 +181,23 @@ import Testing
     }
 
     @Test(arguments: Writer.allCases)
+    func `with merge, a value that could not be read at the second removal does not come back`(writer: Writer) async throws {
+        let source = source(.better)
+        let key = textKey("new", .keychain(service: "t")).moved(from: source)
+            .resolvingConflicts(.merge { mine, theirs in "\(mine ?? "-")|\(theirs)" })
+        try await machine.launch().set("first", for: key)
+        try await machine.launch().remove(key)
+        try await write("old", to: source, by: writer)
+        machine.lock(keyring)
+        await expectRefusal(.residueRemains) { try await machine.launch().remove(key) }
+        machine.unlock(keyring)
+        try await sweep(key)
+        #expect(try await machine.launch().value(for: key) == nil)
+        #expect(try await quarantine() == ["old"])
+        #expect(try await machine.launch().value(for: source) == nil)
+    }
+
+    @Test(arguments: Writer.allCases)
     func `a merged value replaces its source, so a sweep that could not delete the source does not merge it again`(
         writer: Writer
     ) async throws {

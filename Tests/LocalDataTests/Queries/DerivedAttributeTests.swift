@@ -161,6 +161,32 @@ import Testing
             }
         }
 
+        @Test func `a record that an earlier release writes while a sweep adds attributes is converted with a backup`() async throws {
+            struct Old: Codable, Identifiable {
+                var id: String
+                var name: String
+            }
+            let (machine, domain) = (TestMachine(), QueryPlace.database.domain)
+            let old = StorageCollection<Old>("items", domain: domain, owner: "Tests", description: "Items", typeTag: "Item")
+            let evolution = Evolution.from(Old.self).to { Item(id: $0.id, tag: $0.name) }.keepingBackup()
+            let (plain, items) = (Item.plain(domain).evolving(evolution), Item.indexed(domain).evolving(evolution))
+            try await machine.launch().set(Item(id: "a", tag: "new"), in: plain)
+            let router = machine.launch()
+            _ = try await router.count(in: items)
+            let gate = FaultGate()
+            try #require(machine.backends(of: domain).last).inject(.hold(gate), of: .apply)
+            let sweep = Task { try await router.row(of: items) }
+            await gate.untilArrivals()
+            let older = machine.launch()
+            try await older.remove("a", in: old)
+            try await older.set(Old(id: "a", name: "older"), in: old)
+            gate.open()
+            #expect(try await sweep.value?.state == .converted)
+            #expect(try await router.value("a", in: items) == Item(id: "a", tag: "older"))
+            #expect(try await router.restoreBackup(for: items.key("a")) == 1)
+            #expect(try await older.value("a", in: old)?.name == "older")
+        }
+
         @Test func `records that move from another collection get attributes`() async throws {
             try await QueryPlace.database.withLaunches { launch in
                 let old = StorageCollection<Item>("old", domain: .userDefaults(suite: "old"), typeTag: "Item")

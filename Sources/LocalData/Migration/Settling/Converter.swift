@@ -33,13 +33,15 @@ struct Converter: Sendable {
         return try await conversion(of: record, to: decoded, slot)
     }
 
-    /// Returns a conversion that adds the derived attributes of the collection to a record; nil if the record has them. It changes neither
-    /// the value nor the value's time of change.
+    /// Returns a conversion that adds the derived attributes of the collection to a record; nil if the record has them. Unless the record is
+    /// outdated, it changes neither the value nor the value's time of change.
     func derivation<Value>(of record: StorageRecord, _ slot: Slot<Value>) async throws -> Conversion? {
         guard coder.lacksDerivedAttributes(record.metadata, slot) else { return nil }
+        let decoded = try await coder.read(record, slot)
+        // A program of an earlier version may have written the record after the sweep had converted the collection.
+        if decoded.isOutdated { return try await conversion(of: record, to: decoded, slot) }
         var facts = WriteAttributes.kept(record.metadata)
         facts.keepsTime = true
-        let decoded = try await coder.read(record, slot)
         let past = try await coder.origin(of: record.metadata, slot.route)
         var origin = past
         // In a release window, the mirror names the revision of the stored record. The origin lists it, so the mirror remains valid.
