@@ -58,6 +58,7 @@ extension WindowModel {
     /// durable before.
     private func folded() -> WindowModel {
         var next = self
+        next.isUnnamed = false
         next.rememberValue()
         next.value = older.map { rules.up($0, over: value) }
         // If version 1 replaced a value, it had read this value, so the value need not be kept. If version 1 removed
@@ -103,6 +104,7 @@ extension WindowModel {
 
     private func replaced(by new: String?) -> WindowModel {
         var next = self
+        next.isUnnamed = false
         next.rememberValue()
         if rules.policy == .sourceWins, let value { next.owed.formUnion(Marks.numbers(in: Array(value.utf8))) }
         next.value = new
@@ -130,7 +132,9 @@ extension WindowModel {
         next.value = new
         next.isSettled = true
         if !ends { next.isKept = true }
-        let isNews = isSettled ? standing == .ahead || standing == .conflict : older != nil
+        let isNews = isSettled ? standing == .ahead || standing == .conflict : older != nil || isEmptied
+        next.isEmptied = false
+        next.isUnnamed = isUnnamed || isBlind && rules.policy != .destinationWins
         next.standing = isBlind && isNews ? .conflict : .behind
         if !isBlind, isNews {
             next.olderUndo = []
@@ -158,6 +162,7 @@ extension WindowModel {
     /// destination was durable before.
     private func mirrored() -> [WindowModel] {
         var next = self
+        next.isUnnamed = false
         next.rememberOlder()
         next.undo = []
         next.older = value.map(rules.down)
@@ -195,6 +200,7 @@ extension WindowModel {
         var next = self
         if isAcknowledged { next.olderUndo = [] } else { next.rememberOlder() }
         next.older = new
+        next.isEmptied = !isSettled && new == nil && (older != nil || isEmptied)
         if isSettled { next.standing = Self.overwritten(standing, isReleased: isReleased) }
         next.undo = Set(
             undo.map { past in
@@ -208,17 +214,22 @@ extension WindowModel {
         guard isSettled else { return states }
         // A location that was emptied again cannot be distinguished from one that stayed empty.
         if new == nil, isReleased || standing == .behind || standing == .conflict { states.append(next.with(.behind)) }
+        if isUnnamed, let new { states.append(next.seen(new)) }
         if isBare, let new {
             // The library identifies a value without a revision by its content. If the content equals the mirror or an
             // earlier content, the library may take it for one that it has already seen.
             if new == value.map(rules.down) { states.append(next.with(.behind)) }
-            if isRepeated, standing != .inStep {
-                var known = next.with(.behind)
-                known.owed.formUnion(Marks.numbers(in: Array(new.utf8)))
-                states.append(known)
-            }
+            if isRepeated, standing != .inStep { states.append(next.seen(new)) }
         }
         return states
+    }
+
+    /// The state in which the library takes the content of the legacy location for one that the destination has replaced.
+    /// The content must be in quarantine.
+    private func seen(_ content: String) -> WindowModel {
+        var known = with(.behind)
+        known.owed.formUnion(Marks.numbers(in: Array(content.utf8)))
+        return known
     }
 
     private static func overwritten(_ standing: Standing, isReleased: Bool) -> Standing {

@@ -65,6 +65,11 @@ package struct WindowModel: SequentialModel {
     var isKept = false
     /// The content of the legacy location, which version 1 reads.
     var older: String?
+    /// Whether version 1 removed the content of the legacy location while the destination had no record.
+    var isEmptied = false
+    /// Whether the destination's record says that its writer replaced the content of the legacy location without
+    /// identifying it, because it could not read it. A later content cannot be distinguished from the replaced one.
+    var isUnnamed = false
     var standing = Standing.inStep
     /// Whether a program is running that knows the destination.
     var isActive: Bool
