@@ -46,9 +46,13 @@ func product(_ name: String, _ package: String, trait: String) -> Target.Depende
     .product(name: name, package: package, condition: .when(traits: [trait]))
 }
 
+/// What else is built, for the developers of LocalData alone: nothing (nil), `documentation`, `fuzzing`, or the searches of `Proof` with any
+/// other text. With `mutants`, the searches contain the patches of `Proof/Mutants`.
+let extra = Context.environment["LOCALDATA_PROOF"]
+let buildsSearches = extra != nil && extra != "documentation" && extra != "fuzzing"
+
 /// The traits that a build of the searches has by default, so that .ci/run tests what they give. Everyone else asks for the traits.
-let provingTraits: Set<String> =
-    Context.environment["LOCALDATA_PROOF"] == nil ? [] : ["PostgreSQL", "ServiceLifecycle", "Configuration", "Observability"]
+let provingTraits: Set<String> = buildsSearches ? ["PostgreSQL", "ServiceLifecycle", "Configuration", "Observability"] : []
 
 let package = Package(
     name: "LocalData",
@@ -350,16 +354,16 @@ let package = Package(
 )
 
 // Only for building the documentation (Scripts/check documentation): nobody who uses the package needs to fetch the plugin.
-if Context.environment["LOCALDATA_DOCUMENTATION"] != nil {
+if extra == "documentation" {
     package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
 }
 
 // Only for Scripts/prove and Scripts/bench counts: the searches and the counts. In the folder of the ordinary build, which compiles nothing else
 // again.
-if Context.environment["LOCALDATA_PROOF"] != nil {
+if buildsSearches {
     // Only for Scripts/mutate: in its copy of the package, the library contains the patches of Proof/Mutants.
     // Reason: "The library contains no mutants" in Docs/Decisions/Tests.md.
-    let mutants: [SwiftSetting] = Context.environment["LOCALDATA_MUTANTS"] == nil ? [] : [.define("MUTANTS")]
+    let mutants: [SwiftSetting] = extra == "mutants" ? [.define("MUTANTS")] : []
     package.targets += [
         .target(
             name: "Simulation",
@@ -428,7 +432,7 @@ if Context.environment["LOCALDATA_PROOF"] != nil {
 
 // Only for Scripts/fuzz: the fuzz targets as a program, whose `main` is libFuzzer's.
 // Reason: "Fuzz targets are tests that libFuzzer can run too" in Docs/Decisions/Tests.md.
-if Context.environment["LOCALDATA_FUZZING"] != nil {
+if extra == "fuzzing" {
     package.targets.append(
         .executableTarget(
             name: "fuzz", dependencies: fuzzed, path: "Proof/Fuzz", exclude: ["Corpus", "CorpusTests.swift"], swiftSettings: house))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Kills the session server again and again, and counts what each store has lost. Scripts/demo-sessions builds what it needs.
+"""Kills the session server again and again, and counts what each store has lost. Scripts/demo sessions builds what it needs.
 
 A life begins with the list in which version 1 stored 20 tokens. Clients create and end sessions, and set and remove
 tokens, while wrk reads. At a random moment, the server is killed with SIGKILL and started again. Then each name is read:
@@ -30,7 +30,7 @@ KILLS_OF_A_LIFE = 10
 
 def parser():
     options = argparse.ArgumentParser(
-        prog="Scripts/demo-sessions", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+        prog="Scripts/demo sessions", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--kills", type=int, default=10, metavar="N", help="kills of each store (default: 10)")
     options.add_argument("--store", nargs="+", choices=STORES, default=None, metavar="NAME", help="stores: %s" % ", ".join(STORES))
     options.add_argument("--processes", type=int, default=1, metavar="N", help="servers over one store (default: 1)")

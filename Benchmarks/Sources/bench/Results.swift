@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 
 /// The results of a run. They are printed when they are added, and can be written to a JSON file, from which
-/// `Scripts/bench-results` makes `Benchmarks/RESULTS.md`.
+/// `Scripts/bench results` makes `Benchmarks/RESULTS.md`.
 final class Results: Sendable {
     /// The limit for a result. The result should be at least `value` if `isLeast` is true, and otherwise at most
     /// `value`.

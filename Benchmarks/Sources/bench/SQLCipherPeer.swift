@@ -1,7 +1,7 @@
 import Foundation
 
 /// SQLCipher 4 in a separate process, because a process can have only one SQLite. The process is a Python program,
-/// `Scripts/bench-sqlcipher`, with a wheel that `Scripts/bench` installs. It stores the same JSON in a sealed database and,
+/// `Scripts/benchmarks/sqlcipher.py`, with a wheel that `Scripts/bench` installs. It stores the same JSON in a sealed database and,
 /// for the cost of Python's calls, in a plain one.
 final class SQLCipherPeer {
     private let process = Process()
@@ -11,7 +11,7 @@ final class SQLCipherPeer {
     init?(folder: String, rows: Int, value: Data) throws {
         guard let python = ProcessInfo.processInfo.environment["BENCH_SQLCIPHER"] else { return nil }
         process.executableURL = URL(fileURLWithPath: python)
-        process.arguments = ["Scripts/bench-sqlcipher", folder, "\(rows)", String(decoding: value, as: UTF8.self)]
+        process.arguments = ["Scripts/benchmarks/sqlcipher.py", folder, "\(rows)", String(decoding: value, as: UTF8.self)]
         (process.standardInput, process.standardOutput) = (input, output)
         try process.run()
         waitForAnswer()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Stores and reads JSON values in SQLCipher 4, as a peer of the benchmarks in a separate process. Scripts/bench installs the wheel.
 
-usage: bench-sqlcipher FOLDER ROWS JSON
+usage: Scripts/benchmarks/sqlcipher.py FOLDER ROWS JSON
 
 Fills a sealed and a plain database with the rows, and prints `done`. Then it reads commands from its standard input, and prints `done`
 after each: `get` or `set`, `sealed` or `plain`, and how many values. Each get decodes the JSON, and each set encodes it in a durable
@@ -11,7 +11,7 @@ import json, os, secrets, sys
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / ".build/sqlcipher"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / ".build/sqlcipher"))
 from sqlcipher3 import dbapi2 as sqlcipher
 
 

@@ -2,7 +2,7 @@
 """Writes Benchmarks/RESULTS.md and its plots from the JSON files of several runs of the benchmarks (`Scripts/bench results`). Two plots are
 also written for the guide Reliability, each in a light and a dark version.
 
-usage: Scripts/bench-results [--quick] FILE...
+usage: Scripts/benchmarks/results.py [--quick] FILE...
 """
 import json, math, os, platform, re, statistics, subprocess, sys
 from html import escape

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Writes Benchmarks/YCSB.md and its plot from the JSON files of several runs of the workloads (`Scripts/bench ycsb`).
 
-usage: Scripts/bench-ycsb [--quick] FILE...
+usage: Scripts/benchmarks/ycsb.py [--quick] FILE...
 """
 import json, os, platform, re, statistics, subprocess, sys
 from pathlib import Path
 
 sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from drawing import Panel, draw
 
 FOLDER = Path("Benchmarks")
