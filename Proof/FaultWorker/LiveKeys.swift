@@ -58,10 +58,11 @@ struct LiveCall {
     func answer(_ router: StorageRouter) async -> String {
         await telling { () -> String? in
             if verb == "sweep" {
-                return await router.sweep(
-                    LiveKeys.catalog(name == "-" ? LiveKeys.allMoving + ["rolling"] : name.split(separator: ",").map(String.init))
-                )
-                .isComplete ? "ok complete" : "ok incomplete"
+                let report = await router.sweep(
+                    LiveKeys.catalog(name == "-" ? LiveKeys.allMoving + ["rolling"] : name.split(separator: ",").map(String.init)))
+                if report.isComplete { return "ok complete" }
+                let open = (report.blocked + report.failed + report.pending).map { "\($0.key) \($0.state): \($0.message ?? "-")" }
+                return "ok incomplete \(open) \(report.rows.filter { !$0.residue.isEmpty }.map(\.residue))"
             }
             guard let key = LiveKeys.key(name) else { return "untyped name" }
             switch verb {

@@ -1,5 +1,6 @@
 import BackendContract
-import LocalData
+import BackendRuntime
+package import LocalData
 import Sealing
 
 /// A key that opens encrypted databases after their source's key was lost. Keep it outside the machine, on paper or in
@@ -25,6 +26,9 @@ public struct RecoveryKey: Sendable, CustomStringConvertible, CustomReflectable 
     let pair: RecoveryKeyPair
 
     init(_ randomBytes: (Int) -> [UInt8]) { pair = RecoveryKeyPair(randomBytes) }
+
+    /// Creates a random key that no database has yet.
+    package init(for configuration: StorageConfiguration) { self.init(configuration.runtime.randomBytes) }
 
     /// Parses a recovery key that a person typed. It accepts any separators and any case, O for 0, and I and L for 1.
     ///

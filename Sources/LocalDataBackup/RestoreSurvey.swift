@@ -107,9 +107,15 @@ struct RestoreSurvey {
 
     /// Compares the existing stores with the backup.
     /// - Parameter replacing: The names of the stores that may be replaced.
-    /// - Throws: `StorageError` with `conflict`, which names the existing stores with different content; `noSpace` if a store that would
-    ///   be replaced already has ``mostKept`` replaced copies.
+    /// - Throws: `StorageError` with `invalidName` if `replacing` has a name that is not in the backup; `conflict`, which names the existing
+    ///   stores with different content; `noSpace` if a store that would be replaced already has ``mostKept`` replaced copies.
     mutating func compare(_ replacing: Set<String>) async throws {
+        let names = Set(stores.map(\.value.name)).union(missing)
+        if let unknown = replacing.subtracting(names).sorted().first {
+            throw StorageError(
+                StorageError.invalidName, key: unknown,
+                "The backup has no store \(unknown), so it can replace none. It has \(names.sorted().joined(separator: ", ")). Nothing was changed.")
+        }
         var refused: [String] = []
         var full: [String] = []
         for (name, store) in stores {

@@ -20,6 +20,8 @@ extension StorageRouter {
     /// Afterwards, rows from a copy of the former file cannot be opened in the database. The call takes as long as a
     /// rotation of the data key, and the database's log grows to the size of the database.
     ///
+    /// If the file of `original` is gone, the ledger no longer names that domain, so it does not count as lost.
+    ///
     /// No other process may have the database open. All key sources of the database are needed.
     /// - Parameters:
     ///   - domain: An encrypted database, or a keychain that is stored in a vault, an encrypted database.
@@ -36,5 +38,6 @@ extension StorageRouter {
             let context = configuration.databaseContext(of: original ?? domain, application: application)
             try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await movable.adopt(from: context) }
         }
+        if let original, original != domain, application == nil { try await forgetMoved(original) }
     }
 }

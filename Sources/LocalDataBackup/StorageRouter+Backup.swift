@@ -112,10 +112,11 @@ extension StorageRouter {
     ///   - progress: Called as the restore proceeds. The restore reads the file three times, and reports each reading from the start.
     /// - Returns: The restored stores, and the new names of the stores that they replaced. Each restored store is as
     ///   durable as its kind of store permits.
-    /// - Throws: `StorageError`: `conflict`, which names the stores that exist with different content; `wrongContext` for the backup of
-    ///   another application; `encryptionKeyMismatch` if single values are sealed with a key that the source on this machine cannot
-    ///   accept; the errors of ``verifyBackup(at:with:progress:)``. No store was replaced, unless the outcome is `unknown`. If a store
-    ///   already has eight replaced copies, the error is `noSpace`, and its message names them.
+    /// - Throws: `StorageError`: `conflict`, which names the stores that exist with different content; `invalidName` if `replacing` has a
+    ///   name that is not in the backup; `timedOut` while another restore runs here; `wrongContext` for the backup of another application;
+    ///   `encryptionKeyMismatch` if single values are sealed with a key that the source on this machine cannot accept; the errors of
+    ///   ``verifyBackup(at:with:progress:)``. No store was replaced, unless the outcome is `unknown`. If a store already has eight replaced
+    ///   copies, the error is `noSpace`, and its message names them.
     @concurrent
     @discardableResult
     public static func restore(

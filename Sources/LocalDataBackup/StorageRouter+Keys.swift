@@ -46,7 +46,7 @@ extension StorageRouter {
     public nonisolated func addRecoveryKey(_ key: RecoveryKey? = nil, to domain: StorageDomain) async throws -> RecoveryKey {
         try await call("addRecoveryKey", domain) {
             let store = try recipientStore(domain)
-            let key = key ?? RecoveryKey(configuration.runtime.randomBytes)
+            let key = key ?? RecoveryKey(for: configuration)
             try await translatingErrors(key: "\(domain)") { () throws(BackendError) in
                 try await store.change(.addingRecovery(key.pair))
             }

@@ -9,7 +9,7 @@ struct Status<Options: StorageOptions>: AsyncParsableCommand {
             commandName: "status", abstract: "Shows whether domains can be used, and who keeps a keyring, without opening a prompt.",
             discussion: """
                 Without DOMAIN, the command shows all stores of the application, or the session's keyring if no application is named. Exit \
-                status 75 if a domain is locked, 66 if one is lost, and the status of the error if one is unavailable.
+                status 75 if a domain is locked, 65 if one is lost, and the status of the error if one is unavailable.
 
                 Example: \(Options.program) status sqlite:documents keychain
                 """)
@@ -40,7 +40,7 @@ struct Status<Options: StorageOptions>: AsyncParsableCommand {
             }
         }
 
-        init(lost domain: StorageDomain) { (self.domain, status, exit) = (domain.text, "lost", .unknownName) }
+        init(lost domain: StorageDomain) { (self.domain, status, exit) = (domain.text, "lost", .damaged) }
 
         /// The exit status that this status alone has.
         let exit: ExitStatus
@@ -93,7 +93,8 @@ struct Status<Options: StorageOptions>: AsyncParsableCommand {
             let entry = Shown(domain, status, keyring, warning)
             shown.append(entry)
             if place.json { continue }
-            if let warning { Failure.write("\(domain.text): \(warning)") }
+            // The warning about SQLite concerns the machine, not the database. Doctor shows it.
+            if let warning, domain.kind != .encryptedSQLite { Failure.write("\(domain.text): \(warning)") }
             Output.line("\(entry.domain): \(entry.status)\(entry.message.map { ": \($0)" } ?? "")")
             if let keyring { Output.line("  \(keyring)") }
         }

@@ -162,19 +162,30 @@
         }
 
         @Test func `an unlock whose prompt stays open times out at its deadline and does not delay reads`() async throws {
-            let fixture = try await ProbeFixture()
-            let probe = try fixture.probe()
-            try await offPool { try fixture.keyring.lock() }
-            let prompter = try FakePrompter(on: fixture.keyring, isSilent: true)
-            let answer = try await probe.ask("look-during-prompt a")
-            #expect(answer.outcome == "locked prompt=open threw timedOut unknown", "\(answer)")
-            #expect((answer.number("ms") ?? .max) < millisecondsOfBus, "\(answer)")
+            // A busy machine may need more time for the first read than the prompt has. Reads that wait for the prompt would
+            // need more time than any prompt.
+            for milliseconds in [4_000, 30_000] {
+                let fixture = try await ProbeFixture()
+                let probe = try fixture.probe()
+                _ = try await probe.ask("prompt-deadline \(milliseconds)")
+                try await offPool { try fixture.keyring.lock() }
+                let prompter = try FakePrompter(on: fixture.keyring, isSilent: true)
+                let answer = try await probe.ask("look-during-prompt a").outcome
+                if answer == "locked prompt=closed threw timedOut unknown", milliseconds == 4_000 { continue }
+                #expect(answer == "locked prompt=open threw timedOut unknown")
+                try await expectOnePrompt(fixture, probe)
+                withExtendedLifetime(prompter) {}
+                return
+            }
+        }
+
+        /// Expects that reads are answered, and no second prompt is opened, after the deadline of a prompt that stays open.
+        private func expectOnePrompt(_ fixture: ProbeFixture, _ probe: RunningProgram) async throws {
             #expect(try await probe.ask("get a").outcome == "locked")
             #expect(try await probe.ask("unlock").outcome == "threw timedOut notApplied", "no second prompt is opened")
             kill(probe.processID, SIGKILL)
             let other = try fixture.probe()
             #expect(try await other.ask("get a").outcome == "locked", "the daemon outlives the program whose prompt is open")
-            withExtendedLifetime(prompter) {}
         }
 
         // MARK: No bus, no daemon

@@ -17,7 +17,7 @@ package final class RestoreDrafts: Sendable {
     package static func path(_ directories: StorageDirectories) -> String { "\(directories.data)/restore-drafts.json" }
 
     /// Acquires the lock.
-    /// - Throws: `BackendError` with `unavailable` while another restore runs.
+    /// - Throws: `BackendError` with `timedOut` while another restore runs.
     package init(_ directories: StorageDirectories, _ runtime: Runtime) throws(BackendError) {
         (self.directories, self.runtime) = (directories, runtime)
         let files = runtime.files
@@ -27,7 +27,7 @@ package final class RestoreDrafts: Sendable {
         } catch {
             let refused = error.backendError()
             guard refused.code == .timedOut else { throw refused }
-            throw BackendError(.unavailable, "Another restore is under way here. Wait until it has ended; nothing was changed.")
+            throw BackendError(.timedOut, "Another restore is under way here. Wait until it has ended; nothing was changed.")
         }
     }
 

@@ -58,6 +58,9 @@ struct Restore<Options: StorageOptions>: AsyncParsableCommand {
             // A store with other content does not change by waiting, so this is not "try again".
             let message = "\(DomainWords.replacing(in: error.message)) To replace a store: --replace NAME, once for each."
             throw Refusal(status: .exists, code: error.code.name, name: error.keyName, message: message)
+        } catch let error as StorageError where error.code == .invalidName {
+            let message = DomainWords.replacing(in: error.message)
+            throw Refusal(status: .unknownName, code: "unknownStore", name: DomainWords.text(ofStore: error.keyName), message: message)
         }
     }
 

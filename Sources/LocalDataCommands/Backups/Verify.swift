@@ -92,7 +92,6 @@ struct Verify<Options: StorageOptions>: AsyncParsableCommand {
             return reports
         }
         if place.json { try Output.json(reports) } else { for line in reports.flatMap({ $0.lines(Options.program) }) { Output.line(line) } }
-        if reports.contains(where: \.isLost) { throw ExitCode(ExitStatus.unknownName.rawValue) }
         if !reports.allSatisfy(\.isSound) { throw ExitCode(ExitStatus.damaged.rawValue) }
     }
 
@@ -128,11 +127,13 @@ struct Verify<Options: StorageOptions>: AsyncParsableCommand {
         let report = try await place.reporting {
             try NamedFile.requireExisting(file)
             let (key, size) = (try await secret.ask(), NamedFile.size(file))
-            return try await ProgressPrinter.showing(unless: place.json) { printer in
+            let report = try await ProgressPrinter.showing(unless: place.json) { printer in
                 try await StorageRouter.verifyBackup(at: URL(fileURLWithPath: file), with: key) { progress in
                     printer?.show(DomainWords.text(ofStore: progress.store), done: progress.bytes, total: size, unit: .bytes)
                 }
             }
+            if let id = place.applicationID, id != report.application { throw Refusal.foreignBackup(of: report.application, id) }
+            return report
         }
         try report.show(asJSON: place.json)
         if !report.isSound { throw ExitCode(ExitStatus.damaged.rawValue) }

@@ -30,10 +30,17 @@ struct Refusal: Error {
     /// Returns the error for a store that existed in an earlier run and does not exist now.
     static func lostStore(_ domain: StorageDomain) -> Refusal {
         Refusal(
-            status: .unknownName, code: "lostStore", name: domain.text,
+            status: .damaged, code: "lostStore", name: domain.text,
             message:
                 "The \(domain.what) \(domain.text) is lost: the ledger records it, and its file does not exist. Restore a backup, or begin with an empty one after forget \(domain.text)."
         )
+    }
+
+    /// Returns the error for the backup of another application than the options name.
+    static func foreignBackup(of application: String, _ id: String) -> Refusal {
+        Refusal(
+            status: .wrongKey, code: "wrongContext", name: id,
+            message: "The backup belongs to the application \(application), not to \(id): --app-id \(application).")
     }
 
     /// Returns the error for a file that does not exist.

@@ -117,7 +117,7 @@ struct StoreCheck: Sendable {
             }
         }
 
-        /// Returns the warnings for databases that the ledger records and whose file does not exist.
+        /// Returns the problems of databases that the ledger records and whose file does not exist.
         func lostDatabases() -> [Finding] {
             let ledger = "\(program.directories.state)/ledger.plist"
             guard let contents = (try? files.read(ledger)) ?? nil,
@@ -128,10 +128,12 @@ struct StoreCheck: Sendable {
             return names.sorted().compactMap { (name) -> Finding? in
                 let path = "\(folders[0])/\(name).sqlite"
                 guard ((try? files.status(path)) ?? nil) == nil else { return nil }
-                return .warning(
-                    "database \(name)",
+                let message =
                     "It is lost: the ledger records it, and there is no file \(path). Restore it from a backup, before the program creates "
-                        + "an empty one.")
+                    + "an empty one."
+                // The command of the finding for a damaged database has moved it away.
+                return unused(path) == path + ".damaged"
+                    ? .problem("database \(name)", message) : .warning("database \(name)", message + " It was damaged, and moved away.")
             }
         }
 

@@ -49,18 +49,21 @@ extension Keys {
         @OptionGroup var place: Options
 
         func run() async throws {
-            let key = try await place.withRouter(for: [domain.domain], effect: .changes) { router in
-                let key = existing ? try await SecretOptions.recoveryKey() : nil
-                return try await router.addRecoveryKey(key, to: domain.domain)
+            try await place.withRouter(for: [domain.domain], effect: .changes) { router in
+                let key = existing ? try await SecretOptions.recoveryKey() : RecoveryKey(for: router.configuration)
+                // Printed before it is added: if it cannot be printed, the process ends here, and the key opens nothing.
+                if !existing { try show(key) }
+                try await router.addRecoveryKey(key, to: domain.domain)
             }
             if existing {
                 if place.json { try Output.done() }
-            } else if place.json {
-                try Output.json(["recoveryKey": key.text])
-            } else {
-                Output.line(key.text)
+            } else if !place.json {
                 Failure.write("Write this recovery key down. It is not stored on this machine, and is not shown again.")
             }
+        }
+
+        private func show(_ key: RecoveryKey) throws {
+            if place.json { try Output.json(["recoveryKey": key.text]) } else { Output.line(key.text) }
         }
     }
 

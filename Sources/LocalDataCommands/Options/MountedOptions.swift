@@ -7,6 +7,8 @@ struct MountedOptions<Application: StorageApplication>: StorageOptions {
 
     @Flag(help: JSONHelp.text) var json = false
 
+    var applicationID: String? { Application.configuration.applicationID }
+
     var catalogs: [any StorageKeyCatalog]? { Application.catalogs }
 
     func configuration(for use: StorageUse) async throws -> StorageConfiguration {

@@ -10,6 +10,9 @@ protocol StorageOptions: ParsableArguments {
     /// Whether to print one JSON value instead of text.
     var json: Bool { get }
 
+    /// The id of the application that the options name; nil if they name none.
+    var applicationID: String? { get }
+
     /// The catalogs of the program; nil in the tool, which has no keys of the program.
     var catalogs: [any StorageKeyCatalog]? { get }
 

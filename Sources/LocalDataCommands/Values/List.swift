@@ -69,7 +69,7 @@ struct List<Options: StorageOptions>: AsyncParsableCommand {
             return summaries
         }
         if place.json { try Output.json(summaries) } else { show(summaries) }
-        let statuses = summaries.map { $0.state == .lost ? ExitStatus.unknownName : $0.exit }
+        let statuses = summaries.map { $0.state == .lost ? ExitStatus.damaged : $0.exit }
         if let worst = statuses.map(\.rawValue).max(), worst != 0 { throw ExitCode(worst) }
     }
 

@@ -123,7 +123,7 @@
             // restore completes.
             try await kit.restore(into: "run", files)
             #expect(looked.isOver)
-            #expect((refused.error as? StorageError)?.code == .unavailable)
+            #expect((refused.error as? StorageError)?.code == .timedOut)
             #expect(try await kit.values("run") == kit.expected())
             #expect(try drafts("run").isEmpty)
         }

@@ -166,14 +166,13 @@
             }
         }
 
-        @Test func `a lost database is a warning`() async throws {
+        @Test func `a lost database is a problem`() async throws {
             try await makeService()
             for name in try FileManager.default.contentsOfDirectory(atPath: "\(root)/data/databases") {
                 try FileManager.default.removeItem(atPath: "\(root)/data/databases/\(name)")
             }
-            let found = try await doctor(service)
-            let warning = try #require(found.first { $0.check == "database documents" }, "\(found)")
-            #expect(warning.finding == "warning" && warning.message.contains("is lost"), "\(warning)")
+            let problem = try await onlyProblem(service)
+            #expect(problem.check == "database documents" && problem.message.contains("is lost"), "\(problem)")
         }
 
         @Test func `with the wrong key source, doctor names the right one`() async throws {

@@ -57,6 +57,10 @@
             let verified = try await TestSupport.run(
                 try Program.built("localdata"), ["verify", "--backup", file], environment: environment, input: "another\n")
             #expect(verified.status == 78 && verified.stdout.isEmpty, "\(verified)")
+            let foreign = try await TestSupport.run(
+                try Program.built("localdata"), ["verify", "--backup", file, "--app-id", "com.typo"], environment: environment,
+                input: "open sesame\n")
+            #expect(foreign.status == 78 && foreign.stderr.contains("--app-id "), "\(foreign)")
             let restored = try await run("other", "restore", file, input: "open sesame\n")
             #expect(restored.status == 0 && restored.stdout.contains("restored defaults:settings\n"), "\(restored)")
             #expect(try await run("other", "get", "sqlite:main", "a").stdout == "secret")
@@ -64,6 +68,9 @@
             let refused = try await run("other", "restore", file, input: "open sesame\n")
             #expect(refused.status == 73 && refused.stderr.contains("sqlite:main"), "\(refused)")
             #expect(refused.stderr.contains("--replace NAME"), "\(refused)")
+            let unknown = try await run("other", "restore", file, "--replace", "sqlite:typo", "--yes", input: "open sesame\n")
+            #expect(unknown.status == 66 && unknown.stderr.contains("sqlite:typo"), "\(unknown)")
+            #expect(unknown.stderr.contains("sqlite:main"), "\(unknown)")
             let unasked = try await run("other", "restore", file, "--replace", "sqlite:main", input: "open sesame\n")
             #expect(unasked.status == 64 && unasked.stderr.contains("--yes"), "\(unasked)")
             #expect(try await run("other", "get", "sqlite:main", "a").stdout == "newer")

@@ -99,6 +99,30 @@
             #expect(try await tool("get", "sqlite:archive", "note").stdout == "under the stone")
         }
 
+        @Test func `the former name of a renamed database is not lost once the database is adopted`() async throws {
+            try await store()
+            let databases = folder.file("root/data/databases")
+            for name in try FileManager.default.contentsOfDirectory(atPath: databases) {
+                try FileManager.default.moveItem(
+                    atPath: "\(databases)/\(name)",
+                    toPath: "\(databases)/\(name.replacingOccurrences(of: "documents", with: "archive"))")
+            }
+            #expect(try await tool("list").stdout.contains("sqlite:documents  LOST"))
+            #expect(try await tool("keys", "adopt", "sqlite:archive", "--from", "sqlite:documents").status == 0)
+            let list = try await tool("list")
+            #expect(list.status == 0 && list.stdout == "sqlite:archive  1 values\n", "\(list)")
+        }
+
+        @Test func `a recovery key that cannot be printed is not added`() async throws {
+            try await store()
+            let arguments = owned(["keys", "add", "sqlite:documents"]) + ["--root", folder.file("root")]
+            let full = try await run(
+                "/bin/sh", ["-c", "\"$0\" \"$@\" > /dev/full", try Program.built("localdata")] + arguments, environment: environment)
+            #expect(full.status == 74, "\(full)")
+            let recipients = try await tool("keys", "recipients", "sqlite:documents")
+            #expect(recipients.status == 0 && !recipients.stdout.contains("recovery key"), "\(recipients)")
+        }
+
         @Test func `only a program that mounts the commands plans, sweeps and destroys keys`() async throws {
             try await store()
             for arguments in [["plan"], ["migrate"], ["windows", "list"], ["keys", "destroy-older", "--yes"]] {

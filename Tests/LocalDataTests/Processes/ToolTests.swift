@@ -253,14 +253,21 @@
             #expect(made.stderr.contains("no terminal"))
         }
 
-        @Test func `the status of a database warns of an SQLite version with a known fault`() async throws {
+        @Test func `doctor and the JSON of a database's status warn of an SQLite version with a known fault, and its text does not`()
+            async throws
+        {
             #expect(try await tool("set", "sqlite:documents", "note", input: "abc").status == 0)
             try writeList(["a": "b"], suite: "a")
-            let status = try await tool("status", "sqlite:documents")
-            let isWarned = status.stderr.contains("can damage a database")
-            #expect(
-                isWarned == (StorageRouter(configuration: .xdg(applicationID: "x")).warning(about: .encryptedSQLite(database: "a")) != nil))
-            #expect(try await !tool("status", "defaults:a").stderr.contains("can damage"))
+            let warning = StorageRouter(configuration: .xdg(applicationID: "x")).warning(about: .encryptedSQLite(database: "a"))
+            func warns(_ arguments: String...) async throws -> Bool {
+                let result = try await run(
+                    try Program.built("localdata"), owned(arguments) + ["--root", folder.file("root")], environment: environment)
+                return (result.stdout + result.stderr).contains("can damage a database")
+            }
+            #expect(try await warns("status", "sqlite:documents", "--json") == (warning != nil))
+            #expect(try await warns("doctor") == (warning != nil))
+            #expect(try await !warns("status", "sqlite:documents"))
+            #expect(try await !warns("status", "defaults:a", "--json"))
         }
 
         @Test func `the set command changes nothing if its input is empty or if the stored value is of another kind`() async throws {

@@ -111,8 +111,9 @@ struct ForgettingTests {
             #expect(try await storage.value(for: Self.key("a", Self.database)) == "new")
         }
 
-        @Test func `a call that was killed at any file operation is completed by the next program`() async throws {
-            for number in 1... {
+        /// Every fifth operation. The search `faults` tries every one (`forget a domain`).
+        @Test func `a call that was killed at a file operation is completed by the next program`() async throws {
+            for number in stride(from: 1, through: .max, by: 5) {
                 let stage = try Stage()
                 try stage.writePropertyList(["oldToken": Self.secret], suite: "old")
                 let catalog = TestCatalog(.key(Self.moved(to: Self.database)), .key(Self.key("other", Self.database)))
@@ -201,9 +202,10 @@ struct ForgettingTests {
         #expect(try await storage.everything(in: others).records == [Self.note])
     }
 
-    @Test func `a call that was killed at any file operation leaves no quarantined copy`() async throws {
+    /// Every fifth operation, as above.
+    @Test func `a call that was killed at a file operation leaves no quarantined copy`() async throws {
         let key = Self.key("token", Self.modern).moved(from: Self.key("oldToken", Self.legacy))
-        for number in 1... {
+        for number in stride(from: 1, through: .max, by: 5) {
             let stage = try Stage()
             let before = stage.launch()
             try await before.set("mine", for: Self.key("token", Self.modern))

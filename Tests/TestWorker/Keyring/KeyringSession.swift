@@ -28,7 +28,9 @@
             store = Self.store(arguments, milliseconds: 120_000, signal)
         }
 
-        private static func store(_ arguments: [String], milliseconds: Int, _ signal: PendingSignal) -> SecretServiceStore {
+        private static func store(
+            _ arguments: [String], milliseconds: Int, promptMilliseconds: Int = 4_000, _ signal: PendingSignal
+        ) -> SecretServiceStore {
             var runtime = Runtime.live
             runtime.files = HookedFiles { operation, path in
                 // Before it changes a slot, the store has read the slot and checks the file of the collection.
@@ -37,7 +39,7 @@
             }
             return SecretServiceStore(
                 service: arguments.first ?? "probe", lockFile: arguments.dropFirst().first ?? "/tmp/probe.lock",
-                deadline: .milliseconds(milliseconds), promptDeadline: .milliseconds(4_000),
+                deadline: .milliseconds(milliseconds), promptDeadline: .milliseconds(promptMilliseconds),
                 keyringsDirectory: arguments.dropFirst(2).first.flatMap { $0.isEmpty ? nil : $0 },
                 allowsPlainTransport: arguments.contains("--allow-plain"), runtime: runtime)
         }
@@ -66,6 +68,10 @@
                 case "create": return Self.text(try await store.apply(.put(.bytes([1]), at: address, if: .absent)))
                 case "deadline":
                     store = Self.store(arguments, milliseconds: Int(command.dropFirst().first ?? "") ?? 0, signal)
+                    return "set"
+                case "prompt-deadline":
+                    store = Self.store(
+                        arguments, milliseconds: 120_000, promptMilliseconds: Int(command.dropFirst().first ?? "") ?? 0, signal)
                     return "set"
                 case "arm":
                     // arm <process> <signal>: the signal is sent just before the next change is requested.

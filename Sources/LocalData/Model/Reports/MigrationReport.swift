@@ -122,8 +122,9 @@ public struct MigrationReport: Sendable, Codable {
         self.duration = duration
     }
 
-    /// The rows in which a value was moved, copied, converted, purged or resolved.
-    public var moved: [Row] { rows.filter { [.moved, .copied, .converted, .purged, .resolved].contains($0.state) } }
+    /// The rows whose value was moved or copied to its destination, or converted. A conflict that was resolved is none of them: either value
+    /// may be in the quarantine now.
+    public var moved: [Row] { rows.filter { [.moved, .copied, .converted].contains($0.state) } }
     /// The rows whose values could not be migrated or checked now, for example because a store is locked or
     /// unavailable.
     public var blocked: [Row] { rows.filter { $0.state == .blocked } }
