@@ -291,6 +291,8 @@ STEPS = [
           ("backends", "Scripts/check --part threads/backends"), ("LocalData", "Scripts/check --part threads/LocalData")),
     check("tutorials", ["Sources/LocalData", "Sources/LocalData/Documentation.docc/Tutorials", *SERVICE],
           *((name, f"Scripts/walk-tutorials {name}") for name in ("MovingSecrets", "Sessions"))),
+    check("newcomers", ["Sources/LocalData", "Sources/LocalDataCommands", *SERVICE],
+          *((name, f"Scripts/check-pages {name}") for name in ("GettingStartedDesktop", "GettingStartedService"))),
     check("migrations", ["Plugins", "Sources/LocalDataAuthoring", "Sources/LocalDataPlans", "Sources/LocalDataVocabulary",
                          "Examples/Migrations"], ("", "Scripts/demo migrations")),
     check("examples", [*LIBRARY, "Sources/LocalDataTesting", "Examples/FolderStore", "Examples/MigrationGuide", "Examples/TokenClient"],

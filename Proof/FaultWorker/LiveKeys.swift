@@ -64,6 +64,11 @@ struct LiveCall {
                 let open = (report.blocked + report.failed + report.pending).map { "\($0.key) \($0.state): \($0.message ?? "-")" }
                 return "ok incomplete \(open) \(report.rows.filter { !$0.residue.isEmpty }.map(\.residue))"
             }
+            if verb == "purge" {
+                let values = try await router.quarantine.values()
+                for value in values { try await router.quarantine.purge(value) }
+                return "ok \(values.count)"
+            }
             guard let key = LiveKeys.key(name) else { return "untyped name" }
             switch verb {
             case "get": return "ok \(try await router.value(for: key) ?? "-")"

@@ -110,11 +110,10 @@ struct RestoreSurvey {
     /// - Throws: `StorageError` with `invalidName` if `replacing` has a name that is not in the backup; `conflict`, which names the existing
     ///   stores with different content; `noSpace` if a store that would be replaced already has ``mostKept`` replaced copies.
     mutating func compare(_ replacing: Set<String>) async throws {
-        let names = Set(stores.map(\.value.name)).union(missing)
-        if let unknown = replacing.subtracting(names).sorted().first {
-            throw StorageError(
-                StorageError.invalidName, key: unknown,
-                "The backup has no store \(unknown), so it can replace none. It has \(names.sorted().joined(separator: ", ")). Nothing was changed.")
+        let names = (stores.values.map(\.name) + missing).sorted()
+        if let unknown = replacing.subtracting(names).min() {
+            let text = "The backup has no store \(unknown). It has \(names.joined(separator: ", ")). Nothing was changed."
+            throw StorageError(StorageError.invalidName, key: unknown, text)
         }
         var refused: [String] = []
         var full: [String] = []

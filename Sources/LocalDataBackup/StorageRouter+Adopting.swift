@@ -38,6 +38,8 @@ extension StorageRouter {
             let context = configuration.databaseContext(of: original ?? domain, application: application)
             try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await movable.adopt(from: context) }
         }
-        if let original, original != domain, application == nil { try await forgetMoved(original) }
+        // Otherwise, the former domain would count as lost.
+        guard let original, original != domain, application == nil, try await sizeOfFiles(of: original) == 0 else { return }
+        await forgetInLedger([original])
     }
 }

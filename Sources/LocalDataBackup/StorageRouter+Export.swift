@@ -116,10 +116,7 @@ extension StorageRouter {
         try await call("importPlaintext", isStepwise: true) {
             try await importLines(into: entries, replacing) {
                 var rest: [UInt8]? = Array(lines)
-                return {
-                    defer { rest = nil }
-                    return rest
-                }
+                return { rest.take() }
             }
         }
     }

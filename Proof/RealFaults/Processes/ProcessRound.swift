@@ -152,6 +152,9 @@ package struct ProcessRound: Sendable {
     private mutating func settle() async throws {
         for log in logs { history.add((try? String(contentsOfFile: log, encoding: .utf8)) ?? "") }
         let worker = try ConversingWorker(place, root: root)
+        // The round displaces more values than the quarantine holds, and a sweep fails if the quarantine is full.
+        let purge = try await worker.ask("purge").text
+        if !purge.hasPrefix("ok") { violations.append("the quarantine cannot be purged: \(purge)") }
         var sweeps: [String] = []
         for _ in 0..<2 { sweeps.append(try await worker.ask("sweep").text) }
         if sweeps.last != "ok complete" { violations.append("the sweeps afterwards: \(sweeps)") }

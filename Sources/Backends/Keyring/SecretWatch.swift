@@ -31,8 +31,7 @@
             let unused = state.withLock { state -> SecretLink? in
                 state.listeners[number] = nil
                 guard state.listeners.isEmpty else { return nil }
-                defer { state.link = nil }
-                return state.link
+                return state.link.take()
             }
             withExtendedLifetime(unused) {}
         }

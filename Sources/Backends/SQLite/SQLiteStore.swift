@@ -175,6 +175,8 @@
                     if try session.hasUnnamedTransaction() { try file.settleLog(deadline: deadline) }
                 }
             } catch {
+                // The lock is free again soon.
+                if error.code == .timedOut { throw error }
                 throw BackendError(
                     .cannotTell,
                     "A program was killed while it changed the database, and what it wrote could not be removed from the log (\(error.code)): so it is unknown whether the value exists. Try again from a program that may write the database."

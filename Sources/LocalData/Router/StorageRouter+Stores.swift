@@ -76,12 +76,8 @@ extension StorageRouter {
         }
     }
 
-    /// Deletes the entries of the ledger about a domain whose files were moved away on purpose. Without them, the domain does not count as
-    /// lost. Changes nothing if the domain has files.
-    package nonisolated func forgetMoved(_ domain: StorageDomain) async throws {
-        guard try await sizeOfFiles(of: domain) == 0 else { return }
-        await history.ledger.forget([domain])
-    }
+    /// Deletes the entries of the ledger about domains, and changes nothing in their stores.
+    package nonisolated func forgetInLedger(_ domains: Set<StorageDomain>) async { await history.ledger.forget(domains) }
 
     /// Returns whether a slot contains a sealing key. If such a key is removed, the data that it sealed is lost.
     /// - Throws: ``StorageError`` when the slot cannot be read.

@@ -84,8 +84,7 @@ final class ChangeHub: Sendable {
         func end() {
             state.withLock { state in
                 state.isOver = true
-                defer { state.waiting = nil }
-                return state.waiting
+                return state.waiting.take()
             }?.resume(returning: nil)
         }
 

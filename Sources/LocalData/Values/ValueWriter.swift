@@ -226,11 +226,10 @@ struct ValueWriter: Sendable {
             // The value was removed before, and there is nothing new to name. Keep the tombstone, with the boot ID of its
             // write. Its writer may not have made it durable, so make it durable before this removal returns.
             _ = try await residuePurger.settledDurability(of: slot.route, old)
-            try await residuePurger.purgeCopies(contents, of: slot, old)
-            return ()
+            return try await residuePurger.purgeCopies(contents, of: slot, old)
         }
-        let tombstone = StorageMutation.Operation.tombstone(try await coder.tombstone(origin, slot.route))
-        guard let revision = try await purger.change(tombstone, slot.route, over: probe) else { return nil }
+        let tombstone = try await coder.tombstone(origin, slot.route)
+        guard let revision = try await purger.change(.tombstone(tombstone), slot.route, over: probe) else { return nil }
         let pending = if let kept { await mirrorWriter.writeRemoval(origin, revision, kept) } else { nil as StorageError? }
         try await residuePurger.purgeCopies(contents, of: slot, origin)
         if let pending { throw pending.afterRemoval(of: slot.name) }

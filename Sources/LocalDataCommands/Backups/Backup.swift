@@ -56,13 +56,9 @@ enum StoreSizes {
         guard let directories = try? configuration.directories else { return nil }
         var folders = ["\(directories.data)/databases", "\(directories.data)/vaults"]
         if directories.ownsPreferences { folders.append(directories.preferences) }
-        var total = 0
-        for folder in folders {
-            for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
-                total += NamedFile.size("\(folder)/\(name)") ?? 0
-            }
-        }
-        return total
+        return folders.flatMap { folder in
+            ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).compactMap { NamedFile.size("\(folder)/\($0)") }
+        }.reduce(0, +)
     }
 }
 

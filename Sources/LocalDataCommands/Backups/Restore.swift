@@ -54,13 +54,12 @@ struct Restore<Options: StorageOptions>: AsyncParsableCommand {
                     printer?.show(DomainWords.text(ofStore: progress.store), done: progress.bytes, total: size, unit: .bytes, passes: 3)
                 }
             }
-        } catch let error as StorageError where error.code == .conflict {
+        } catch let error as StorageError where [.conflict, .invalidName].contains(error.code) {
             // A store with other content does not change by waiting, so this is not "try again".
-            let message = "\(DomainWords.replacing(in: error.message)) To replace a store: --replace NAME, once for each."
-            throw Refusal(status: .exists, code: error.code.name, name: error.keyName, message: message)
-        } catch let error as StorageError where error.code == .invalidName {
-            let message = DomainWords.replacing(in: error.message)
-            throw Refusal(status: .unknownName, code: "unknownStore", name: DomainWords.text(ofStore: error.keyName), message: message)
+            let isUnknown = error.code == .invalidName
+            let advice = isUnknown ? "" : " To replace a store: --replace NAME, once for each."
+            let message = DomainWords.replacing(in: error.message) + advice
+            throw Refusal(status: isUnknown ? .unknownName : .exists, code: error.code.name, name: error.keyName, message: message)
         }
     }
 

@@ -21,13 +21,11 @@ package enum Failure {
     /// Prints an error on standard error.
     /// - Parameters:
     ///   - asJSON: Whether to print the error as JSON instead of text.
-    ///   - fixed: The exit status; nil for the status of the error's code.
     ///   - command: The words that start a command, for advice.
     ///   - domain: The domain that the command used, for advice; nil if it used none, or if the advice is the command itself.
     /// - Returns: The error to throw, which sets the exit status.
     static func exit(
-        for error: any Error, asJSON: Bool, as fixed: ExitStatus? = nil, command: String = PlaceOptions.program,
-        domain: StorageDomain? = nil
+        for error: any Error, asJSON: Bool, command: String = PlaceOptions.program, domain: StorageDomain? = nil
     ) -> any Error {
         var advice: String?
         let shown: Shown
@@ -37,11 +35,11 @@ package enum Failure {
         case let error as ValidationError: return ValidationError(error.message.escapingControls(except: ["\n"]))
         case let error as Refusal:
             shown = Shown(
-                error: error.code, name: error.name, message: error.message, status: (fixed ?? error.status).rawValue, known: error.known)
+                error: error.code, name: error.name, message: error.message, status: error.status.rawValue, known: error.known)
         case let error as StorageError:
             shown = Shown(
                 error: error.code.name, name: DomainWords.replacing(in: error.keyName), message: DomainWords.replacing(in: error.message),
-                status: (fixed ?? ExitStatus(of: error)).rawValue)
+                status: ExitStatus(of: error).rawValue)
             advice = domain.flatMap { Self.advice(for: error, command, $0) }
         default:
             shown = Shown(error: "failed", name: "", message: error.localizedDescription, status: ExitStatus.failure.rawValue)

@@ -41,9 +41,7 @@ enum TimedCheck {
     ) async -> Answer {
         await withCheckedContinuation { continuation in
             let answer = FirstAnswer(continuation)
-            DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(limit)) {
-                if answer.isAwaited { answer.give(late()) }
-            }
+            DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(limit)) { if answer.isAwaited { answer.give(late()) } }
             start(answer)
         }
     }
@@ -58,11 +56,5 @@ private final class FirstAnswer<Answer: Sendable>: Sendable {
     /// Whether no answer was given yet.
     var isAwaited: Bool { waiting.withLock { $0 != nil } }
 
-    func give(_ answer: Answer) {
-        let continuation = waiting.withLock { waiting in
-            defer { waiting = nil }
-            return waiting
-        }
-        continuation?.resume(returning: answer)
-    }
+    func give(_ answer: Answer) { waiting.withLock { $0.take() }?.resume(returning: answer) }
 }

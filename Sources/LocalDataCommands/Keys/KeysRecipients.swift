@@ -52,18 +52,13 @@ extension Keys {
             try await place.withRouter(for: [domain.domain], effect: .changes) { router in
                 let key = existing ? try await SecretOptions.recoveryKey() : RecoveryKey(for: router.configuration)
                 // Printed before it is added: if it cannot be printed, the process ends here, and the key opens nothing.
-                if !existing { try show(key) }
+                if !existing { try place.json ? Output.json(["recoveryKey": key.text]) : Output.line(key.text) }
                 try await router.addRecoveryKey(key, to: domain.domain)
             }
-            if existing {
-                if place.json { try Output.done() }
-            } else if !place.json {
+            if existing, place.json { try Output.done() }
+            if !existing, !place.json {
                 Failure.write("Write this recovery key down. It is not stored on this machine, and is not shown again.")
             }
-        }
-
-        private func show(_ key: RecoveryKey) throws {
-            if place.json { try Output.json(["recoveryKey": key.text]) } else { Output.line(key.text) }
         }
     }
 

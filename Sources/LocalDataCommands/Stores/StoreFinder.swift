@@ -33,10 +33,8 @@ struct StoreFinder: Sendable {
     /// - Throws: ``StorageError`` when a folder cannot be listed.
     func files() async throws -> Swift.Set<StorageDomain> {
         guard !configuration.isInMemory, let directories = try configuration.directories else { return [] }
-        let lists = try await names(in: directories.preferences, ".plist")
-        var found = Swift.Set(lists.map { StorageDomain.userDefaults(suite: $0) })
-        let databases = try await names(in: "\(directories.data)/databases", ".sqlite")
-        found.formUnion(databases.map { .encryptedSQLite(database: $0) })
+        var found = Swift.Set(try await names(in: directories.preferences, ".plist").map { StorageDomain.userDefaults(suite: $0) })
+        found.formUnion(try await names(in: "\(directories.data)/databases", ".sqlite").map { .encryptedSQLite(database: $0) })
         if hasVaults {
             let vaults = try await names(in: "\(directories.data)/vaults", ".sqlite")
             found.formUnion(vaults.map { .keychain(service: VaultName.service(of: $0)) })

@@ -2,6 +2,7 @@ import BackendContract
 import BackendRuntime
 import Foundation
 import LocalData
+import LocalDataTesting
 import Synchronization
 import TestSupport
 import Testing
@@ -16,6 +17,20 @@ import Testing
 
     func key(_ name: String, from source: String) -> StorageKey<String> {
         StorageKey(name: name, domain: .userDefaults(suite: "modern"), owner: "Tests", description: "A value").moved(from: legacy(source))
+    }
+
+    @Test func `a value that may exist blocks the sweep, which is not complete`() async throws {
+        let machine = TestMachine()
+        let database = StorageDomain.encryptedSQLite(database: "main")
+        let key = textKey("token", database).moved(from: textKey("token", .userDefaults(suite: "old")))
+        let router = machine.launch()
+        _ = try await router.value(for: key)
+        let unknown = BackendError(BackendError.Code("cannotTell"), "A killed program left a transaction.")
+        for backend in machine.backends(of: database) { backend.inject(.fail(unknown), of: .read, repeats: true) }
+        let report = await router.sweep(TestCatalog(.key(key)))
+        #expect(report.rows.map(\.state) == [.blocked] && !report.isComplete)
+        for backend in machine.backends(of: database) { backend.removeFaults() }
+        #expect(await router.sweep(TestCatalog(.key(key))).isComplete)
     }
 
     @Test func `after a migration that seals a value, no file contains the plaintext of the value`() async throws {

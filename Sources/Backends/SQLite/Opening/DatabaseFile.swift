@@ -370,10 +370,7 @@
                 defer { state = State() }
                 return state
             }
-            let session = openSession.withLock { session in
-                defer { session = nil }
-                return session
-            }
+            let session = openSession.withLock { $0.take() }
             session?.close()
             scanner.close()
             state.found?.connection.close()

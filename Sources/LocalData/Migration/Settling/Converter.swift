@@ -58,7 +58,6 @@ struct Converter: Sendable {
         var prepared = try coder.prepare(decoded.value, slot, .kept(record.metadata))
         if let references = decoded.references { prepared.references = references }
         let version = record.metadata.schemaVersion ?? slot.key.evolution?.base ?? slot.key.schemaVersion
-        let keepsBackup = slot.key.evolution?.keepsBackup == true
         let past = try await coder.origin(of: record.metadata, slot.route)
         var origin = past
         // Other records may name the revision of the stored record: a mirror, or a record that replaced it as an older copy.
@@ -66,7 +65,7 @@ struct Converter: Sendable {
         return Conversion(
             prepared: prepared, origin: origin, record: record,
             holder: ReferenceHolder(route: slot.route, copies: [SourceRecord(slot, record)]), version: version,
-            backup: keepsBackup ? Backups.change(of: record, at: slot.route, version: version) : nil)
+            backup: slot.key.evolution?.keepsBackup == true ? Backups.change(of: record, at: slot.route, version: version) : nil)
     }
 
     /// Replaces the stored record by the converted one, makes it durable, reads it back, and counts the conversion in the ledger.
