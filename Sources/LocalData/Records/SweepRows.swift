@@ -97,7 +97,7 @@ struct SweepRows: Sendable {
     ) async -> MigrationReport.Row {
         var row = MigrationReport.Row(entry)
         do { try await fill(&row) } catch let error as StorageError {
-            // In a plan, the result of the program's own code is unknown. In a sweep, it is unknown whether a value exists.
+            // In a plan, the effect of the program's code is unknown. In a sweep, it is unknown whether a value exists.
             let isUnknown = error.code == StorageError.cannotTell
             row.state = isUnknown && program.rehearsal != nil ? .cannotTell : isUnknown || error.isTransient ? .blocked : .failed
             row.message = error.message
