@@ -15,4 +15,6 @@ do {
     print("\(report.blocked.count) values wait for the keyring. Unlock it, then sweep again.")
 } catch StorageError.residueRemains {
     print("Every value is in its place; older copies remain, and the next sweep tries again.")
+} catch let error as StorageError {
+    print(error.message)  // for example, there is no keyring
 }

@@ -29,7 +29,8 @@ public struct StorageHealth: Sendable {
     /// The stores of the registered keys, and the other stores that this process has used, sorted by their names.
     public var stores: [Store]
     /// The number of registered keys whose value the next sweep would move, convert or purge, or that it could not
-    /// migrate now. Nil if the plan was not ready before the deadline.
+    /// migrate now. Keys of a catalog that is not registered yet are not counted. Nil if the plan was not ready before
+    /// the deadline, as during a sweep of thousands of keys.
     public var pendingKeys: Int?
 
     /// Whether every store is ready, or absent.
@@ -90,7 +91,8 @@ private final class Findings: Sendable {
     func note(_ status: DomainStatus, of domain: StorageDomain) { state.withLock { $0.statuses[domain] = status } }
 
     func note(_ plan: MigrationReport) {
-        let pending = (plan.moved + plan.blocked + plan.pending + plan.failed).count
+        let waiting: Set<MigrationReport.State> = [.moved, .copied, .converted, .purged, .resolved, .blocked, .pending, .failed]
+        let pending = plan.rows.count { waiting.contains($0.state) }
         state.withLock { $0.pending = pending }
     }
 

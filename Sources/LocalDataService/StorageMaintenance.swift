@@ -42,8 +42,8 @@ public struct StorageMaintenance: Sendable {
 
     /// Registers the catalogs, and then sweeps again and again until the task is cancelled.
     ///
-    /// A cancelled sweep ends after the key that it is migrating. The next sweep, also one of a later process,
-    /// continues with the remaining keys.
+    /// A cancelled sweep ends after the page of up to 1,024 keys that it is moving, or after the key that it is migrating
+    /// alone. The next sweep, also one of a later process, continues with the remaining keys.
     ///
     /// ```swift
     /// let maintenance = StorageMaintenance(storage, catalogs: [AppKeys()]) { report in
