@@ -96,6 +96,15 @@ struct SealedStreamTests {
         }
     }
 
+    @Test func `a file whose header asks for an expensive passphrase is refused before the passphrase is tried`() throws {
+        let passphrase = try StreamPassphrase("secret")
+        var bytes = try StreamHeader(.backup, for: [.passphrase(passphrase, cheap)], random).bytes
+        // log2 N (1 byte), r and p (4 bytes each) follow the start of the header and the kind and length of the recipient.
+        bytes.replaceSubrange(27..<36, with: [17, 0, 0, 0, 8, 0, 0, 0, 3])
+        let error = #expect(throws: BackendError.self) { try StreamHeader(bytes, opening: .passphrase(passphrase), for: .backup) }
+        #expect(error?.code == .corrupted)
+    }
+
     @Test func `a file names the kind of key that it was sealed for, and the command that reads it`() throws {
         let recovery = RecoveryKeyPair(random)
         func reason(_ recipient: StreamRecipient, _ opener: StreamOpener, as purpose: StreamHeader.Purpose = .export) throws -> String {

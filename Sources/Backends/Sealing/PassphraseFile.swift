@@ -48,6 +48,10 @@ package struct PassphraseCost: Hashable, Sendable {
         (1...23).contains(logN) && (1...16).contains(blockSize) && (1...16).contains(parallelism) && UInt32(logN) < 16 * blockSize
             && 128 * UInt64(blockSize) << UInt64(logN) <= 1 << 30
     }
+
+    /// Whether a sealed file may have this cost. Its header is read before anything proves who made it, so an attacker chooses the cost.
+    /// The limit is twice ``recommended``: half a second and 256 MiB.
+    var isFitForFiles: Bool { isWithinLimits && UInt64(parallelism) * UInt64(blockSize) << UInt64(logN) <= 1 << 21 }
 }
 
 /// The bytes of a passphrase file, format 1. It holds sealing keys, sealed with a key that scrypt (RFC 7914) derives

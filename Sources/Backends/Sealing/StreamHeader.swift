@@ -102,9 +102,8 @@ package struct StreamHeader: Sendable {
         for recipient in recipients {
             switch recipient {
             case .passphrase(let passphrase, let cost):
-                guard cost.isWithinLimits else {
-                    throw BackendError(
-                        .unsupported, "A passphrase may cost at most 1 GiB of memory (128 · N · r), with r and p at most 16.")
+                guard cost.isFitForFiles else {
+                    throw BackendError(.unsupported, "The passphrase of a file may cost at most 256 MiB (128 · N · r · p).")
                 }
                 var content = ByteWriter()
                 content.byte(cost.logN)
@@ -198,7 +197,7 @@ package struct StreamHeader: Sendable {
                 cost = PassphraseCost(
                     logN: content[0], blockSize: try reader.fixed(UInt32.self), parallelism: try reader.fixed(UInt32.self))
             } catch { throw damaged }
-            guard cost.isWithinLimits else { throw damaged }
+            guard cost.isFitForFiles else { throw damaged }
             let cipher = try PassphraseFile.cipher(passphrase.secret, salt: content[9..<41], cost)
             do throws(BackendError) {
                 return try cipher.open(
