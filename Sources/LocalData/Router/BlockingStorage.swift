@@ -10,7 +10,8 @@ import Synchronization
 /// the storage provider of a user interface framework. Everywhere else call ``StorageRouter`` with `await`.
 ///
 /// A call inside a task is refused with `unsupported`, because it would block a thread that all tasks of the process
-/// share. The work itself runs in a task. Every call ends at its deadline, even if a store does not respond.
+/// share. The work itself runs in a task, on a thread that no other task needs: calls on dispatch queues do not wait for
+/// each other's threads. Every call ends at its deadline, even if a store does not respond.
 ///
 /// ```swift
 /// let storage = BlockingStorage(router)
@@ -121,7 +122,7 @@ public struct BlockingStorage: Sendable {
         let router = router
         let waiting = Waiting<Answer>()
         // Reason: "Everything from the machine is injected" in Docs/Decisions/LocksAndCommits.md.
-        let task = Task.detached {
+        let task = Task.detached(executorPreference: SeparateThread("LocalData.BlockingStorage")) {
             do { waiting.end(.success(try await call(router))) } catch { waiting.end(.failure(error)) }
         }
         let clock = router.configuration.runtime.clock

@@ -44,6 +44,24 @@ struct BlockingStorageTests {
         #expect(try await router.value(for: key) == nil)
     }
 
+    @Test(.timeLimit(.minutes(5))) func `calls on a dispatch queue do not wait for the threads that they block`() async throws {
+        let stage = try Stage()
+        let storage = BlockingStorage(stage.launch(), deadline: .seconds(20))
+        let failures = Shared<[String]>([])
+        let group = DispatchGroup()
+        for number in 0..<200 {
+            DispatchQueue.global().async(group: group) {
+                do { try storage.set("\(number)", for: textKey("\(number % 8)", .userDefaults)) } catch {
+                    failures.value.withLock { $0.append("\(error)") }
+                }
+            }
+        }
+        await withCheckedContinuation { continuation in
+            group.notify(queue: DispatchQueue(label: "calls have ended")) { continuation.resume() }
+        }
+        #expect(failures.value.withLock(\.self).isEmpty)
+    }
+
     @Test func `many threads can wait for calls at once without occupying the task pool`() async throws {
         let router = TestMachine().launch()
         let storage = BlockingStorage(router)
