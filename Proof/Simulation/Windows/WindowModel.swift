@@ -143,9 +143,13 @@ package struct WindowModel: SequentialModel {
             // If the window is over for the program, its record may end the window for all programs.
             return ends ? states + states.map(\.withoutWindow) : states
         case .swap(let seen, let left, let isBlind, let ends):
-            return directly(after: .read(seen, ends: ends)).flatMap {
+            let states = directly(after: .read(seen, ends: ends)).flatMap {
                 $0.directly(after: .write(left, isBlind: isBlind, isAcknowledged: true, ends: ends))
             }
+            // Version 1 or another program may write the legacy location between the read and the write. Only the
+            // destination must still be as it was read.
+            guard isBlind, seen == (isSettled ? value : nil) else { return states }
+            return states + directly(after: .write(left, isBlind: true, isAcknowledged: true, ends: ends))
         case .olderRead(let seen): return seen == older ? [self] : []
         case .older(let new, let isAcknowledged, let isBare, let isRepeated):
             return writtenOlder(new, isAcknowledged: isAcknowledged, isBare: isBare, isRepeated: isRepeated)
