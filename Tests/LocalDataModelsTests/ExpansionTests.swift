@@ -330,7 +330,8 @@
             expectRefusal(
                 "@StorageModel struct Note {\n#if DEBUG\nvar title: String\n#endif\n}",
                 becomes: "struct Note {\n#if DEBUG\nvar title: String\n#endif\n}",
-                saying: "@StorageModel cannot determine which branch of an #if is compiled: declare stored properties outside of it", line: 2,
+                saying: "@StorageModel cannot determine which branch of an #if is compiled: declare stored properties outside of it",
+                line: 2,
                 column: 1)
             expectRefusal(
                 "@Transient func draw() {}", becomes: "func draw() {}", saying: "@Transient applies to a stored property", line: 1,

@@ -146,8 +146,8 @@ package struct WindowModel: SequentialModel {
             let states = directly(after: .read(seen, ends: ends)).flatMap {
                 $0.directly(after: .write(left, isBlind: isBlind, isAcknowledged: true, ends: ends))
             }
-            // Version 1 or another program may write the legacy location between the read and the write. Only the
-            // destination must still be as it was read.
+            // Version 1 or another program may write the legacy location between the read and the write. The write checks
+            // only the destination.
             guard isBlind, seen == (isSettled ? value : nil) else { return states }
             return states + directly(after: .write(left, isBlind: true, isAcknowledged: true, ends: ends))
         case .olderRead(let seen): return seen == older ? [self] : []
