@@ -92,8 +92,7 @@ private final class Findings: Sendable {
 
     func note(_ plan: MigrationReport) {
         let waiting: Set<MigrationReport.State> = [.moved, .copied, .converted, .purged, .resolved, .blocked, .pending, .failed]
-        let pending = plan.rows.count { waiting.contains($0.state) }
-        state.withLock { $0.pending = pending }
+        state.withLock { $0.pending = plan.rows.count { waiting.contains($0.state) } }
     }
 
     func health(of domains: [StorageDomain], _ used: [StorageDomain: StoreFailures.Failure?]) -> StorageHealth {

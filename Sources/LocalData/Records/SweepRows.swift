@@ -98,8 +98,8 @@ struct SweepRows: Sendable {
         var row = MigrationReport.Row(entry)
         do { try await fill(&row) } catch let error as StorageError {
             // In a plan, the effect of the program's code is unknown. In a sweep, it is unknown whether a value exists.
-            let isUnknown = error.code == StorageError.cannotTell
-            row.state = isUnknown && program.rehearsal != nil ? .cannotTell : isUnknown || error.isTransient ? .blocked : .failed
+            let unknown = program.rehearsal == nil ? MigrationReport.State.blocked : .cannotTell
+            row.state = error.code == StorageError.cannotTell ? unknown : error.isTransient ? .blocked : .failed
             row.message = error.message
             row.errorCode = error.code
         } catch {

@@ -119,8 +119,7 @@ public struct BlockingStorage: Sendable {
                 StorageError.unsupported, key: name,
                 "BlockingStorage was called inside a task, whose thread it would block. Call the router with await. Nothing was changed.")
         }
-        let router = router
-        let waiting = Waiting<Answer>()
+        let (router, waiting) = (router, Waiting<Answer>())
         // Reason: "Everything from the machine is injected" in Docs/Decisions/LocksAndCommits.md.
         let task = Task.detached(executorPreference: SeparateThread("LocalData.BlockingStorage")) {
             do { waiting.end(.success(try await call(router))) } catch { waiting.end(.failure(error)) }
@@ -150,9 +149,8 @@ private final class Waiting<Answer: Sendable>: Sendable {
 
     func end(_ new: Result<Answer, any Error>) {
         let isFirst = result.withLock { result in
-            guard result == nil else { return false }
-            result = new
-            return true
+            defer { result = result ?? new }
+            return result == nil
         }
         if isFirst { semaphore.signal() }
     }

@@ -42,9 +42,7 @@ struct Doctor: AsyncParsableCommand {
     private static func databases(of program: CheckedProgram, _ need: inout KeyringNeed) async -> [Finding] {
         #if SQLite
             typealias Checked = (found: [Finding], need: KeyringNeed)
-            let late = { @Sendable () -> Checked in
-                ([TimedCheck.unfinished("databases in \(program.directories.data)")], KeyringNeed())
-            }
+            let late = { @Sendable () -> Checked in ([TimedCheck.unfinished("databases in \(program.directories.data)")], KeyringNeed()) }
             let checked = await TimedCheck.blocking(late: late) { () -> Checked in
                 let store = StoreCheck(program)
                 let databases = store.databases()
