@@ -33,7 +33,7 @@
             where name.hasPrefix("documents") {
                 try FileManager.default.removeItem(atPath: folder.file("root/data/databases/\(name)"))
             }
-            #expect(try await tool("status").status == 66)
+            #expect(try await tool("status").status == 65)
             #expect(try await tool("forget", "sqlite:documents", "--yes").status == 0)
             let status = try await tool("status")
             #expect(status.status == 0 && !status.stdout.contains("documents"), "\(status)")
@@ -58,7 +58,7 @@
             try await store()
             try FileManager.default.removeItem(atPath: folder.file("root/data/databases"))
             let refused = try await tool("set", "sqlite:documents", "a", input: "new")
-            #expect(refused.status == 66 && refused.stderr.contains("forget sqlite:documents"), "\(refused)")
+            #expect(refused.status == 65 && refused.stderr.contains("forget sqlite:documents"), "\(refused)")
             #expect(try await tool("forget", "sqlite:documents", "--yes").status == 0)
             #expect(try await tool("set", "sqlite:documents", "a", input: "new").status == 0)
         }
