@@ -59,7 +59,8 @@ struct Restore<Options: StorageOptions>: AsyncParsableCommand {
             let isUnknown = error.code == .invalidName
             let advice = isUnknown ? "" : " To replace a store: --replace NAME, once for each."
             let message = DomainWords.replacing(in: error.message) + advice
-            throw Refusal(status: isUnknown ? .unknownName : .exists, code: error.code.name, name: error.keyName, message: message)
+            let (status, code) = isUnknown ? (ExitStatus.unknownName, "unknownStore") : (.exists, error.code.name)
+            throw Refusal(status: status, code: code, name: DomainWords.text(ofStore: error.keyName), message: message)
         }
     }
 

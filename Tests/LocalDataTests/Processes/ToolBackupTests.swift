@@ -71,6 +71,8 @@
             let unknown = try await run("other", "restore", file, "--replace", "sqlite:typo", "--yes", input: "open sesame\n")
             #expect(unknown.status == 66 && unknown.stderr.contains("sqlite:typo"), "\(unknown)")
             #expect(unknown.stderr.contains("sqlite:main"), "\(unknown)")
+            let json = try await run("other", "restore", file, "--replace", "sqlite:typo", "--yes", "--json", input: "open sesame\n")
+            #expect(json.stderr.contains(#""error":"unknownStore""#) && json.stderr.contains(#""name":"sqlite:typo""#), "\(json)")
             let unasked = try await run("other", "restore", file, "--replace", "sqlite:main", input: "open sesame\n")
             #expect(unasked.status == 64 && unasked.stderr.contains("--yes"), "\(unasked)")
             #expect(try await run("other", "get", "sqlite:main", "a").stdout == "newer")
