@@ -129,6 +129,9 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
         return max(match(Self.mark(of: record.revision), place), match(Self.fingerprint(of: record), place))
     }
 
+    /// Returns whether a record is the copy that this value replaced last in a legacy location, or has the content of that copy.
+    func isLatest(_ record: StorageRecord, at place: String) -> Bool { copies[place] == Self.mark(of: record) }
+
     /// Compares the copies from which another record was made with the copies that this value replaced. Returns the
     /// weakest match; `none` if the other record was made from no copies.
     ///

@@ -108,6 +108,25 @@ import Testing
         #expect(try await machine.quarantine(v2) == [])
     }
 
+    @Test(arguments: [WindowWorld.Way.listToList, .listToDatabase])
+    func `earlier content that a program without LocalData writes again before the mirror is a new value`(
+        _ way: WindowWorld.Way
+    ) async throws {
+        let world = WindowWorld(way)
+        func write(_ text: String) { world.machine.seedUserDefaults(["token": .string(text)], suite: "old") }
+        let v2 = world.machine.launch()
+        write("one")
+        #expect(try await v2.get(world.key) == "one")
+        write("two")
+        let older = try #require(world.machine.backends(of: way.old).first)
+        older.inject(.fail(BackendError(.failed, "The store failed. Nothing was changed.")), of: .apply)
+        #expect(try await v2.get(world.key) == "two")
+        write("one")
+        #expect(try await world.settle(v2).state == .mirrored)
+        #expect(try await v2.get(world.key) == "one")
+        #expect(try await world.machine.launch().get(world.old) == "one")
+    }
+
     @Test(arguments: WindowWorld.Way.allCases) func `a sweep writes the mirror to a legacy location that was unavailable during the set`(
         _ way: WindowWorld.Way
     ) async throws {

@@ -56,8 +56,8 @@ extension MirroredLocations {
         case .exact: return .outdated
         // The mark proves that the mirror replaced the copy with this content. So the content was written again after the mirror.
         case .content where isMarked: return .changed(source)
-        // The record was made from this content, and the content is unchanged since then.
-        case .content where isMade: return .outdated
+        // The record was made from the latest content that it names. Earlier content was written again since then.
+        case .content where isMade: return record.origin?.isLatest(older, at: place.name) == true ? .outdated : .changed(source)
         case .content: return .doubtful(source)
         // Reason: "Without proof, a difference is a conflict" in Docs/Decisions/ReleaseWindows.md.
         case .none: return isMarked || isMade ? .changed(source) : .conflict(source)
