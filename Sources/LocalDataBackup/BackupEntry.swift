@@ -103,6 +103,9 @@ struct BackupSourceKeys: Sendable {
     let reference: KeySourceReference
     let keys: SourceKeys
 
+    /// The ids of the keys.
+    var ids: [[UInt8]] { keys.all.map(\.id) }
+
     /// The content of the entry. It contains the keys, so the caller must wipe it.
     var content: [UInt8] {
         let (form, service, name): (String, String?, String) =

@@ -45,6 +45,11 @@ struct BackupRun {
         let notFound = program.expected.subtracting(taken.map(\.store.name)).sorted()
         let date = runtime.clock.wallSeconds
         do {
+            // The copies need another key if it was rotated between the read of the keys and the locks. Then begin again.
+            guard try await fetchKeys().found.map(\.ids) == found.map(\.ids) else {
+                for taken in taken { await taken.copy.close() }
+                return try await run(to: path, for: recipients)
+            }
             let report = try await translatingErrors(key: "backup") { () throws(BackendError) in
                 try await write(taken, found, program.omitted, notFound, date, path, recipients)
             }

@@ -176,6 +176,28 @@
             #expect(try await kit.values("other", keys: [kit.sealed]) == [BackupStage.marker])
         }
 
+        @Test(.timeLimit(.minutes(10)))
+        func `a backup contains the new key if another process rotates it between the read of the keys and the locks`() async throws {
+            let kit = try BackupStage()
+            let (gate, isArmed) = (Gate(), Shared<Bool?>(nil))
+            let files = HookedFiles { operation, _ in
+                let isFirst = operation == "lock" && isArmed.value.withLock { $0.take() } == true
+                if isFirst { gate.block() }
+            }
+            let (program, other) = (kit.router("root", files), kit.router())
+            try await program.set(BackupStage.marker, for: kit.sealed)
+            try await other.registerCatalog(TestCatalog(.key(kit.sealed)))
+            isArmed.value.withLock { $0 = true }
+            async let backup = program.backup(to: kit.kit, openedBy: [kit.secret])
+            await gate.arrived()
+            #expect(try await other.rotateKey().isComplete)
+            gate.open()
+            _ = try await backup
+            for router in [program, other] { try await router.shutdown() }
+            try await kit.restore(into: "other")
+            #expect(try await kit.values("other", keys: [kit.sealed]) == [BackupStage.marker])
+        }
+
         @Test func `a database can be restored on a machine that does not have the key source of the backed-up machine`() async throws {
             let kit = try BackupStage()
             var configuration = kit.configuration()
