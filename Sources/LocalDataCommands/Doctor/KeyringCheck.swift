@@ -97,10 +97,16 @@
         private func absent(_ keyring: KeyringDescription?) -> Finding {
             let file = defaultFile
             if let file, isGnome(keyring), FileManager.default.fileExists(atPath: file) {
+                let message = "Its program does not offer the collection in \(file)"
+                if hasMark(file, Self.sealedMark) || hasMark(file, Self.plainMark) {
+                    return .problem(
+                        Self.check,
+                        message + ", which another daemon may have created: the command ends the daemon, reads the password, and starts it "
+                            + "again. If that does not help, the file is damaged: restore it from a backup.",
+                        unlockingCommand(ending: bus.processes([Self.gnome])))
+                }
                 return .problem(
-                    Self.check,
-                    "Its program does not offer the collection in \(file), which is probably damaged: restore the file from a backup, "
-                        + "and do not create another keyring.")
+                    Self.check, message + ", which is damaged: restore the file from a backup, and do not create another keyring.")
             }
             guard isGnome(keyring) else {
                 let provider = keyring?.provider ?? "the program that keeps it"
@@ -122,9 +128,7 @@
 
         /// Returns a warning for a collection without a password, which gnome-keyring stores as plain text.
         private func password(_ keyring: KeyringDescription?) -> [Finding] {
-            guard isGnome(keyring), let file = defaultFile else { return [] }
-            let start = (try? PosixFileSystem().read(file, from: 0, count: Self.plainMark.count)) ?? nil
-            guard start == Self.plainMark else { return [] }
+            guard isGnome(keyring), let file = defaultFile, hasMark(file, Self.plainMark) else { return [] }
             let message = "The keyring has no password, so its file \(file) contains every secret in plain text."
             guard Self.hasDisplay else {
                 return [.warning("keyring password", message + " Set one in the desktop session, or keep the secrets in a sealed vault.")]
@@ -183,6 +187,12 @@
 
         /// The first bytes of the file of a collection without a password.
         private static let plainMark = Array("[keyring]".utf8)
+        /// The first bytes of the file of a collection with a password.
+        private static let sealedMark = Array("GnomeKeyring\n\r\0\n".utf8)
+
+        private func hasMark(_ file: String, _ mark: [UInt8]) -> Bool {
+            (try? PosixFileSystem().read(file, from: 0, count: mark.count)) == mark
+        }
 
         /// The file of gnome-keyring's default collection; nil if no home directory is known.
         private var defaultFile: String? {

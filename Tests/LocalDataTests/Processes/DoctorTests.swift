@@ -406,6 +406,19 @@
                 try await expectHealthy([], session(keyring), attempts: 50)
             }
 
+            @Test(.tags(.keyring), arguments: ["GnomeKeyring\n\r\0\n", "GnomeKeyrin"])
+            func `for a file that the daemon does not offer, the finding depends on the first bytes of the file`(bytes: String) async throws {
+                let keyring = try await offPool { try PrivateKeyring(.empty) }
+                defer { endDaemons(of: keyring) }
+                try FileManager.default.createDirectory(atPath: keyring.keyringsDirectory, withIntermediateDirectories: true)
+                try Data(bytes.utf8).write(to: URL(fileURLWithPath: keyring.keyringsDirectory + "/login.keyring"))
+                let problem = try await onlyProblem([], session(keyring))
+                #expect(problem.check == "keyring" && problem.message.contains("does not offer the collection"), "\(problem)")
+                let isWhole = bytes.hasSuffix("\n")
+                #expect(problem.message.contains(isWhole ? "another daemon may have created" : "which is damaged"), "\(problem)")
+                #expect(problem.command?.hasPrefix("kill ") == (isWhole ? true : nil), "\(problem)")
+            }
+
             @Test(.tags(.keyring)) func `a locked keyring without a display is unlocked by the printed command`() async throws {
                 let keyring = try await offPool { try PrivateKeyring() }
                 defer { endDaemons(of: keyring) }
