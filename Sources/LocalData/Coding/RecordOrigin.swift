@@ -233,8 +233,7 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
     }
 
     private mutating func add(_ mark: String, _ place: String) {
-        let before = copies.updateValue(mark, forKey: place)
-        if let before { remember([before], of: place, isLatest: true) }
+        if let before = copies.updateValue(mark, forKey: place) { remember([before], of: place, isLatest: true) }
         absent?.removeAll { $0 == place }
         forgetUnnamed(place)
     }

@@ -438,7 +438,10 @@ public actor StorageRouter {
     /// }
     /// ```
     public nonisolated func values<Value>(for key: StorageKey<Value>) -> some AsyncSequence<Value?, any Error> & Sendable {
-        ValueSequence(router: self, key: key)
+        ValueSequence {
+            let follower = ValueFollower(self, key)
+            return { try await follower.nextValue() }
+        }
     }
 
     /// Changes several keys of one store in one durable commit, or none of them.
@@ -507,7 +510,8 @@ extension StorageRouter {
 
 extension SlotAccess {
     fileprivate convenience init(_ routes: RouteTable, _ configuration: StorageConfiguration, _ history: History) {
-        self.init(routes, configuration.runtime, pageSize: configuration.pageSize) { domain, expires in
+        let patience = max(configuration.deadlines.files, configuration.deadlines.keychain)
+        self.init(routes, configuration.runtime, pageSize: configuration.pageSize, patience: patience) { domain, expires in
             await history.noteCommit(to: domain, expires: expires)
         }
     }

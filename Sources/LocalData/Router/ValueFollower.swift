@@ -13,7 +13,7 @@ package enum FollowedState<Value: Sendable>: Sendable {
     case failed(StorageError)
 }
 
-/// Follows a value like ``StorageRouter/values(for:)``, but also delivers locks and errors, and continues after them.
+/// Follows a value. ``next()`` also delivers locks and errors, and continues after them. ``nextValue()`` ends with the first error.
 package actor ValueFollower<Value: Codable & Sendable> {
     private let router: StorageRouter
     private let key: StorageKey<Value>
@@ -31,6 +31,8 @@ package actor ValueFollower<Value: Codable & Sendable> {
     /// Whether the last read or change found a value. Kept during a lock or an error.
     private var isPresent = false
     private var hasVanished = false
+    /// Whether ``nextValue()`` has returned.
+    private var hasBegun = false
 
     private enum Last: Equatable {
         case content, locked
@@ -59,6 +61,28 @@ package actor ValueFollower<Value: Codable & Sendable> {
         early?.end()
         early?.forget()
         return nil
+    }
+
+    /// Returns the next value, which is nil if it is absent. Returns nil at the end: after a shutdown, and after an error.
+    /// - Throws: ``StorageError`` if a read fails, and if the store is locked before the first value.
+    func nextValue() async throws -> Value?? {
+        if isOver { return nil }
+        defer { hasBegun = true }
+        do {
+            while !isOver {
+                switch try await advance() {
+                case .value(let value): return .some(value)
+                case .absent, .vanished: return .some(nil)
+                case .locked where !hasBegun: throw router.slots.routes.gate.refusal(key.name)
+                case .locked, .failed, nil: continue
+                }
+            }
+            try Task.checkCancellation()
+            return nil
+        } catch {
+            isOver = true
+            throw error is CancellationError ? StorageError.cancelled(key.name) : error
+        }
     }
 
     /// Waits until the reader has applied all events so far.
@@ -98,15 +122,20 @@ package actor ValueFollower<Value: Codable & Sendable> {
 
     private func begin() async throws -> (Slot<Value>, ChangeHub.Subscription) {
         if let following { return following }
-        let slot: Slot<Value>
-        do { slot = try await router.call("values", key) { try router.entry(key) } } catch {
+        let (slot, routes): (Slot<Value>, [Route])
+        do {
+            (slot, routes) = try await router.call("values", key) {
+                let slot = try router.entry(key)
+                return (slot, try await router.valueWatcher.watched(slot))
+            }
+        } catch {
             // No later event makes the key usable.
             isOver = true
             throw error
         }
         let subscription = early ?? Self.subscription(to: slot)
         following = (slot, subscription)
-        router.slots.committer.hub.add(subscription, slot.route)
+        router.slots.committer.hub.add(subscription, to: routes)
         // A shutdown may have ended all subscriptions before this one was added.
         if router.slots.routes.gate.isShutDown {
             isOver = true

@@ -22,7 +22,7 @@ final class ChangeHub: Sendable {
     final class Subscription: Sendable {
         private struct State {
             var events: [Event] = []
-            var waiting: CheckedContinuation<Event?, Never>?
+            var waiting: Wait<Event?>?
             var isOver = false
             /// Whether the last change of this process was a removal.
             var endsInRemoval = false
@@ -38,20 +38,17 @@ final class ChangeHub: Sendable {
         init(slot: PhysicalSlot, reportsLocks: Bool = false) { (self.slot, self.reportsLocks) = (slot, reportsLocks) }
 
         func push(_ event: Event) {
-            let waiting = state.withLock { state -> CheckedContinuation<Event?, Never>? in
+            let waiting = state.withLock { state -> Wait<Event?>? in
                 // After the end, no task reads the queue, so the signal is released here.
                 if state.isOver, event.isSignal { return nil }
                 if case .changed(let record) = event { state.endsInRemoval = record == nil }
-                if let waiting = state.waiting {
-                    state.waiting = nil
-                    return waiting
-                }
+                if let waiting = state.waiting.take() { return waiting }
                 if state.events.count >= Self.bound { Self.merge(&state.events) }
                 if case (.look, .look?) = (event, state.events.last) { return nil }
                 state.events.append(event)
                 return nil
             }
-            waiting?.resume(returning: event)
+            waiting?.end(event)
         }
 
         /// Keeps only the last event, in front of all signals. So a signal is released after the delivery of the change before it, or of a
@@ -85,29 +82,31 @@ final class ChangeHub: Sendable {
             state.withLock { state in
                 state.isOver = true
                 return state.waiting.take()
-            }?.resume(returning: nil)
+            }?.end(nil)
         }
 
         /// Returns the next event; nil at the end or if the task is cancelled.
         func next() async -> Event? {
-            await withTaskCancellationHandler {
-                await withCheckedContinuation { continuation in
-                    let early = state.withLock { state -> Event?? in
-                        if !state.events.isEmpty { return .some(state.events.removeFirst()) }
-                        if state.isOver || Task.isCancelled { return .some(nil) }
-                        state.waiting = continuation
-                        return nil
-                    }
-                    if let early { continuation.resume(returning: early) }
+            let wait = Wait<Event?>()
+            state.withLock { state in
+                if !state.events.isEmpty {
+                    wait.end(state.events.removeFirst())
+                } else if state.isOver {
+                    wait.end(nil)
+                } else {
+                    state.waiting = wait
                 }
-            } onCancel: {
-                end()
             }
+            let event = await wait.result(ifCancelled: nil)
+            if event == nil { end() }
+            return event
         }
     }
 
     private struct State {
         var subscriptions: [PhysicalSlot: [ObjectIdentifier: Subscription]] = [:]
+        /// The slots of each subscription.
+        var observed: [ObjectIdentifier: [PhysicalSlot]] = [:]
         var forwarders: [BackendIdentity: ScheduledAction] = [:]
         /// The followers of collections, by each store that contains their records or legacy locations.
         var followers: [BackendIdentity: [ObjectIdentifier: RecordSubscription]] = [:]
@@ -123,38 +122,31 @@ final class ChangeHub: Sendable {
 
     init(tasks: any TaskSpawner, clock: any RuntimeClock) { (self.tasks, self.clock) = (tasks, clock) }
 
-    func subscribe(to route: Route) -> Subscription {
-        let subscription = Subscription(slot: route.slot)
-        add(subscription, route)
-        return subscription
-    }
-
-    /// Begins to pass the changes of a slot to a subscription.
-    func add(_ subscription: Subscription, _ route: Route) {
-        let needsForwarder = state.withLock { state in
-            state.subscriptions[route.slot, default: [:]][ObjectIdentifier(subscription)] = subscription
-            return state.forwarders[route.slot.store] == nil
+    /// Begins to pass the changes of slots to a subscription.
+    /// - Parameter routes: The slot of the subscription, then its legacy locations. A change of one of these is the event ``Event/look``.
+    func add(_ subscription: Subscription, to routes: [Route]) {
+        state.withLock { state in
+            state.observed[ObjectIdentifier(subscription)] = routes.map(\.slot)
+            for route in routes { state.subscriptions[route.slot, default: [:]][ObjectIdentifier(subscription)] = subscription }
         }
-        if needsForwarder, let backend = route.backend as? any ObservableBackend { forward(backend) }
+        watch(routes.map(\.backend))
     }
 
     func unsubscribe(_ subscription: Subscription) {
         subscription.end()
-        let idle = state.withLock { state -> ScheduledAction? in
-            state.subscriptions[subscription.slot]?[ObjectIdentifier(subscription)] = nil
-            if state.subscriptions[subscription.slot]?.isEmpty == true { state.subscriptions[subscription.slot] = nil }
-            let store = subscription.slot.store
-            guard !Self.isWatched(store, state) else { return nil }
-            return state.forwarders.removeValue(forKey: store)
+        stopWatching { state in
+            for slot in state.observed.removeValue(forKey: ObjectIdentifier(subscription)) ?? [] {
+                state.subscriptions[slot]?[ObjectIdentifier(subscription)] = nil
+                if state.subscriptions[slot]?.isEmpty == true { state.subscriptions[slot] = nil }
+            }
         }
-        idle?.cancel()
     }
 
     /// Passes the new content of a slot to its observers.
     /// - Parameter replaced: The record that the change replaced, if a follower may report it.
     func publish(_ record: StorageRecord?, replacing replaced: ReplacedRecord? = nil, at slot: PhysicalSlot) {
         let (watchers, followers) = observers(of: slot)
-        for subscription in watchers { subscription.push(.changed(record)) }
+        for subscription in watchers { subscription.push(subscription.slot == slot ? .changed(record) : .look) }
         for subscription in followers { subscription.push(record, replacing: replaced, at: slot) }
     }
 
@@ -168,7 +160,7 @@ final class ChangeHub: Sendable {
     /// Drops the events that were not delivered, and the values in them. The observers re-read their slots once the store is unlocked.
     /// - Parameter store: The store; nil for all stores.
     func forgetEvents(of store: BackendIdentity?) {
-        for subscription in watchers(in: store) { subscription.forget() }
+        for subscription in watchers(in: store) where store == nil || subscription.slot.store == store { subscription.forget() }
         for subscription in followers(in: store) { subscription.forget() }
     }
 
@@ -181,7 +173,7 @@ final class ChangeHub: Sendable {
 
     /// Notes that this process destroys the content of a store. Observers must not report this as a loss.
     func noteRemovals(in store: BackendIdentity) {
-        for subscription in watchers(in: store) { subscription.noteRemoval() }
+        for subscription in watchers(in: store) where subscription.slot.store == store { subscription.noteRemoval() }
     }
 
     private func watchers(in store: BackendIdentity?) -> [Subscription] {
@@ -213,6 +205,23 @@ final class ChangeHub: Sendable {
             if state.followers.isEmpty { return (watchers, []) }
             return (watchers, Array((state.followers[slot.store] ?? [:]).values))
         }
+    }
+
+    /// Watches the stores that are not watched yet.
+    private func watch(_ backends: [any StorageBackend]) {
+        var seen = state.withLock { Set($0.forwarders.keys) }
+        let new = backends.filter { seen.insert($0.identity).inserted }
+        for case let backend as any ObservableBackend in new { forward(backend) }
+    }
+
+    /// Removes an observer, and stops watching the stores that no other observer needs.
+    private func stopWatching(_ remove: (inout State) -> Void) {
+        let idle = state.withLock { state in
+            remove(&state)
+            let stores = state.forwarders.keys.filter { !Self.isWatched($0, state) }.sorted { $0.description < $1.description }
+            return stores.compactMap { state.forwarders.removeValue(forKey: $0) }
+        }
+        for forwarder in idle { forwarder.cancel() }
     }
 
     /// Watches a store for changes by other processes, and passes them to the observers.
@@ -271,25 +280,20 @@ extension ChangeHub {
     /// Begins to pass the changes of a collection to a subscription.
     /// - Parameter backends: The backends of the subscription's regions.
     func follow(_ subscription: RecordSubscription, in backends: [any StorageBackend]) {
-        let missing = state.withLock { state in
+        state.withLock { state in
             for backend in backends { state.followers[backend.identity, default: [:]][ObjectIdentifier(subscription)] = subscription }
-            return backends.filter { state.forwarders[$0.identity] == nil }
         }
-        for backend in missing { if let backend = backend as? any ObservableBackend { forward(backend) } }
+        watch(backends)
     }
 
     func unfollow(_ subscription: RecordSubscription) {
         subscription.end()
-        let idle = state.withLock { state in
-            var idle: [ScheduledAction] = []
-            for (store, followers) in state.followers where followers[ObjectIdentifier(subscription)] != nil {
+        stopWatching { state in
+            for store in state.followers.keys {
                 state.followers[store]?[ObjectIdentifier(subscription)] = nil
                 if state.followers[store]?.isEmpty == true { state.followers[store] = nil }
-                if !Self.isWatched(store, state), let forwarder = state.forwarders.removeValue(forKey: store) { idle.append(forwarder) }
             }
-            return idle
         }
-        for forwarder in idle { forwarder.cancel() }
     }
 
     /// Returns the record that a change replaces, if a follower may report it; otherwise nil.

@@ -22,44 +22,31 @@ final class Flights: Sendable {
     }
 
     private final class Flight: Sendable {
-        struct State {
+        private struct State {
             var result: Result<Void, any Error>?
-            var waiters: [UInt64: CheckedContinuation<Result<Void, any Error>, Never>] = [:]
-            var nextWaiter: UInt64 = 0
+            /// In the order of their arrival.
+            /// Reason: "No order in the library depends on a hash" in Docs/Decisions/Tests.md.
+            var waits: [Wait<Result<Void, any Error>>] = []
         }
 
-        let state = Mutex(State())
+        private let state = Mutex(State())
 
         func end(_ result: Result<Void, any Error>) {
-            let waiters = state.withLock { state in
+            let waits = state.withLock { state in
                 state.result = result
-                defer { state.waiters = [:] }
-                // Resume the waiters in the order of their arrival.
-                // Reason: "No order in the library depends on a hash" in Docs/Decisions/Tests.md.
-                return state.waiters.sorted { $0.key < $1.key }.map(\.value)
+                defer { state.waits = [] }
+                return state.waits
             }
-            for waiter in waiters { waiter.resume(returning: result) }
+            for wait in waits { wait.end(result) }
         }
 
         func wait() async throws {
-            let id = state.withLock { state in
-                state.nextWaiter += 1
-                return state.nextWaiter
+            let wait = Wait<Result<Void, any Error>>()
+            state.withLock { state in
+                state.waits.append(wait)
+                if let result = state.result { wait.end(result) }
             }
-            let result = await withTaskCancellationHandler {
-                await withCheckedContinuation { continuation in
-                    let early = state.withLock { state -> Result<Void, any Error>? in
-                        if let result = state.result { return result }
-                        if Task.isCancelled { return .failure(CancellationError()) }
-                        state.waiters[id] = continuation
-                        return nil
-                    }
-                    if let early { continuation.resume(returning: early) }
-                }
-            } onCancel: {
-                state.withLock { $0.waiters.removeValue(forKey: id) }?.resume(returning: .failure(CancellationError()))
-            }
-            try result.get()
+            try await wait.result(ifCancelled: .failure(CancellationError())).get()
         }
     }
 

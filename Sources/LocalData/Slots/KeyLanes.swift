@@ -1,4 +1,5 @@
 import BackendContract
+import BackendRuntime
 import Synchronization
 
 /// The lanes of slots. A *lane* is a serial queue: in this process, the changes of one slot run one after the other, in the order of
@@ -6,32 +7,39 @@ import Synchronization
 ///
 /// A call that takes a lane forms a *chain* with all calls that it makes before it leaves the lane. A task-local value carries the chain. A
 /// chain that already holds a slot takes its lane again without waiting. If chains would wait for each other in a circle, the call that
-/// would close the circle fails, so that no deadlock occurs.
+/// would close the circle fails, so that no deadlock occurs. A wait also fails if
+/// one call holds the slot for too long without a commit.
 final class KeyLanes: Sendable {
     /// The links of the running chain, for each `KeyLanes` object. A *link* is the id of a call that takes lanes. The outermost call is
     /// first.
     @TaskLocal private static var chains: [ObjectIdentifier: [UInt64]] = [:]
 
-    private struct Waiter {
-        let id: UInt64
-        let link: UInt64
-        let continuation: CheckedContinuation<Bool, Never>
+    /// How a wait for a slot ends.
+    private enum Entry {
+        case entered, refused, late
     }
 
     private struct State {
         /// The link that holds each slot.
         var holders: [PhysicalSlot: UInt64] = [:]
-        var queues: [PhysicalSlot: [Waiter]] = [:]
-        /// The waits of chains that already hold a slot, by the id of the waiter. Only these waits can be part of a circle.
+        /// The links that wait for each slot.
+        var queues: [PhysicalSlot: [(link: UInt64, wait: Wait<Entry>)]] = [:]
+        /// The waits of chains that already hold a slot, by the link that waits. Only these waits can be part of a circle.
         var waits: [UInt64: (chain: [UInt64], slot: PhysicalSlot)] = [:]
+        /// The numbers of commits by the links of running chains, since another call waits.
+        var commits: [UInt64: Int] = [:]
         var nextID: UInt64 = 1
     }
 
     private let state = Mutex(State())
     private let gate: LockGate
+    private let clock: any RuntimeClock
+    private let limit: Duration
 
-    /// - Parameter gate: The locks of stores. No new chain begins in a locked store.
-    init(gate: LockGate) { self.gate = gate }
+    /// - Parameters:
+    ///   - gate: The locks of stores. No new chain begins in a locked store.
+    ///   - limit: How long a call waits while the same other call holds the slot and commits nothing.
+    init(gate: LockGate, clock: any RuntimeClock, limit: Duration) { (self.gate, self.clock, self.limit) = (gate, clock, limit) }
 
     /// Whether the running call is part of a chain of any router.
     static var isAnyHeld: Bool { !chains.isEmpty }
@@ -96,64 +104,74 @@ final class KeyLanes: Sendable {
         }
     }
 
-    private enum Entry {
-        case entered, refused, mustWait
-    }
-
     private func enter(_ slot: PhysicalSlot, _ chain: [UInt64], holdsSomething: Bool, keyName: String) async throws {
         try Task.checkCancellation()
         guard let link = chain.last else { return }
-        let isFree = state.withLock { state in
-            guard state.holders[slot] == nil else { return false }
-            state.holders[slot] = link
-            return true
-        }
-        if isFree { return }
-        let waiterID = nextID()
-        let entered = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let entry = state.withLock { state -> Entry in
-                    guard state.holders[slot] != nil else {
-                        state.holders[slot] = link
-                        return .entered
-                    }
-                    if Task.isCancelled || (holdsSomething && Self.closesCircle(chain, slot, in: state)) { return .refused }
-                    state.queues[slot, default: []].append(Waiter(id: waiterID, link: link, continuation: continuation))
-                    if holdsSomething { state.waits[waiterID] = (chain, slot) }
-                    return .mustWait
-                }
-                if entry != .mustWait { continuation.resume(returning: entry == .entered) }
-            }
-        } onCancel: {
-            let waiter = state.withLock { state -> Waiter? in
-                guard let index = state.queues[slot]?.firstIndex(where: { $0.id == waiterID }) else { return nil }
-                state.waits[waiterID] = nil
-                return state.queues[slot]?.remove(at: index)
-            }
-            waiter?.continuation.resume(returning: false)
-        }
-        if !entered {
-            try Task.checkCancellation()
-            throw StorageError(
-                StorageError.migrationFailed, key: keyName,
-                "Two migrations wait for each other's keys. Break the circle between the keys that name one another as sources.")
-        }
-    }
-
-    private func leave(_ slot: PhysicalSlot) {
-        let next = state.withLock { state -> Waiter? in
-            guard var queue = state.queues[slot], !queue.isEmpty else {
-                state.holders[slot] = nil
-                state.queues[slot] = nil
+        let wait = state.withLock { state -> Wait<Entry>? in
+            guard state.holders[slot] != nil else {
+                state.holders[slot] = link
                 return nil
             }
-            let waiter = queue.removeFirst()
-            state.queues[slot] = queue.isEmpty ? nil : queue
-            state.holders[slot] = waiter.link
-            state.waits[waiter.id] = nil
-            return waiter
+            let wait = Wait<Entry>()
+            if holdsSomething, Self.closesCircle(chain, slot, in: state) {
+                wait.end(.refused)
+            } else {
+                state.queues[slot, default: []].append((link, wait))
+                if holdsSomething { state.waits[link] = (chain, slot) }
+            }
+            return wait
         }
-        next?.continuation.resume(returning: true)
+        guard let wait else { return }
+        setTimer(wait, at: slot)
+        let entry = await wait.result(ifCancelled: .refused)
+        if entry == .entered { return }
+        state.withLock { $0.waits[link] = nil }
+        try Task.checkCancellation()
+        if entry == .late {
+            throw StorageError(
+                StorageError.timedOut, key: keyName,
+                "Another call of this program has used the value for \(limit), and is still running. Nothing was changed.")
+        }
+        throw StorageError(
+            StorageError.migrationFailed, key: keyName,
+            "Two migrations wait for each other's keys. Break the circle between the keys that name one another as sources.")
+    }
+
+    /// Ends a wait if the holder of the slot makes no progress until the limit. Otherwise the limit begins again.
+    private func setTimer(_ wait: Wait<Entry>, at slot: PhysicalSlot) {
+        let before = progress(at: slot)
+        wait.limit(
+            clock.schedule(at: clock.now.advanced(by: limit)) { [weak self] in
+                guard let self else { return }
+                if progress(at: slot) == before { wait.end(.late) } else { setTimer(wait, at: slot) }
+            })
+    }
+
+    /// The holder of a slot and the number of its commits.
+    private func progress(at slot: PhysicalSlot) -> [UInt64] {
+        state.withLock { state in state.holders[slot].map { [$0, UInt64(state.commits[$0] ?? 0)] } ?? [] }
+    }
+
+    /// Notes that the running chain has committed a change. Calls that wait for its slots then wait longer.
+    func noteCommit() {
+        let chain = chain
+        state.withLock { state in if !state.queues.isEmpty { for link in chain { state.commits[link, default: 0] += 1 } } }
+    }
+
+    /// Passes the slot to the first call that still waits.
+    private func leave(_ slot: PhysicalSlot) {
+        func next() -> Wait<Entry>? {
+            state.withLock { state in
+                if let holder = state.holders.removeValue(forKey: slot) { state.commits[holder] = nil }
+                guard var queue = state.queues.removeValue(forKey: slot) else { return nil }
+                let (link, wait) = queue.removeFirst()
+                if !queue.isEmpty { state.queues[slot] = queue }
+                state.holders[slot] = link
+                state.waits[link] = nil
+                return wait
+            }
+        }
+        while let wait = next(), !wait.end(.entered) {}
     }
 
     /// Returns whether a chain that waits for a slot would wait for itself. It would if the holder of the slot, or a call that the holder

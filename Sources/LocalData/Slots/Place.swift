@@ -14,11 +14,7 @@ package struct Place: Hashable, Sendable, CustomStringConvertible {
     package let name: String
 
     package init(kind: String, scope: String, _ address: StorageAddress) {
-        self.init(kind: kind, scope: scope, namespace: address.namespace.name, name: address.name)
-    }
-
-    private init(kind: String, scope: String, namespace: String, name: String) {
-        (self.kind, self.scope, self.namespace, self.name) = (kind, scope, namespace, name)
+        (self.kind, self.scope, namespace, name) = (kind, scope, address.namespace.name, address.name)
     }
 
     /// The location as text that identifies it. It contains the four names in order, each as a netstring: its number of bytes in UTF-8, a
@@ -56,7 +52,7 @@ package struct Place: Hashable, Sendable, CustomStringConvertible {
             parts.append(part)
             rest = rest[rest.index(after: end)...]
         }
-        return Place(kind: parts[0], scope: parts[1], namespace: parts[2], name: parts[3])
+        return Place(kind: parts[0], scope: parts[1], StorageAddress(parts[3], in: StorageNamespace(parts[2])))
     }
 
     /// The location as reports show it. The name of a record is its collection and its id, separated by a slash.

@@ -45,14 +45,6 @@ final class RecordSubscription: Sendable {
         let replaced: ReplacedRecord?
     }
 
-    /// Changes of legacy locations by other processes.
-    struct LegacyChanges: Sendable {
-        /// The ids that have changed, as addresses of records.
-        var looks: Set<StorageAddress> = []
-        /// Whether every record may have changed.
-        var isScan = false
-    }
-
     /// The events that wait.
     struct Pending: Sendable {
         var changes: [Change] = []
@@ -62,8 +54,6 @@ final class RecordSubscription: Sendable {
         var isScan = false
         /// The signals of callers that wait until the earlier events were delivered.
         var signals: [ReleaseSignal] = []
-        /// The events that concern legacy locations. The other properties include them.
-        var legacy = LegacyChanges()
 
         /// Whether no event waits, apart from signals.
         var isEmpty: Bool { changes.isEmpty && looks.isEmpty && !isScan }
@@ -74,7 +64,7 @@ final class RecordSubscription: Sendable {
         /// Whether events were dropped because of a lock. The next event then causes a scan.
         var hasLost = false
         var regions: [Region] = []
-        var waiting: CheckedContinuation<Void, Never>?
+        var waiting: Wait<Void>?
         var isOver = false
     }
 
@@ -123,7 +113,6 @@ final class RecordSubscription: Sendable {
             let regions = state.regions.filter { $0.store == store }
             guard let addresses else {
                 if !regions.isEmpty { Self.scan(&state.pending) }
-                if regions.contains(where: { !Self.isRecords($0.part) }) { state.pending.legacy.isScan = true }
                 return !regions.isEmpty
             }
             guard let records = state.regions.first(where: { Self.isRecords($0.part) }) else { return false }
@@ -133,17 +122,8 @@ final class RecordSubscription: Sendable {
                 isConcerned = true
                 let record = StorageAddress(address.name, in: records.namespace)
                 switch region.part {
-                case .records: Self.look(at: record, &state.pending)
-                case .older:
-                    Self.look(at: record, &state.pending)
-                    if state.pending.legacy.looks.count < Self.mostLooks {
-                        state.pending.legacy.looks.insert(record)
-                    } else {
-                        state.pending.legacy.isScan = true
-                    }
-                case .list:
-                    Self.scan(&state.pending)
-                    state.pending.legacy.isScan = true
+                case .records, .older: Self.look(at: record, &state.pending)
+                case .list: Self.scan(&state.pending)
                 }
             }
             return isConcerned
@@ -184,16 +164,9 @@ final class RecordSubscription: Sendable {
         }
     }
 
-    /// Drops the events that a scan replaces, which is about to begin. Changes of legacy locations stay: the records were moved from
-    /// there before, and the scan does not read them.
-    func clear() {
-        state.withLock { state in
-            let legacy = state.pending.legacy
-            state.pending = Pending(
-                looks: legacy.isScan ? [] : legacy.looks, isScan: legacy.isScan, signals: state.pending.signals, legacy: legacy)
-            state.hasLost = false
-        }
-    }
+    /// Drops the changes by this process, which the scan that begins now replaces. Events of other processes stay: they may concern legacy
+    /// locations, which the scan does not read.
+    func clear() { state.withLock { state in (state.pending.changes, state.hasLost) = ([], false) } }
 
     /// Whether a change by this process waits that an earlier read may have seen.
     func hasChange(of address: StorageAddress) -> Bool { state.withLock { $0.pending.changes.contains { $0.address == address } } }
@@ -227,10 +200,7 @@ final class RecordSubscription: Sendable {
 
     /// Changes the state, and wakes the follower if the change returns true.
     private func wake(_ change: (inout State) -> Bool) {
-        state.withLock { state -> CheckedContinuation<Void, Never>? in
-            guard change(&state) else { return nil }
-            return state.waiting.take()
-        }?.resume()
+        state.withLock { state in change(&state) ? state.waiting.take() : nil }?.end(())
     }
 
     func end() {
@@ -244,30 +214,22 @@ final class RecordSubscription: Sendable {
     /// Takes all events that wait, and waits for the first if there is none. Nil at the end, or when the task is cancelled.
     func next() async -> Pending? {
         while true {
+            let wait = Wait<Void>()
             let (taken, isOver) = state.withLock { state -> (Pending?, Bool) in
-                if state.pending.isEmpty, state.pending.signals.isEmpty { return (nil, state.isOver) }
+                if state.pending.isEmpty, state.pending.signals.isEmpty {
+                    state.waiting = wait
+                    return (nil, state.isOver)
+                }
                 var taken = state.pending
-                if state.hasLost, !taken.isEmpty { scanAll(&taken) }
+                if state.hasLost, !taken.isEmpty { RecordSubscription.scan(&taken) }
                 if !taken.isEmpty { state.hasLost = false }
                 state.pending = Pending()
                 return (taken, false)
             }
             if let taken { return taken }
-            if isOver || Task.isCancelled { return nil }
-            await withTaskCancellationHandler {
-                await withCheckedContinuation { continuation in
-                    let isReady = state.withLock { state in
-                        if !state.pending.isEmpty || !state.pending.signals.isEmpty || state.isOver || Task.isCancelled { return true }
-                        state.waiting = continuation
-                        return false
-                    }
-                    if isReady { continuation.resume() }
-                }
-            } onCancel: {
-                end()
-            }
+            if isOver { return nil }
+            await wait.result(ifCancelled: ())
+            if Task.isCancelled { end() }
         }
     }
-
-    private func scanAll(_ pending: inout Pending) { Self.scan(&pending) }
 }

@@ -12,13 +12,20 @@ final class SlotAccess: Sendable {
     /// How many records of a collection are read, and written in one commit, at a time.
     let pageSize: Int
 
-    /// - Parameter noteCommit: See ``Committer/noteCommit``.
+    /// - Parameters:
+    ///   - patience: How long a call waits for another call that uses its slot.
+    ///   - noteCommit: See ``Committer/noteCommit``.
     init(
-        _ routes: RouteTable, _ runtime: Runtime, pageSize: Int, noteCommit: @escaping @Sendable (StorageDomain, Bool) async -> Void
+        _ routes: RouteTable, _ runtime: Runtime, pageSize: Int, patience: Duration,
+        noteCommit: @escaping @Sendable (StorageDomain, Bool) async -> Void
     ) {
         (self.routes, self.runtime, self.pageSize) = (routes, runtime, pageSize)
-        committer = Committer(hub: ChangeHub(tasks: runtime.tasks, clock: runtime.clock), noteCommit: noteCommit)
-        lanes = KeyLanes(gate: routes.gate)
+        let lanes = KeyLanes(gate: routes.gate, clock: runtime.clock, limit: patience)
+        self.lanes = lanes
+        committer = Committer(hub: ChangeHub(tasks: runtime.tasks, clock: runtime.clock)) { domain, expires in
+            lanes.noteCommit()
+            await noteCommit(domain, expires)
+        }
         flights = Flights(tasks: runtime.tasks)
     }
 

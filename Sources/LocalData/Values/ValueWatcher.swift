@@ -13,25 +13,12 @@ struct ValueWatcher: Sendable {
 
     private var valueReader: ValueReader { ValueReader(slots, coder, history, program) }
 
-    /// Returns the current value, and a subscription to all later changes.
-    /// - Parameter ifUnwritten: Reads the value after an error of its migration.
-    func watch<Value>(
-        _ slot: Slot<Value>, ifUnwritten: (any Error) async throws -> ValueReader.Reading<Value>
-    ) async throws -> (ChangeHub.Subscription, ValueReader.Reading<Value>) {
-        try await slots.lists.prepare(slot.key)
-        return try await slots.withLane(slot.route) {
-            // While this call holds the lane, no other call of this process changes the slot. So no change is missed, and none is delivered
-            // twice.
-            let unwritten = try await valueReader.settleOrRead(slot, ifUnwritten)?.0
-            let subscription = slots.committer.hub.subscribe(to: slot.route)
-            do {
-                if let unwritten { return (subscription, unwritten) }
-                return (subscription, try await read(slot, ifUnwritten))
-            } catch {
-                slots.committer.hub.unsubscribe(subscription)
-                throw error
-            }
-        }
+    /// Returns the slots whose changes can change a value: its own first, then its legacy locations. These concern it only until it has
+    /// left them, and in a release window.
+    func watched<Value>(_ slot: Slot<Value>) async throws -> [Route] {
+        guard slot.key.hasMigration else { return [slot.route] }
+        if slot.key.releaseWindow == nil, (try? await slot.route.probe())?.metadata != nil { return [slot.route] }
+        return [slot.route] + (try LegacyLocations(slots).all(of: slot.untyped)).map(\.route)
     }
 
     /// Returns the current value; nil if the subscription still has changes of this process that must be delivered first.

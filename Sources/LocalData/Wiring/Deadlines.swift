@@ -5,6 +5,10 @@
 /// whether a change may have happened. Work that reports progress, such as a change of many values, extends the
 /// deadline.
 ///
+/// The changes of one key run one after the other. A call that waits for another call of its key fails with `timedOut`
+/// if that call, with its closures, makes no progress for the longer of ``files`` and ``keychain``. Nothing was changed
+/// then.
+///
 /// ```swift
 /// configuration.deadlines.keychain = .seconds(2)
 /// do {

@@ -117,7 +117,8 @@ extension StorageErrorCodes {
     /// }
     /// ```
     public static var noSpace: StorageError.Code { StorageError.Code("noSpace") }
-    /// The deadline passed before the store responded. The deadlines are in ``StorageConfiguration/deadlines``.
+    /// The deadline passed before the store responded, or while another call used the same key. The deadlines are in
+    /// ``StorageConfiguration/deadlines``.
     ///
     /// The error's outcome says whether a change may have happened. If it is `unknown`, read the value before you
     /// repeat the change.
