@@ -37,6 +37,13 @@ struct PosixFileSystemTests {
         #expect(try files.read(path("new"))?.bytes == content)
     }
 
+    @Test func `a file of more than 1 GiB is refused before it is read`() throws {
+        try files.create(path("sparse"), [])
+        #expect(truncate(path("sparse"), 1 << 40) == 0)
+        let error = try #require(throws: FileError.self) { _ = try files.read(path("sparse")) }
+        #expect(error.number == EFBIG)
+    }
+
     @Test func `a durable replacement keeps the permissions of the file and leaves no temporary file`() throws {
         try files.create(path("file"), [1])
         chmod(path("file"), 0o644)

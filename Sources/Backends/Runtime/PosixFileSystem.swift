@@ -63,6 +63,8 @@ package struct PosixFileSystem: FileSystem {
         var info = stat()
         guard fstat(descriptor, &info) == 0 else { throw FileError(number: errno, operation: "stat", path: path) }
         guard FileStatus(info).isRegular else { throw FileError(number: EINVAL, operation: "read (not a regular file)", path: path) }
+        // The size of a sparse file can exceed the memory.
+        guard info.st_size <= 1 << 30 else { throw FileError(number: EFBIG, operation: "read (more than 1 GiB)", path: path) }
         // Read directly into the array: another buffer would keep a copy of bytes that may be a key.
         var bytes = [UInt8](repeating: 0, count: Int(info.st_size) + 1)
         var filled = 0

@@ -64,9 +64,8 @@ package enum Failure {
         }
     }
 
-    /// Writes a line to standard error. On a terminal, control characters are escaped.
+    /// Writes a line to standard error. Control characters are escaped, because people read it, also in logs.
     package static func write(_ line: String) {
-        let isTerminal = isatty(STDERR_FILENO) == 1
-        try? FileHandle.standardError.write(contentsOf: Data(((isTerminal ? line.escapingControls(except: ["\n"]) : line) + "\n").utf8))
+        try? FileHandle.standardError.write(contentsOf: Data((line.escapingControls(except: ["\n"]) + "\n").utf8))
     }
 }

@@ -63,13 +63,13 @@ package enum Output {
 }
 
 extension Unicode.Scalar {
-    /// Whether the character may control the terminal, or may change the order in which it shows other characters.
+    /// Whether the character may control the terminal, is invisible, or may change the order in which other characters are shown. Variation
+    /// selectors are invisible too, but many emoji contain them.
     /// Reason: "On a terminal, control characters are shown as escapes" in Docs/Decisions/ToolAndErrors.md.
     fileprivate var isControl: Bool {
         switch properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: true
-        case .format: properties.isBidiControl
-        default: false
+        default: properties.isDefaultIgnorableCodePoint && !properties.isVariationSelector
         }
     }
 }
@@ -83,8 +83,7 @@ extension String {
     /// Escapes the control characters in JSON text. Encoders do not escape those above U+001F.
     fileprivate func escapingControlsInJSON() -> String {
         escaping(except: []) { scalar in
-            let digits = String(scalar.value, radix: 16)
-            return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            scalar.utf16.map { "\\u" + String(0x1_0000 + UInt32($0), radix: 16).dropFirst() }.joined()
         }
     }
 

@@ -12,8 +12,8 @@
 
         /// A text that an attacker can store in a property list. Its control characters move the cursor, hide text and
         /// reverse it.
-        private let hostile = "a\u{1B}]0;title\u{7}\u{9B}2J\u{202E}z"
-        private let escaped = #"a\u{1b}]0;title\u{7}\u{9b}2J\u{202e}z"#
+        private let hostile = "a\u{1B}]0;title\u{7}\u{9B}2J\u{202E}\u{200B}\u{E0041}z"
+        private let escaped = #"a\u{1b}]0;title\u{7}\u{9b}2J\u{202e}\u{200b}\u{e0041}z"#
 
         private func json(_ result: ProgramResult) throws -> NSObject? {
             #expect(result.stdout.split(separator: "\n").count == 1, "\(result.stdout) \(result.stderr)")
@@ -51,7 +51,9 @@
             ]
             for command in commands {
                 let shown = try await onTerminal(command, answers: [])
-                for scalar in ["\u{1B}", "\u{7}", "\u{9B}", "\u{202E}"] { #expect(!shown.stdout.contains(scalar), "\(command)") }
+                for scalar in ["\u{1B}", "\u{7}", "\u{9B}", "\u{202E}", "\u{200B}", "\u{E0041}"] {
+                    #expect(!shown.stdout.contains(scalar), "\(command)")
+                }
             }
             #expect(try await onTerminal(["list", "defaults:old"], answers: []).stdout.contains(escaped))
             #expect(try await onTerminal(["get", "defaults:old", "plain"], answers: []).stdout.contains(escaped))
@@ -59,6 +61,14 @@
             // A program that reads the output gets the unchanged bytes.
             #expect(try await tool("get", "defaults:old", "plain").stdout == hostile)
             #expect(try await tool("list", "defaults:old").stdout.contains(hostile + "\n"))
+            let listed = try json(try await tool("list", "defaults:old", "--json")) as? [[String: String]]
+            #expect(listed?.contains(["name": hostile]) == true)
+        }
+
+        @Test func `an error in a pipe has no control characters`() async throws {
+            try writeList(["plain": "x"])
+            let refused = try await tool("get", "defaults:old", hostile)
+            #expect(refused.stderr.contains(escaped), "\(refused.stderr)")
         }
 
         @Test func `invalid UTF-8 is refused as an argument, as input and as a typed answer`() async throws {
