@@ -60,12 +60,4 @@ struct PostgreSQLProvider: BackendProvider {
             return [:]
         #endif
     }
-
-    #if PostgreSQL
-        /// Creates one of the library's internal stores on a server.
-        static func ownStore(_ name: String, on server: PostgreSQLServer, configuration: StorageConfiguration) throws -> any StorageBackend
-        {
-            try OwnServerStores(on: server, configuration: configuration).store(name)
-        }
-    #endif
 }

@@ -36,15 +36,14 @@ extension StorageConfiguration {
     /// The ledger of migrations, the quarantine and the records of presence are then on the server too, so that all
     /// machines of the application share them. The time of the server decides which values have expired.
     ///
-    /// Call this once, after the other settings of the configuration and before it is given to a router. A
-    /// configuration in memory keeps everything in memory.
+    /// Call this once, before the configuration is given to a router. A configuration in memory keeps everything in
+    /// memory.
     public mutating func usePostgreSQL(_ server: PostgreSQLServer) {
         providers.append(PostgreSQLProvider(server: server))
         guard !isInMemory else { return }
         #if PostgreSQL
             runtime.clock = ServerClock(runtime.clock)
-            let configuration = self
-            makeOwnStore = { name in try PostgreSQLProvider.ownStore(name, on: server, configuration: configuration) }
+            makeOwnStore = { name, configuration in try OwnServerStores(on: server, configuration: configuration).store(name) }
         #endif
     }
 }

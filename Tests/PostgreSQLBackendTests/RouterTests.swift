@@ -40,6 +40,24 @@
             #expect(try await one.value(for: key) == nil)
         }
 
+        @Test func `the internal stores use a key source that the configuration gets after its server`() async throws {
+            var configuration = StorageConfiguration(root: URL(filePath: folder.file("one")), applicationID: "com.example.app")
+            configuration.usePostgreSQL(server)
+            configuration.keySource = .keyFile(folder.file("shared-key"))
+            let old = StorageKey<String>(name: "old", domain: .userDefaults)
+            let (one, two) = (StorageRouter(configuration: configuration), machine("two"))
+            try await one.set("secret", for: old)
+            try await one.registerCatalog(ServerCatalog(key.moved(from: old)), migrateImmediately: true).requireComplete()
+            #expect(!FileManager.default.fileExists(atPath: folder.file("one/data/sealing-key")))
+            try await two.registerCatalog(ServerCatalog(key), migrateImmediately: true).requireComplete()
+            #expect(try await two.get(key) == "secret")
+        }
+
+        private struct ServerCatalog: StorageKeyCatalog {
+            let allKeys: [AnyStorageKey]
+            init(_ key: StorageKey<String>) { allKeys = [.key(key)] }
+        }
+
         @Test func `500 hostile texts are read back unchanged by another machine with every serializer`() async throws {
             let (one, two) = (machine("one"), machine("two"))
             let texts = Arbitrary<String>.any(of: [.one(of: hostileTexts), .text()])

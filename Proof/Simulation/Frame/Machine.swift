@@ -70,7 +70,7 @@ package final class Machine<S: Subject>: Sendable {
         }
         // A router is released here only after its process was killed, and a killed process closes no store.
         configuration.closesWhenReleased = false
-        configuration.makeOwnStore = { make("own \($0)", .list) }
+        configuration.makeOwnStore = { name, _ in make("own \(name)", .list) }
         let router = StorageRouter(configuration: configuration)
         let isReleased = programs.withLock { programs in
             programs.processes.append(process)

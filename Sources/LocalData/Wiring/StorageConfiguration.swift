@@ -146,7 +146,7 @@ public struct StorageConfiguration: Sendable {
     package var closesWhenReleased = true
     /// In simulations and tests, creates one of the library's internal stores: the ledger, the quarantine, or the
     /// witnesses (the records that values exist). Otherwise nil.
-    package var makeOwnStore: (@Sendable (_ name: String) throws -> any StorageBackend)?
+    package var makeOwnStore: (@Sendable (_ name: String, _ configuration: StorageConfiguration) throws -> any StorageBackend)?
 
     /// Whether the ledger records the application as an owner of the stores. It is false for a tool to which no application id was given.
     package var recordsOwner = true

@@ -93,7 +93,7 @@ extension Wiring {
         guard let make = configuration.makeOwnStore else { return [] }
         var found: [(name: String, store: any StorageBackend & RecipientStore)] = []
         for name in Self.ownStoreNames {
-            if let store = try make(name) as? any StorageBackend & RecipientStore { found.append((name: name, store: store)) }
+            if let store = try make(name, configuration) as? any StorageBackend & RecipientStore { found.append((name: name, store: store)) }
         }
         return found
     }
@@ -129,7 +129,7 @@ extension Wiring {
     private static func makeOwnStore(
         _ name: String, _ configuration: StorageConfiguration, isRestoring: Bool = false, _ path: (StorageDirectories) -> String
     ) throws -> any StorageBackend {
-        if let make = configuration.makeOwnStore { return try make(name) }
+        if let make = configuration.makeOwnStore { return try make(name, configuration) }
         switch configuration.place {
         case .refused(let why): throw StorageError(StorageError.unavailable, key: name, why)
         case .memory(let world):

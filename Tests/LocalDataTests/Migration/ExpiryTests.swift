@@ -190,7 +190,7 @@ import Testing
         let catalog = TestCatalog(.key(key))
         func launch(_ ledger: InMemoryStore) -> StorageRouter {
             var configuration = machine.configuration
-            configuration.makeOwnStore = { name in name == "ledger" ? ledger : InMemoryStore() }
+            configuration.makeOwnStore = { name, _ in name == "ledger" ? ledger : InMemoryStore() }
             return StorageRouter(configuration: configuration)
         }
         let (first, second) = (InMemoryStore(), InMemoryStore())

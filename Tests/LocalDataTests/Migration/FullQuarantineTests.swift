@@ -23,7 +23,7 @@ import Testing
         }
         machine = TestMachine { [clock, store] configuration in
             configuration.use(clock)
-            configuration.makeOwnStore = { name in name == "quarantine" ? store : others[name] ?? InMemoryStore() }
+            configuration.makeOwnStore = { name, _ in name == "quarantine" ? store : others[name] ?? InMemoryStore() }
         }
     }
 

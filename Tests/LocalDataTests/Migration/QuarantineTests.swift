@@ -59,7 +59,7 @@ import Testing
         let store = FaultingBackend(
             InMemoryStore.standIn(for: .userDefaults(suite: "quarantine"), medium: MemoryMedium(), runtime: .live))
         let storage = TestMachine { configuration in
-            configuration.makeOwnStore = { (name: String) -> any StorageBackend in if name == "quarantine" { store } else { ledger } }
+            configuration.makeOwnStore = { (name, _) -> any StorageBackend in if name == "quarantine" { store } else { ledger } }
         }.launch()
         let (old, new) = (textKey("old", .userDefaults(suite: "a")), textKey("new", .userDefaults(suite: "b")))
         let first = try await quarantined(storage, old, new, ("one", "two"))
