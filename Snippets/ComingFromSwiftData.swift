@@ -44,7 +44,7 @@ try await storage.set(kari, in: contacts)  // context.insert(_:) and save()
 kari.name = "Kari Nordmann"  // a value: changing it stores nothing
 try await storage.set(kari, in: contacts)
 try await storage.update(kari.id, in: contacts) { $0?.priority = .high }  // read, change and write as one step
-for try await contact in storage.records(in: contacts) { print(contact.name) }  // @Query, without predicates and order
+for try await contact in storage.records(in: contacts) { print(contact.name) }  // all records, in no order
 let high = try await storage.records(in: contacts).filter { $0.priority == .high }.first { _ in true }
 // snippet.hide
 check(high?.name == "Kari Nordmann" && high?.privateAddress.city == "Oslo")

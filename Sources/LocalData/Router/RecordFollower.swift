@@ -177,9 +177,9 @@ package actor RecordFollower<Record: Codable & Sendable> {
                 if recovers { throw gate.refusal(collection.name) }
                 return nil
             }
-            scan = nil
-            (work.isScan, work.looks) = (false, [])
+            stopReading()
         }
+        if subscription.isOver { stopReading() }
         do { try await proceed() } catch let error as StorageError {
             guard !recovers, !gate.isShutDown, gate.locks != locks else { throw error }
             // The program has locked a store during the read. Unlocking causes another read, and may have done so already.
@@ -189,6 +189,8 @@ package actor RecordFollower<Record: Codable & Sendable> {
         retry.succeeded()
         return ready.isEmpty && !isCurrent ? nil : step()
     }
+
+    private func stopReading() { (scan, work.isScan, work.looks) = (nil, false, []) }
 
     private var isCurrent: Bool { work.isEmpty && scan == nil && !hasLost }
 

@@ -501,7 +501,7 @@ public actor StorageRouter {
 /// The parts of the protocol that calls use.
 extension StorageRouter {
     nonisolated var valueWriter: ValueWriter { ValueWriter(slots, coder, history, program) }
-    nonisolated var valueWatcher: ValueWatcher { ValueWatcher(slots, coder, history, program) }
+    nonisolated var valueWatcher: ValueWatcher { ValueWatcher(slots: slots, coder: coder, valueReader: valueReader) }
     nonisolated var batchWriter: BatchWriter { BatchWriter(slots, coder, history, program) }
     nonisolated var settler: Settler { Settler(slots, coder, history, program) }
     nonisolated var recordGatherer: RecordGatherer { RecordGatherer(slots, coder, history, program) }

@@ -198,6 +198,8 @@ final class RecordSubscription: Sendable {
 
     // MARK: The follower
 
+    var isOver: Bool { state.withLock(\.isOver) }
+
     /// Changes the state, and wakes the follower if the change returns true.
     private func wake(_ change: (inout State) -> Bool) {
         state.withLock { state in change(&state) ? state.waiting.take() : nil }?.end(())

@@ -4,14 +4,7 @@ import BackendContract
 struct ValueWatcher: Sendable {
     let slots: SlotAccess
     let coder: RecordCoder
-    let history: History
-    let program: ProgramCode
-
-    init(_ slots: SlotAccess, _ coder: RecordCoder, _ history: History, _ program: ProgramCode) {
-        (self.slots, self.coder, self.history, self.program) = (slots, coder, history, program)
-    }
-
-    private var valueReader: ValueReader { ValueReader(slots, coder, history, program) }
+    let valueReader: ValueReader
 
     /// Returns the slots whose changes can change a value: its own first, then its legacy locations. These concern it only until it has
     /// left them, and in a release window.

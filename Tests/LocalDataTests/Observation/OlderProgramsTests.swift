@@ -9,7 +9,8 @@ import Testing
 @Suite(.inTurn) struct OlderProgramsTests {
     /// In a window, without the conflicts of two programs: each program has seen the value that it replaces.
     @Test(.timeLimit(.minutes(10)), arguments: WindowWorld.Way.allCases)
-    func `in a release window, a sequence of values delivers what an older program writes and removes`(_ way: WindowWorld.Way) async throws {
+    func `in a release window, a sequence of values delivers what an older program writes and removes`(_ way: WindowWorld.Way) async throws
+    {
         let world = WindowWorld(way)
         let (older, router) = (world.machine.launch(), world.machine.launch())
         try await router.set("one", for: world.key)

@@ -33,6 +33,17 @@ import Testing
         #expect(try await changes.next() == .removed(id: "a", old: Self.note("a", "3")))
     }
 
+    @Test(.timeLimit(.minutes(10))) func `a follower that was ended before its first step reads nothing`() async throws {
+        let router = machine.launch()
+        try await router.set(Self.note("a", "1"), in: notes)
+        let backend = try #require(machine.backends(of: Self.domain).last)
+        let before = backend.log.count
+        let follower = RecordFollower(router, notes, onDamage: .throw, recovers: true)
+        follower.end()
+        while let step = try await follower.next() { #expect(step.updates.isEmpty) }
+        #expect(backend.log.count == before)
+    }
+
     @Test(.timeLimit(.minutes(10))) func `the changes of a batch arrive in the order of the batch`() async throws {
         let router = machine.launch()
         try await router.set(Self.note("b", "1"), in: notes)

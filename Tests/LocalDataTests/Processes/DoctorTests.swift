@@ -407,7 +407,8 @@
             }
 
             @Test(.tags(.keyring), arguments: ["GnomeKeyring\n\r\0\n", "GnomeKeyrin"])
-            func `for a file that the daemon does not offer, the finding depends on the first bytes of the file`(bytes: String) async throws {
+            func `for a file that the daemon does not offer, the finding depends on the first bytes of the file`(bytes: String) async throws
+            {
                 let keyring = try await offPool { try PrivateKeyring(.empty) }
                 defer { endDaemons(of: keyring) }
                 try FileManager.default.createDirectory(atPath: keyring.keyringsDirectory, withIntermediateDirectories: true)
