@@ -71,7 +71,7 @@
         /// ```swift
         /// do {
         ///     try await sessions.create(key: sessionID, value: Session(user: "kari"), expires: .seconds(3_600))
-        /// } catch PersistError.duplicate {
+        /// } catch let error as PersistError where error == .duplicate {
         ///     print("Another request has created this session.")
         /// }
         /// ```
@@ -124,7 +124,7 @@
         /// ```swift
         /// do {
         ///     print(try await sessions.get(key: sessionID, as: Session.self)?.user ?? "There is no session.")
-        /// } catch PersistError.invalidConversion {
+        /// } catch let error as PersistError where error == .invalidConversion {
         ///     print("Another type is stored under this key.")
         /// }
         /// ```

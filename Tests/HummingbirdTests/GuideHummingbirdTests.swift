@@ -60,13 +60,13 @@
         static func calls(_ sessions: StoragePersistDriver, _ sessionID: String) async throws {
             do {
                 try await sessions.create(key: sessionID, value: Session(user: "kari"), expires: .seconds(3_600))
-            } catch PersistError.duplicate {
+            } catch let error as PersistError where error == .duplicate {
                 print("Another request has created this session.")
             }
             try await sessions.set(key: sessionID, value: Session(user: "kari"), expires: .seconds(3_600))
             do {
                 print(try await sessions.get(key: sessionID, as: Session.self)?.user ?? "There is no session.")
-            } catch PersistError.invalidConversion {
+            } catch let error as PersistError where error == .invalidConversion {
                 print("Another type is stored under this key.")
             }
             if let found = try await sessions.getWithTTL(key: sessionID, as: Session.self) {

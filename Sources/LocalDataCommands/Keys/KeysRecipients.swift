@@ -53,7 +53,7 @@ extension Keys {
                 let key = existing ? try await SecretOptions.recoveryKey() : RecoveryKey(for: router.configuration)
                 // Printed before it is added: if it cannot be printed, the process ends here, and the key opens nothing.
                 if !existing { try place.json ? Output.json(["recoveryKey": key.text]) : Output.line(key.text) }
-                try await router.addRecoveryKey(key, to: domain.domain)
+                _ = try await router.addRecoveryKey(key, to: domain.domain)
             }
             if existing, place.json { try Output.done() }
             if !existing, !place.json {
