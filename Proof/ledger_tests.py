@@ -134,8 +134,11 @@ def test():
                 assert recorded(killed, is_planted=True)[0]
             missing = recorded("echo 'Missing: gcc spin. As root, run: apt-get'; exit 1")
             assert missing[2] == "nothing" and "Missing: gcc spin" in missing[3]
-            assert recorded("true", is_planted=True)[2] == "NOT noticed" and recorded("false", is_planted=True)[2] == "noticed"
-            assert runner.obstacles == ["one: first"] * 7
+            assert recorded("true", is_planted=True)[2] == "NOT noticed"
+            assert recorded("echo tried: a call; false", is_planted=True)[2] == "noticed"
+            # A command that fails before it has tried anything notices no planted mistake.
+            assert recorded("echo no network; false", is_planted=True)[0]
+            assert runner.obstacles == ["one: first"] * 8
             found = recorded("echo 'Test run with 7 tests in 2 suites'; exit 1")
             assert found[:2] == (True, "7 tests") and found[2].startswith("SOMETHING") and "Again: LOCALDATA_PROOF=1 echo" in found[3]
             assert recorded('test -z "${LOCALDATA_PROOF:-}"')[0] and not recorded("true")[0]
