@@ -46,19 +46,17 @@ struct BackupRun {
         let date = runtime.clock.wallSeconds
         do {
             // The copies need another key if it was rotated between the read of the keys and the locks. Then begin again.
-            guard try await fetchKeys().found.map(\.ids) == found.map(\.ids) else {
-                for taken in taken { await taken.copy.close() }
-                return try await run(to: path, for: recipients)
-            }
+            let isCurrent = try await fetchKeys().found.map(\.ids) == found.map(\.ids)
             let report = try await translatingErrors(key: "backup") { () throws(BackendError) in
-                try await write(taken, found, program.omitted, notFound, date, path, recipients)
+                isCurrent ? try await write(taken, found, program.omitted, notFound, date, path, recipients) : nil
             }
             for taken in taken { await taken.copy.close() }
-            return report
+            if let report { return report }
         } catch {
             for taken in taken { await taken.copy.close() }
             throw error
         }
+        return try await run(to: path, for: recipients)
     }
 
     // MARK: Keys

@@ -93,7 +93,7 @@ extension Wiring {
         guard let make = configuration.makeOwnStore else { return [] }
         var found: [(name: String, store: any StorageBackend & RecipientStore)] = []
         for name in Self.ownStoreNames {
-            if let store = try make(name, configuration) as? any StorageBackend & RecipientStore { found.append((name: name, store: store)) }
+            if let store = try make(name, configuration) as? any StorageBackend & RecipientStore { found.append((name, store)) }
         }
         return found
     }

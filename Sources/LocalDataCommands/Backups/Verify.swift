@@ -163,7 +163,8 @@ private struct ShownReport: Encodable {
     /// - Parameter command: The words that start a command.
     func lines(_ command: String) -> [String] {
         guard let rows else { return ["There is no database yet."] }
-        var lines = ["\(isSound ? "sound" : "NOT SOUND"): \(rows) rows\(commits.map { ", \($0) commits" } ?? "")"]
+        let counts = [quantity(rows, of: "row")] + (commits.map { [quantity($0, of: "commit")] } ?? [])
+        var lines = ["\(isSound ? "sound" : "NOT SOUND"): \(counts.joined(separator: ", "))"]
         switch (areRowsWhole ?? true, expectedRows) {
         case (true, _): break
         case (false, let expected?):
@@ -172,10 +173,10 @@ private struct ShownReport: Encodable {
         case (false, nil): lines.append("The sealed state is missing or damaged, so removed or replaced rows cannot be detected.")
         }
         if let damaged = damagedRows, damaged > 0 {
-            lines.append("\(damaged) rows are damaged. To list them: \(command) damaged list DOMAIN")
+            lines.append("damaged: \(quantity(damaged, of: "row")). To list them: \(command) damaged list DOMAIN")
         }
-        if let damaged = damagedLabels, damaged > 0 { lines.append("\(damaged) labels are damaged.") }
-        if let lost = rowsOfDestroyedKeys, lost > 0 { lines.append("\(lost) rows claim a destroyed key.") }
+        if let damaged = damagedLabels, damaged > 0 { lines.append("damaged: \(quantity(damaged, of: "label"))") }
+        if let lost = rowsOfDestroyedKeys, lost > 0 { lines.append("sealed with a destroyed key: \(quantity(lost, of: "row"))") }
         return lines
     }
 }

@@ -62,6 +62,10 @@ package enum Output {
     }
 }
 
+/// Returns a number with a noun, such as "1 row" and "2 rows".
+/// - Parameter noun: The noun, whose plural ends in s.
+func quantity(_ number: some BinaryInteger, of noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
+
 extension Unicode.Scalar {
     /// Whether the character may control the terminal, is invisible, or may change the order in which other characters are shown. Variation
     /// selectors are invisible too, but many emoji contain them.
@@ -82,9 +86,7 @@ extension String {
 
     /// Escapes the control characters in JSON text. Encoders do not escape those above U+001F.
     fileprivate func escapingControlsInJSON() -> String {
-        escaping(except: []) { scalar in
-            scalar.utf16.map { "\\u" + String(0x1_0000 + UInt32($0), radix: 16).dropFirst() }.joined()
-        }
+        escaping(except: []) { scalar in scalar.utf16.map { "\\u" + String(0x1_0000 + UInt32($0), radix: 16).dropFirst() }.joined() }
     }
 
     private func escaping(except kept: Swift.Set<Unicode.Scalar>, _ escape: (Unicode.Scalar) -> String) -> String {

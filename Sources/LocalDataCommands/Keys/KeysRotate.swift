@@ -34,7 +34,8 @@ extension Keys {
                     }
                 }
             }
-            if place.json { try Output.json(["rows": count]) } else { Output.line("\(count) rows are sealed with a new data key.") }
+            if place.json { return try Output.json(["rows": count]) }
+            Output.line("sealed with a new data key: \(quantity(count, of: "row"))")
         }
 
         private func rotateSource() async throws {

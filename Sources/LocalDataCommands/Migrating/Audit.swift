@@ -51,7 +51,7 @@ private struct ShownAudit: Encodable {
         var line: String {
             var parts = [state, key, domain, protection]
             if bytes > 0 { parts.append("\(bytes) bytes") }
-            if let pendingRecords, pendingRecords > 0 { parts.append("\(pendingRecords) records pending") }
+            if let pendingRecords, pendingRecords > 0 { parts.append("\(quantity(pendingRecords, of: "record")) pending") }
             for (place, count) in olderCopies.sorted(by: { $0.key < $1.key }) {
                 parts.append("older: \(count) in \(DomainWords.replacing(in: place))")
             }
@@ -80,9 +80,9 @@ private struct ShownAudit: Encodable {
     var lines: [String] {
         var lines = rows.map(\.line)
         for migration in migrations {
-            let counts = "\(migration.values) values, \(migration.successes) runs, \(migration.failures) failed"
+            let (values, runs) = (quantity(migration.values, of: "value"), quantity(migration.successes, of: "run"))
             let error = migration.lastError.map { ", last error: \(DomainWords.replacing(in: $0))" } ?? ""
-            lines.append("migration  \(migration.id)  \(counts)\(error)")
+            lines.append("migration  \(migration.id)  \(values), \(runs), \(migration.failures) failed\(error)")
         }
         for (copy, reason) in residue.sorted(by: { $0.key < $1.key }) { lines.append("residue  \(copy)  \(reason)") }
         for value in quarantine { lines.append("quarantine  \(value.id)  \(value.key.isEmpty ? "-" : value.key)  \(value.reason)") }

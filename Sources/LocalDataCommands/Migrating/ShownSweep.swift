@@ -23,7 +23,7 @@ struct ShownSweep: Encodable {
         /// The row as one line of text.
         var line: String {
             var parts = [state, key, from.isEmpty ? to : "\(from.joined(separator: ", ")) -> \(to)"]
-            if let records { parts.append("\(records) records") }
+            if let records { parts.append(quantity(records, of: "record")) }
             if bytes > 0 { parts.append("\(bytes) bytes") }
             if !residue.isEmpty { parts.append("not deleted yet: \(residue.joined(separator: ", "))") }
             if let message { parts.append(message) }

@@ -44,10 +44,10 @@ struct StoreSummary: Encodable {
         case .present: break
         }
         guard let values else { return ["\(domain)  cannot be read: \(message ?? "")"] }
-        var first = "\(domain)  \(values) values"
+        var first = "\(domain)  \(quantity(values, of: "value"))"
         if let damaged { first += ", \(damaged) damaged" }
-        if let otherRows, otherRows > 0 { first += ", \(otherRows) other rows" }
-        return [first] + (collections ?? []).map { "  \($0.name)  \($0.records) records" }
+        if let otherRows, otherRows > 0 { first += ", \(quantity(otherRows, of: "other row"))" }
+        return [first] + (collections ?? []).map { "  \($0.name)  \(quantity($0.records, of: "record"))" }
     }
 }
 

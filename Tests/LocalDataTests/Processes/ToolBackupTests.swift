@@ -114,7 +114,7 @@
             #expect(try await run("root", "verify", "sqlite:main", "--accept-older-file").status == 64)
             #expect(try await run("root", "verify", "defaults:main", "--anchor", anchor).status == 64)
             let accepted = try await verify("--accept-older-file", "--yes")
-            #expect(accepted.status == 0 && accepted.stdout.hasPrefix("sound: 1 rows"), "\(accepted)")
+            #expect(accepted.status == 0 && accepted.stdout.hasPrefix("sound: 1 row"), "\(accepted)")
             #expect(try await verify().status == 0)
             #expect(try await run("root", "get", "sqlite:main", "a").stdout == "older")
         }

@@ -110,7 +110,7 @@
             #expect(try await tool("list").stdout.contains("sqlite:documents  LOST"))
             #expect(try await tool("keys", "adopt", "sqlite:archive", "--from", "sqlite:documents").status == 0)
             let list = try await tool("list")
-            #expect(list.status == 0 && list.stdout == "sqlite:archive  1 values\n", "\(list)")
+            #expect(list.status == 0 && list.stdout == "sqlite:archive  1 value\n", "\(list)")
         }
 
         @Test func `a recovery key that cannot be printed is not added`() async throws {

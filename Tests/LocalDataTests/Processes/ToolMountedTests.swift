@@ -57,7 +57,7 @@
             let audit = await storage("audit")
             #expect(audit.output.contains("unchanged  token  sqlite:main"), "\(audit)")
             let list = await storage("list")
-            #expect(list.output.contains("sqlite:main  1 values") && list.output.contains("defaults:old  1 values"), "\(list)")
+            #expect(list.output.contains("sqlite:main  1 value") && list.output.contains("defaults:old  1 value"), "\(list)")
 
             #expect(await storage("windows", "list").output.hasPrefix("name  defaults:new  defaults:old/name  until it is released"))
             #expect(await storage("windows", "end", "defaults:new", "name").status == 0)

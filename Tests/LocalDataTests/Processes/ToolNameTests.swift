@@ -71,7 +71,7 @@
             #expect(try await session("list", "--json").stdout == #"[{"application":"org.example.one"}]"# + "\n")
             let id = ["LOCALDATA_APP_ID": "org.example.one"]
             #expect(try await session("get", "sqlite:documents", "a", variables: id).stdout == "b")
-            #expect(try await session("list", variables: id).stdout == "sqlite:documents  1 values\n")
+            #expect(try await session("list", variables: id).stdout == "sqlite:documents  1 value\n")
             // An option has priority over the environment.
             let other = try await session("list", "sqlite:documents", "--app-id", "org.example.two", variables: id)
             #expect(other.status == 66 && other.stderr.contains("Known: org.example.one"), "\(other)")
