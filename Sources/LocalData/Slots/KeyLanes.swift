@@ -46,12 +46,7 @@ final class KeyLanes: Sendable {
 
     /// Returns whether a call holds a slot of a store. This includes every slot for which another call waits.
     /// - Parameter store: The store; nil for any store.
-    func isBusy(in store: BackendIdentity?) -> Bool {
-        state.withLock { state in
-            guard let store else { return !state.holders.isEmpty }
-            return state.holders.keys.contains { $0.store == store }
-        }
-    }
+    func isBusy(in store: BackendIdentity?) -> Bool { state.withLock { $0.holders.keys.contains { store == nil || $0.store == store } } }
 
     /// The links of the calls that hold a slot now. With ``isBusy(with:)``, a caller can wait until these calls have ended.
     var holders: Set<UInt64> { state.withLock { Set($0.holders.values) } }

@@ -76,8 +76,12 @@ final class RouteTable: Sendable {
 
     /// Returns the route of a key of any type.
     func route(for key: AnyStorageKey) throws -> Route {
-        func route<Key: TypedKey>(_ key: Key) throws -> Route { try self.route(for: key.typed) }
-        return try route(key.base)
+        let base = key.base
+        if let problem = base.evolutionProblem { throw Self.unusable(problem, base.entity) }
+        let lead = Lead(
+            domain: base.domain, address: StorageAddress(base.name, in: base.namespace), security: base.security,
+            isWitnessed: base.isWitnessed)
+        return try known.withLock({ $0[lead] }) ?? route(of: lead)
     }
 
     private static func unusable(_ problem: String, _ entity: String) -> StorageError {
