@@ -243,6 +243,8 @@ public struct StorageConfiguration: Sendable {
     /// Returns a configuration without files and D-Bus. Every domain is in memory, and has the capabilities of the real
     /// one.
     ///
+    /// The deadlines are ten minutes, so that no test depends on the speed of the machine.
+    ///
     /// Configurations from two calls of this function share no data. Two routers with the same configuration share all
     /// data, as if the program had been started again.
     ///
@@ -255,7 +257,7 @@ public struct StorageConfiguration: Sendable {
     /// ```
     public static func inMemory() -> StorageConfiguration {
         var configuration = StorageConfiguration(applicationID: "in-memory", place: .memory(MemoryWorld()), keySource: .keychain)
-        configuration.userDefaultsName = "standard"
+        (configuration.userDefaultsName, configuration.deadlines) = ("standard", Deadlines(files: .seconds(600), keychain: .seconds(600)))
         return configuration
     }
 
