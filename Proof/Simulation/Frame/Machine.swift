@@ -54,6 +54,8 @@ package final class Machine<S: Subject>: Sendable {
         var configuration = base
         configuration.runtime = runtime
         configuration.applicationVersion = version
+        // The time is simulated, so the deadlines of real stores apply, also to a call that waits for another one.
+        configuration.deadlines = Deadlines()
         configuration.logger = Logger(label: "simulation") { [diary] _ in MessageLog { diary.check(message: $0) } }
         if let pageSize { configuration.pageSize = pageSize }
         let make: @Sendable (String, SimulatedStore.Nature) -> SimulatedStore = { [disk, weather, mutant] medium, nature in
