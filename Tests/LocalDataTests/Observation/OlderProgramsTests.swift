@@ -50,4 +50,18 @@ import Testing
         #expect(try await values.next() == "one")
         #expect(try await older.value(for: world.old) == nil)
     }
+
+    @Test(.timeLimit(.minutes(10))) func `in a release window, real files report what an older program writes and removes`() async throws {
+        let stage = try Stage()
+        let old = textKey("token", .userDefaults(suite: "old"))
+        let key = textKey("modern token", .userDefaults(suite: "new")).moved(from: old, keeping: .untilReleased)
+        let (older, router) = (stage.launch(), stage.launch())
+        try await router.set("one", for: key)
+        var values = router.values(for: key).makeAsyncIterator()
+        #expect(try await values.next() == "one")
+        try await older.set("two", for: old)
+        #expect(try await values.next() == "two")
+        try await older.remove(old)
+        #expect(try await values.next() == .some(nil))
+    }
 }
