@@ -80,6 +80,8 @@ class Runner:
         # The path must be short, because programs create sockets below it, and the path of a socket has at most about a
         # hundred bytes.
         self.temporary = tempfile.mkdtemp(prefix="prove-")
+        # Servers that refuse to run as root use another user.
+        os.chmod(self.temporary, 0o711)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, self.interrupted)
 
