@@ -55,7 +55,6 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
         let marked = try await mark.route.probe()
         var origin: RecordOrigin?
         if case .tombstone(let tombstone) = marked { origin = try await coder.origin(of: tombstone.metadata, mark.route) }
-        let collector = residuePurger
         let match = await origins.match(copy, origin)
         if match == .content {
             // Another program wrote this list, with the content of a list that was split before. It may be a new write of this content, so
@@ -66,8 +65,8 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
         }
         // Reason: "A list is split in one commit, with a mark" in Docs/Decisions/Collections.md.
         if match != .none {
-            work.residue = await collector.purge(
-                [copy], for: mark.route, achieved: try await collector.settledDurability(of: mark.route, origin))
+            work.residue = await residuePurger.purge(
+                [copy], for: mark.route, achieved: try await residuePurger.settledDurability(of: mark.route, origin))
             work.reconciled = work.residue.isEmpty ? 1 : 0
             return work
         }
@@ -94,7 +93,7 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
         // The list remains until a sweep has decided the conflict.
         if written.hasConflict, run.reason == .read { return work }
         if written.hasConflict { work.reconciled += max(1, written.resolved) }
-        work.residue = await collector.purge([copy], for: mark.route, achieved: written.durability)
+        work.residue = await residuePurger.purge([copy], for: mark.route, achieved: written.durability)
         return work
     }
 
@@ -191,9 +190,11 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
         let route = part.slot.route
         if case .corrupt(let corruption) = probe { throw route.corrupted(corruption) }
         if case .absent = probe, !isLate { return .free }
-        // The content of the slot is this record of the list, or a later change of it.
+        // The content of the slot is this record of the list, or a later change of it. If its writer could not read the list, the list may
+        // be older or newer.
         let origin = try await MirroredLocations(slots, coder, history).origin(of: probe, part.slot.untyped)
-        if await origins.match(copy, origin) != .none { return .unchanged }
+        let (match, isUnnamed) = (await origins.match(copy, origin), origin?.isUnnamed(copy.route.place.text) == true)
+        if match == .exact || match == .content && !isUnnamed { return .unchanged }
         // Another program does not see the removal, and its list has no revision: the list may be older or newer than the removal.
         if case .tombstone = probe, copy.record.isForeign { return .conflict(nil) }
         var mine: Record?
@@ -206,7 +207,7 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
             }
             if !coder.isExpired(stored) { mine = value }
         }
-        if run.reason == .read { return .conflict(nil) }
+        if run.reason == .read || isUnnamed { return .conflict(nil) }
         let replaced = mine == nil ? nil : probe.metadata
         var prepared = part.prepared
         prepared.facts = .winning(from: [Self.metadata(of: copy)], over: replaced)

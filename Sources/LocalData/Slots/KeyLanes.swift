@@ -7,8 +7,7 @@ import Synchronization
 ///
 /// A call that takes a lane forms a *chain* with all calls that it makes before it leaves the lane. A task-local value carries the chain. A
 /// chain that already holds a slot takes its lane again without waiting. If chains would wait for each other in a circle, the call that
-/// would close the circle fails, so that no deadlock occurs. A wait also fails if
-/// one call holds the slot for too long without a commit.
+/// would close the circle fails, so that no deadlock occurs. A wait also fails if one call holds the slot for too long without a commit.
 final class KeyLanes: Sendable {
     /// The links of the running chain, for each `KeyLanes` object. A *link* is the id of a call that takes lanes. The outermost call is
     /// first.

@@ -66,6 +66,33 @@ import Testing
         #expect(try await machine.launch().value(for: list) == nil)
     }
 
+    /// The change could not read the list, so it does not know whether what is there later is older or newer.
+    @Test(arguments: [Change.set, .remove])
+    func `a list that is written after a change that could not read it is quarantined before it is deleted`(_ change: Change) async throws {
+        var changed = 0
+        for number in 1...8 {
+            let machine = TestMachine()
+            let list = testKey("list", .userDefaults(suite: "older"), of: [Note].self)
+            let notes = Note.collection(.userDefaults(suite: "main")).moved(from: list) { $0 }.resolvingConflicts(Self.policies[2])
+            try await machine.launch().set(Note(id: "a", text: "first"), in: Note.collection(.userDefaults(suite: "main")))
+            let router = machine.launch()
+            _ = try await router.value("a", in: notes)
+            let lists = try #require(machine.backends(of: list.domain).last)
+            lists.inject(.unavailable, at: number, of: .read)
+            do { _ = try await make(change, router, notes) } catch StorageError.residueRemains {} catch StorageError.unavailable {
+                continue
+            }
+            if lists.log.allSatisfy(\.faults.isEmpty) { break }
+            changed += 1
+            try await machine.launch().set([Note(id: "a", text: "later")], for: list)
+            for _ in 0..<3 { _ = try #require(try await machine.launch().row(of: notes)) }
+            #expect(try await machine.launch().value("a", in: notes)?.text == (change == .set ? "NEW" : nil), "read \(number)")
+            #expect(try await machine.launch().value(for: list) == nil, "read \(number)")
+            #expect(try await machine.quarantine(machine.launch()).contains { $0.contains("later") }, "read \(number)")
+        }
+        #expect(changed > 0)
+    }
+
     @Test(arguments: [1, 2])
     func `no sweep undoes a change of a record whose legacy collection comes from a list`(policy: Int) async throws {
         let machine = TestMachine()
