@@ -102,6 +102,16 @@
             while try store.hasOpenFiles || !Self.openFiles(place.path).isEmpty { try await Task.sleep(for: .milliseconds(5)) }
         }
 
+        @Test func `a call that began before the store was locked leaves no file open`() async throws {
+            let place = try Place()
+            let store = place.store()
+            try await store.put("x", at: "name")
+            await store.lock(within: .seconds(600))
+            #expect(!store.hasOpenFiles)
+            #expect(try await store.recipients().count == 1)
+            #expect(try !store.hasOpenFiles && Self.openFiles(place.path).isEmpty)
+        }
+
         /// Opens every kind of connection: the writer, both readers, and the connection for lists.
         private static func useAndRelease(_ place: Place) async throws {
             let store = place.store()

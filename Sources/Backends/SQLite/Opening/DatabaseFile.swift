@@ -148,7 +148,8 @@
                 throw BackendError(.timedOut, "The database was replaced while it was opened. Nothing was changed; try again.")
             }
             let found = try read(file, connection)
-            state.withLock { $0.found = found }
+            // A locked file keeps no connection: a call that began before the lock may get here after it.
+            if !isLocked { state.withLock { $0.found = found } }
             return found
         }
 
