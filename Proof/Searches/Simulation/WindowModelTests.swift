@@ -92,6 +92,20 @@ import Testing
         #expect(!explains(begin + [read("val-#3")]))
     }
 
+    // Row 9, between two stores without a common transaction.
+    @Test func `a sweep may decide about a value that version 1 replaces during the sweep, but never about one that it removes`() {
+        let begin = [set("val-#2"), off, writeOlder("val-#3"), on]
+        func explains(_ actions: [Action], _ policy: Policy) -> Bool { self.explains(begin + actions, policy: policy) }
+        let late = [Action.take, writeOlder("val-#4"), read("val-#2"), .settle(ends: false)]
+        let both = [read("val-#2|val-#3"), .settle(ends: false), read("val-#2|val-#3|val-#4"), .end([2, 3, 4])]
+        #expect(explains(late + both, .merge))
+        #expect(!explains(late.dropFirst() + both, .merge))
+        #expect(explains(late + [read("val-#3"), .settle(ends: false), read("val-#4"), .end([2, 3, 4])], .sourceWins))
+        #expect(!explains(late + [read("val-#3")], .destinationWins))
+        let removed = [Action.take, writeOlder(nil), read("val-#2"), .settle(ends: false)]
+        #expect(!explains(removed + [read("val-#2|val-#3")], .merge))
+    }
+
     @Test func `if mirror and mark are committed separately, a write of version 1 over a mirror without a mark is a conflict`() {
         let actions = [set("val-#2"), .olderRead("val-#2"), off, writeOlder("val-#3"), on, read("val-#2")]
         #expect(explains(actions, isApart: true))

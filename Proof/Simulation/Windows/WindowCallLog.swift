@@ -113,9 +113,12 @@ extension CallLog where Deed == WindowDeed {
                 // A call that ends the window follows the rules of version 3, for which the window is over.
                 ends = ends || endsWindow
                 add(.settle(ends: ends), entry)
-                // If the legacy location changes during a sweep, the sweep visits the key again, and may decide a
-                // second conflict. So a second sweep is added, which may have happened or not.
-                if isMet(entry, where: Self.isOlderChange) { add(.settle(ends: ends), entry, isOptional: true) }
+                // If the legacy location changes during a sweep, the sweep may decide about the earlier content. Then it visits the
+                // key again, and may decide a second conflict. So a second sweep is added, which may have happened or not.
+                if isMet(entry, where: Self.isOlderChange) {
+                    add(.take, entry, isOptional: true)
+                    add(.settle(ends: ends), entry, isOptional: true)
+                }
                 demand(isCalm, sweeps: true)
             case .foreign(let value, let isRepeated):
                 add(.older(value, isAcknowledged: entry.end != nil, isBare: true, isRepeated: isRepeated), entry)

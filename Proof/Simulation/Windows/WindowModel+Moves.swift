@@ -102,6 +102,25 @@ extension WindowModel {
         return rules.policy == .destinationWins || value == nil ? [kept] + replaced : replaced
     }
 
+    /// The state after a sweep read the legacy location, to decide a conflict; none if it has nothing to decide.
+    func taken() -> [WindowModel] {
+        guard rules.policy != .destinationWins, isSettled, standing == .conflict, let older else { return [] }
+        var next = self
+        next.inHand.insert(older)
+        return [next]
+    }
+
+    /// The states after a sweep decided about a content of the legacy location that version 1 replaced during the sweep.
+    /// Two stores have no common transaction, so the conflict with the later content remains. A content that version 1
+    /// removed never returns.
+    func decidedLate() -> [WindowModel] {
+        guard isActive, isSettled, standing == .conflict, older != nil else { return [] }
+        return inHand.filter { $0 != older }.sorted().map { content in
+            let new = rules.up(content, over: value)
+            return replaced(by: rules.policy == .merge ? ValueModel.resolved(value, new) : new).with(.conflict)
+        }
+    }
+
     private func replaced(by new: String?) -> WindowModel {
         var next = self
         next.isUnnamed = false
@@ -241,7 +260,7 @@ extension WindowModel {
     /// The states after a power cut. Each change that was not durable may be kept or lost, in both locations.
     func cut() -> [WindowModel] {
         var kept = self
-        (kept.undo, kept.olderUndo, kept.late, kept.isActive) = ([], [], [], false)
+        (kept.undo, kept.olderUndo, kept.late, kept.inHand, kept.isActive) = ([], [], [], [], false)
         kept.cutsLeft -= 1
         var states = [kept]
         // The mark is a tombstone that names the mirrored record. If it is committed after the mirror, a power cut may

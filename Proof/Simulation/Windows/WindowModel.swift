@@ -80,6 +80,8 @@ package struct WindowModel: SequentialModel {
     var olderUndo: Set<OlderPast> = []
     /// The numbers of texts that were displaced by a call that had not seen them. They must be in quarantine.
     var owed: Set<Int> = []
+    /// The contents of the legacy location that a running sweep has read, and may decide about after they were replaced.
+    var inHand: Set<String> = []
     /// How many power cuts will still happen. If there is none, no earlier state can come back.
     package var cutsLeft = 0
 
@@ -108,6 +110,8 @@ package struct WindowModel: SequentialModel {
         case olderSwap(String?, String?)
         /// A sweep, or the end of the window.
         case settle(ends: Bool)
+        /// A sweep reads the legacy location. It decides later, when the location may have another content.
+        case take
         /// A check after a call that nothing disturbed. If the window is open, version 1 must read the current value.
         /// If a sweep has ended the window, the legacy location must be empty.
         case inStep(ends: Bool, sweeps: Bool)
@@ -155,12 +159,13 @@ package struct WindowModel: SequentialModel {
             return writtenOlder(new, isAcknowledged: isAcknowledged, isBare: isBare, isRepeated: isRepeated)
         case .olderSwap(let seen, let left):
             return seen == older ? writtenOlder(left, isAcknowledged: true, isBare: false, isRepeated: false) : []
-        case .settle: return [self]
+        case .settle: return [self] + decidedLate()
+        case .take: return taken()
         case .inStep(let ends, let sweeps): return isInStep(ends: ends, sweeps: sweeps) ? [durableOlder] : []
         case .round(let isActive):
             var next = self
             next.isActive = isActive
-            next.late = []
+            (next.late, next.inHand) = ([], [])
             return [next]
         case .powerCut: return cut()
         case .end(let found): return owed.isSubset(of: found) ? [self] : []
