@@ -17,7 +17,7 @@ extension RecordCoder {
     func otherType(_ metadata: StorageMetadata, _ key: some TypedKey) -> StorageError {
         StorageError(
             StorageError.incompatibleSchema, key: key.name,
-            "The record in \(key.entity) has the type \(metadata.typeTag ?? "unknown"), and this collection holds \(key.typeTag). Migrate the older ones with migrateAll(from:to:); nothing was changed."
+            "The record in \(key.entity) has the type \(metadata.typeTag ?? "unknown"), and this collection holds \(key.typeTag). If only the name of the Swift type has changed, declare the collection with typeTag: and the earlier name; otherwise convert the records with migrateAll(from:to:). Nothing was changed."
         )
     }
 
