@@ -26,6 +26,16 @@
             try await PostgreSQLSchema.acceptFailover(conninfo: conninfo, schema: "tests", deadline: .seconds(60), runtime: .live)
         }
 
+        /// Returns the statement of the guide SeveralMachines with which a failover manager accepts a promotion.
+        private static func statementOfGuide() throws -> String {
+            let guide = URL(filePath: #filePath).deletingLastPathComponent()
+                .appending(path: "../../../Sources/LocalData/Documentation.docc/SeveralMachines.md")
+            let text = try String(contentsOf: guide.standardized, encoding: .utf8)
+            let block = try #require(text.firstRange(of: /```sql\n[^`]*```/)).lowerBound
+            let lines = text[block...].split(separator: "\n").dropFirst().prefix { $0 != "```" }
+            return lines.joined(separator: " ").replacing("localdata.history", with: "tests.history")
+        }
+
         // MARK: Branches
 
         /// A primary with two standbys that both have its values.
@@ -75,7 +85,11 @@
                 while try await servers[2].sql("SELECT count(*) FROM tests.history") == ["1"] { await Task.yield() }
             }
             // The failover manager has no list of the changes that were acknowledged.
-            if finder != .call { try await accept(three.conninfo) }
+            switch finder {
+            case .call: break
+            case .failoverManager: _ = try await servers[2].sql(Self.statementOfGuide())
+            case .watch: try await accept(three.conninfo)
+            }
             for _ in 0..<2 {
                 #expect(error(try await store.read(kept))?.code == .rolledBack)
                 #expect(error(try await store.read(removed))?.code == .rolledBack)
