@@ -398,7 +398,7 @@ if buildsSearches {
             name: "StorageSearches",
             dependencies: [
                 "LocalData", "LocalDataTesting", "LocalDataBackup", "LocalDataCaches", "LocalDataPlans", "LocalDataVocabulary",
-                "BackendContract", "BackendRuntime", "MemoryBackend",
+                "LocalDataPostgreSQL", "LocalDataQueries", "BackendContract", "BackendRuntime", "MemoryBackend",
                 "DefaultsBackend", "Sealing", "TestSupport", logging,
             ], path: "Proof/Searches/Storage", swiftSettings: house),
         .testTarget(

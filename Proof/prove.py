@@ -29,6 +29,7 @@ steps: campaigns   simulated programs over the real router, by the thousand (Pro
        attacks     every bit of every format flipped, every table exchanged (Proof/Searches)
        limits      a full disk, no memory, no open file left (needs root)
        laws        the laws of backends and of pure parts over more values than in the tests
+       comparison  random programs, whose answers must be the same in every store and with every option (Searches/Storage)
        judges      the cryptography with the test vectors of Project Wycheproof and of RFC 9180 (Tests/SealingTests)
        model       the migration protocol in all its states, with spin (Proof/Models)
        fuzz        libFuzzer on every reader of foreign bytes (Proof/Fuzz)
@@ -196,7 +197,7 @@ def problems(lines):
 
 def first_seed(command):
     """Returns the first seed of a command, for the text of what it tried."""
-    match = re.search(r" --(?:first|seed) (\d+)", command)
+    match = re.search(r"(?: --(?:first|seed) |COMPARISON_FIRST=)(\d+)", command)
     return f", first seed {match[1]}" if match else ""
 
 

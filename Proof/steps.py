@@ -123,6 +123,7 @@ def searches(length):
     # A soak of five minutes.
     short = "--minutes 5 --total 5 --interval 10"
     # Each revision tries other calls: every 17th to every 23rd.
+    comparison = "swift test --skip-build --filter '^StorageSearches[.]ComparisonTests'"
     calls, flushes, disks = 17 + seed % 7, 10 + seed % 5, 3 + seed % 3
     return {
         "campaigns": campaign("campaigns", 4, 25_000) + campaign("records", 2, 20_000) + campaign("windows", 2, 20_000),
@@ -177,10 +178,14 @@ def searches(length):
         ]),
         "attacks": [
             tests("attacks: simulation", "^SimulationSearches[.]"),
-            tests("attacks: stores", "^StorageSearches[.]", "[.]CacheSearchTests"),
+            tests("attacks: stores", "^StorageSearches[.]", "[.](CacheSearchTests|ComparisonTests)"),
             tests("attacks: caches", "^StorageSearches[.]CacheSearchTests"),
             tests("attacks: databases", "^DatabaseSearches[.]"),
             tests("attacks: inputs of the fuzz targets", "^FuzzSearches[.]"),
+        ],
+        "comparison": [
+            Slice("comparison", f"COMPARISON_FIRST={seed} COMPARISON_SEEDS={pick(4, 120, 4000)} {comparison}"),
+            Slice("comparison, planted mistake", f"COMPARISON_PLANTED=1 COMPARISON_SEEDS=4 {comparison}", True),
         ],
         "limits": [Slice("limits", f"{prove} limits")],
         "laws": [Slice("laws", f"LOCALDATA_LAWS={pick(1, 3, 100)} swift test --skip-build --filter 'LawTests|ConformanceTests'")],
@@ -227,7 +232,7 @@ def searches(length):
 
 
 #: The searches of `Scripts/prove --quick`.
-QUICK = ["campaigns", "mutants", "faults", "cuts", "flushes", "processes", "server"]
+QUICK = ["campaigns", "mutants", "faults", "cuts", "flushes", "processes", "server", "comparison"]
 
 LIBRARY = ["Sources/LocalData", "Sources/Backends"]
 FILES = [*LIBRARY, "Sources/LocalDataBackup", "Sources/LocalDataPlans", "Proof/RealFaults", "Proof/FaultWorker"]
@@ -264,6 +269,7 @@ STEPS = [
     search("server", [*SERVER, "Proof/Server", "Proof/Searches/Server"], "tests"),
     search("attacks", [*LIBRARY, "Sources/LocalDataCaches", "Sources/LocalDataImporters", "Proof/Simulation", "Proof/Searches", "Proof/Fuzz"],
            "tests"),
+    search("comparison", ["Sources", "Proof/Searches/Storage"], "tests"),
     search("limits", FILES, "Prove"),
     search("laws", ["Sources", "Tests"], "tests"),
     search("judges", ["Sources/Backends/Sealing", "Tests/SealingTests"], "tests"),
