@@ -249,7 +249,41 @@ def page(ledger):
     computed = f"The ages are those of revision {(ledger.git('rev-parse', 'HEAD') or '')[:8]} on {now():%Y-%m-%d}.\n"
     return (
         f"{HEAD}\n{computed}\n## Steps\n\n{COLUMNS}{ordinary}\n## Steps that run only if they are named\n\n{COLUMNS}{named}"
-        f"\n## Short and long runs, and searches before they had slices\n\n{COLUMNS}{others}")
+        f"\n## Short and long runs, and searches before they had slices\n\n{COLUMNS}{others}{power()}")
+
+
+def power():
+    """Returns the section about how soon the simulation notices planted mistakes; empty if that was not measured."""
+    file = steps.TOP / "Proof/Mutants/Power.json"
+    if not file.is_file():
+        return ""
+    numbers = json.loads(file.read_text())
+    limit = numbers["limit"]
+
+    def text(runs, name):
+        return f"{runs[name]:,}" if runs.get(name) is not None else f"over {limit:,}"
+
+    lines = "".join(
+        f"| {subject} | {name} | {text(runs, 'median')} | {text(runs, 'low')} to {text(runs, 'high')} |\n"
+        for subject, mutants in sorted(numbers["mutants"].items())
+        for name, runs in sorted(mutants.items(), key=lambda item: -(item[1].get("median") or limit + 1)))
+    faults = "".join(
+        f"| {subject} | {fault} | {count:,} |\n"
+        for subject, counts in sorted(numbers["faults"].items()) for fault, count in sorted(counts.items(), key=lambda item: item[1]))
+    return f"""
+## How soon the simulation notices planted mistakes
+
+K is the median number of runs until a planted mistake is noticed, over {numbers["firsts"]} first seeds. The range leaves out the lowest and
+the highest tenth. `Scripts/prove power` measures it.
+
+| subject | planted mistake | K | range |
+|---|---|---:|---:|
+{lines}
+How often a program read a value after a fault, in 2,000 runs of each subject:
+
+| subject | fault | reads |
+|---|---|---:|
+{faults}"""
 
 
 def main(arguments):

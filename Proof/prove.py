@@ -21,6 +21,7 @@ USAGE = """usage: Scripts/prove [--quick | --long] [--list] [step…]
 
 steps: campaigns   simulated programs over the real router, by the thousand (Proof/Simulation)
        mutants     switches off one part of the protocol at a time, which a campaign must notice (Proof/Mutants)
+       power       how soon the simulation notices each mutant (Proof/Mutants/Power.json); runs only if it is named
        faults      real operations on real files, killed, torn or failing at each of their calls (Proof/RealFaults)
        cuts        every disk that a power cut during a real operation can leave (Proof/RealFaults)
        flushes     real operations of which a flush fails and drops its pages, then a power cut (Proof/RealFaults)

@@ -129,6 +129,7 @@ def searches(length):
         "campaigns": campaign("campaigns", 4, 25_000) + campaign("records", 2, 20_000) + campaign("windows", 2, 20_000),
         "mutants": [Slice("mutants", pick(
             f"{prove} mutants --recorded", "Scripts/mutate mutants --recorded", "Scripts/mutate mutants --every-kind --seeds 1000000"))],
+        "power": [Slice("power", f"Scripts/mutate power --record Proof/Mutants/Power.json --firsts {pick(3, 20, 100)}")],
         "faults": (
             [Slice(f"faults: {name}", f"{prove} faults --operation '{name}' --exactly --width 8") for name in ("list: set", "database: set")]
             if quick
@@ -262,6 +263,7 @@ def check(name, inputs, *commands, is_named=False, is_proof=False):
 STEPS = [
     search("campaigns", ROUTER, "Prove"),
     search("mutants", [*ROUTER, "Proof/Mutants"]),
+    search("power", [*ROUTER, "Proof/Mutants"], is_named=True),
     search("faults", FILES, "Prove"),
     search("cuts", FILES, "Prove"),
     search("flushes", FILES, "Prove"),

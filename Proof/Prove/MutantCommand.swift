@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Simulation
+import Synchronization
 
 /// The command that checks whether simulated runs notice mutants. A mutant switches off one safety measure of the
 /// library, or makes a simulated store faulty. A run notices a mutant if it breaks a rule because of it.
@@ -83,6 +84,106 @@ struct Mutants: ParsableCommand {
 
     /// The command that runs this program again, from the root of the checkout.
     private static var program: String { Mutant.hasPatches ? "Scripts/mutate" : CommandLine.arguments[0] }
+}
+
+/// Returns the schedule of a name.
+func schedule(named name: String) throws -> Schedule {
+    guard let schedule = Schedule(name: name) else { throw ValidationError("The schedules are uniform, weighted, pct2 and pct3.") }
+    return schedule
+}
+
+/// The command that measures how soon the simulation notices each mutant.
+struct Power: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Prints the median number of runs until each mutant is noticed (K), over several first seeds.",
+        discussion: "A run counts if it has the kind and the variant that show the mutant. Scripts/mutate builds with the patches.")
+
+    @Option(help: "How many first seeds.") var firsts: UInt64 = 20
+    @Option(help: "The first of the first seeds.") var first: UInt64 = 0
+    @Option(help: "After how many runs a search gives up.") var limit = 2_000
+    @Option(help: "One mutant only.") var mutant: Mutant?
+    @Option(help: "One schedule only: uniform, weighted, pct2 or pct3.", transform: schedule(named:)) var schedule: Schedule?
+    @Option(help: "How many threads.") var threads = 2
+    @Option(help: "The file in which to record the numbers.") var record: String?
+
+    /// The numbers of a measurement, as a file records them.
+    private struct Numbers: Codable {
+        /// The number of runs until a mutant was noticed: the median, the second lowest and the second highest of ten. Nil if none was
+        /// enough.
+        struct Runs: Codable {
+            var median: Int?
+            var low: Int?
+            var high: Int?
+        }
+        /// By subject and mutant.
+        var mutants: [String: [String: Runs]] = [:]
+        /// How often a program read a value after a fault, by subject and fault, in the first runs without a mutant.
+        var faults: [String: [String: Int]] = [:]
+        var limit: Int
+        var firsts: UInt64
+    }
+
+    private static let runsWithoutMutant: UInt64 = 2_000
+
+    func validate() throws { try requireAvailable(mutant) }
+
+    func run() throws {
+        var numbers = Numbers(limit: limit, firsts: firsts)
+        measure(MovingValues.self, &numbers)
+        measure(StoredRecords.self, &numbers)
+        measure(ReleaseWindows.self, &numbers)
+        let medians = numbers.mutants.values.flatMap(\.values).map { $0.median ?? .max }.sorted()
+        guard let worst = medians.last else { return }
+        if let record {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+            try (encoder.encode(numbers) + Data("\n".utf8)).write(to: URL(filePath: record))
+        }
+        let largest = worst == .max ? "over \(limit)" : "\(worst)"
+        print(
+            "tried: \(medians.count) mutants; median K \(medians[medians.count / 2]); largest K \(largest); \(medians.count { $0 > 500 }) over 500"
+        )
+    }
+
+    private func measure<S: CommandSubject>(_ subject: S.Type, _ numbers: inout Numbers) {
+        for mutant in S.mutants where mutant.isAvailable && (self.mutant ?? mutant) == mutant {
+            for showing in S.showings(mutant) {
+                let name = RecordedSeeds.name(mutant, showing)
+                let runs = runs(S.self, mutant, showing).map { $0 == .max ? nil : $0 }
+                let found = Numbers.Runs(median: runs[runs.count / 2], low: runs[runs.count / 10], high: runs[runs.count * 9 / 10])
+                numbers.mutants["\(S.self)", default: [:]][name] = found
+                let texts = [found.median, found.low, found.high].map { $0.map(String.init) ?? "over \(limit)" }
+                FileHandle.standardOutput.write(Data("\(S.self), \(name): K \(texts[0]), \(texts[1]) to \(texts[2])\n".utf8))
+            }
+        }
+        if record == nil { return }
+        let coverage = Series<S>(first..<first + Self.runsWithoutMutant).run(threads: threads).coverage
+        for counts in coverage.faults.values {
+            for (fault, count) in counts { numbers.faults["\(S.self)", default: [:]][fault.rawValue, default: 0] += count }
+        }
+    }
+
+    /// Returns the numbers of runs until a mutant was noticed, in ascending order, one for each first seed. A search that gives up counts
+    /// as the most runs there are.
+    private func runs<S: CommandSubject>(_ subject: S.Type, _ mutant: Mutant, _ showing: Showing<S.Kind>) -> [Int] {
+        let next = Mutex<UInt64>(0)
+        let all = Mutex<[Int]>([])
+        DispatchQueue.concurrentPerform(iterations: threads) { _ in
+            while true {
+                let number = next.withLock { next in
+                    defer { next += 1 }
+                    return next
+                }
+                guard number < firsts else { return }
+                let begin = first + number * 1_000_003
+                var series = Series<S>(begin..<begin + 1_000_003, kind: showing.kind, variant: showing.variant, mutant: mutant)
+                (series.schedule, series.most) = (schedule, limit)
+                let result = series.run(threads: 1)
+                all.withLock { $0.append(result.violations.isEmpty ? .max : result.runs) }
+            }
+        }
+        return all.withLock { $0.sorted() }
+    }
 }
 
 /// Throws an error for a mutant that this build does not contain.

@@ -14,7 +14,7 @@ struct Prove: AsyncParsableCommand {
         subcommands: [
             Campaigns<MovingValues>.self, Campaigns<StoredRecords>.self, Campaigns<ReleaseWindows>.self,
             Faults.self, Cuts.self, Flushes.self, Processes.self, Limits.self,
-            Mutants.self, Replay<MovingValues>.self, Replay<StoredRecords>.self, Replay<ReleaseWindows>.self,
+            Mutants.self, Power.self, Replay<MovingValues>.self, Replay<StoredRecords>.self, Replay<ReleaseWindows>.self,
         ] + server)
 
     /// The commands that need the trait `PostgreSQL`.
@@ -120,6 +120,7 @@ struct Campaigns<S: CommandSubject>: ParsableCommand {
     @Option(help: "The first seed.") var first: UInt64 = 0
     @Option(help: "One kind only.") var kind: S.Kind?
     @Option(help: "A part of the protocol that is taken away.") var mutant: Mutant?
+    @Option(help: "One schedule only: uniform, weighted, pct2 or pct3.", transform: schedule(named:)) var schedule: Schedule?
     @Option(help: "After how many violations to stop.") var limit = 1
     @Option(help: "How many threads.") var threads = 2
     @Flag(help: "Every violation in full, not only its first line.") var full = false
@@ -134,7 +135,9 @@ struct Campaigns<S: CommandSubject>: ParsableCommand {
         let clock = ContinuousClock()
         let begin = clock.now
         var isRuleBroken = try mutant == nil && kind == nil && isPastFailureBack()
-        let result = Series<S>(first..<first + seeds, kind: kind, mutant: mutant, limit: limit).run(threads: threads)
+        var series = Series<S>(first..<first + seeds, kind: kind, mutant: mutant, limit: limit)
+        series.schedule = schedule
+        let result = series.run(threads: threads)
         for violation in result.violations {
             print(full ? "\(violation)\n" : "\("\(violation)".split(separator: "\n").first ?? "")")
             print("again: \(again(violation.campaign))")

@@ -55,11 +55,13 @@ package struct Campaign<S: Subject>: Sendable, Codable, Hashable {
     }
 
     /// Carries out the run.
-    /// - Parameter mutant: The part of the protocol that is switched off.
+    /// - Parameters:
+    ///   - mutant: The part of the protocol that is switched off.
+    ///   - schedule: How the next step is chosen; nil for the schedule that follows from the seed.
     /// - Throws: ``Violation``.
-    package func run(_ mutant: Mutant? = nil, isTraced: Bool = false) throws(Violation) -> Outcome {
+    package func run(_ mutant: Mutant? = nil, schedule: Schedule? = nil, isTraced: Bool = false) throws(Violation) -> Outcome {
         Mutant.activate(mutant)
-        let machine = Machine<S>(seed: seed, mutant: mutant, isTraced: isTraced)
+        let machine = Machine<S>(seed: seed, schedule: schedule, mutant: mutant, isTraced: isTraced)
         let act = Act(campaign: self, machine: machine)
         let result: Result<Outcome, Violation>
         do {

@@ -1,3 +1,5 @@
+import TestSupport
+
 /// The events of a run: which programs start, what they call, and what goes wrong when.
 ///
 /// A plan follows from a seed. It does not contain the order in which ready steps are taken. For a run that broke a
@@ -22,6 +24,25 @@ package protocol CampaignPlan: Codable, Hashable, Sendable {
     /// Creates the plan that follows from a seed.
     /// - Parameter kind: The kind; drawn from the seed if nil.
     init(seed: UInt64, kind: Kind?)
+}
+
+/// The kinds of calls and of accidents that the plan of a seed draws. Half of the plans draw only a few kinds, so each of these occurs often
+/// (Groce et al.: Swarm Testing, ISSTA 2012).
+struct Swarm {
+    private var numbers: SeededGenerator
+    private let isPartial: Bool
+
+    init(seed: UInt64) {
+        numbers = SeededGenerator(seed ^ 0x54A2_5EED_0003_5EED)
+        isPartial = numbers.next() % 2 == 0
+    }
+
+    /// Returns as many numbers as there are alternatives. Each number names an alternative, and one that is not drawn is missing.
+    mutating func choices(of count: Int) -> [Int] {
+        guard isPartial else { return Array(0..<count) }
+        let some = Array((0..<count).shuffled(using: &numbers).prefix(Int.random(in: count / 5...count / 2, using: &numbers)))
+        return (0..<count).map { some[$0 % some.count] }
+    }
 }
 
 /// A program that runs in a round, that is, in a group of programs that run at the same time.

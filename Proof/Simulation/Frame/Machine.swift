@@ -34,8 +34,8 @@ package final class Machine<S: Subject>: Sendable {
 
     private struct WeakRouter: Sendable { weak let router: StorageRouter? }
 
-    init(seed: UInt64, mutant: Mutant?, isTraced: Bool) {
-        world = Simulation(seed: seed, isTraced: isTraced)
+    init(seed: UInt64, schedule: Schedule?, mutant: Mutant?, isTraced: Bool) {
+        world = Simulation(seed: seed, schedule: schedule, isTraced: isTraced)
         self.mutant = mutant
         disk = SimulatedDisk(world)
         diary = CallLog(world)

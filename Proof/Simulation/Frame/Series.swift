@@ -7,6 +7,10 @@ package struct Series<S: Subject>: Sendable {
     /// The variant of the runs, as in ``CampaignPlan/variant``; nil for any variant. Other seeds are left out.
     package var variant: String?
     package var mutant: Mutant?
+    /// How the next step of a run is chosen; nil for the schedule that follows from the seed.
+    package var schedule: Schedule?
+    /// The number of runs of each thread after which no further run starts.
+    package var most = Int.max
     /// The number of violations after which no further run starts.
     package var limit = 1
 
@@ -38,7 +42,7 @@ package struct Series<S: Subject>: Sendable {
         let next = Mutex(seeds.lowerBound)
         Threads.run(threads) {
             var mine = Result()
-            while result.withLock({ $0.violations.count }) < limit {
+            while mine.runs < most, result.withLock({ $0.violations.count }) < limit {
                 let seed = next.withLock { next in
                     defer { if next < seeds.upperBound { next += 1 } }
                     return next
@@ -47,7 +51,7 @@ package struct Series<S: Subject>: Sendable {
                 if let variant, S.Plan(seed: seed, kind: kind).variant != variant { continue }
                 mine.runs += 1
                 do throws(Campaign<S>.Violation) {
-                    let outcome = try Campaign<S>(seed: seed, kind: kind).run(mutant)
+                    let outcome = try Campaign<S>(seed: seed, kind: kind).run(mutant, schedule: schedule)
                     mine.steps += outcome.steps
                     mine.counts.merge(outcome.counts, uniquingKeysWith: +)
                     mine.coverage.merge(outcome.coverage)

@@ -52,6 +52,8 @@ package struct RecordPlan: CampaignPlan {
         isQueried = kind.isCollection && kind != .referring && seed % 9 == 3
         lifetime = kind.expires ? 30 + draw(60) : nil
         haste = pick([0, 0, 0, 60])
+        var swarm = Swarm(seed: seed)
+        let (verbs, accidents) = (swarm.choices(of: 20), swarm.choices(of: kind.expires ? 26 : 16))
         rounds = []
         for number in 0..<((kind.expires ? 2 : 1) + draw(3)) {
             let programs = (0..<(draw(4) == 0 ? 1 : 2)).map { _ in
@@ -61,14 +63,14 @@ package struct RecordPlan: CampaignPlan {
                 return Program(
                     version: version,
                     callers: (0..<(1 + draw(2))).map { _ in
-                        (0..<(1 + draw(3))).map { [count] _ in Call(verb: Self.verb(draw(20), kind), key: draw(count)) }
+                        (0..<(1 + draw(3))).map { [count] _ in Call(verb: Self.verb(verbs[draw(20)], kind), key: draw(count)) }
                     })
             }
             let calls = programs.flatMap(\.callers).joined().count
             let events = (0..<draw(kind.expires ? 6 : 5)).map { _ -> Event in
                 let step = draw(draw(2) == 0 ? 60 : 20 + calls * 40)
                 let accident: Accident =
-                    switch draw(kind.expires ? 26 : 16) {
+                    switch accidents[draw(accidents.count)] {
                     case 0, 1: .end(program: draw(programs.count))
                     case 2, 3, 4: .powerCut
                     case 5: .cancel(program: draw(programs.count), caller: draw(2))

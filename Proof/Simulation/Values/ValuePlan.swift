@@ -84,6 +84,8 @@ package struct ValuePlan: CampaignPlan {
             }
         }
         let isAlone = kind == .byHand
+        var swarm = Swarm(seed: seed)
+        let (verbs, accidents) = (swarm.choices(of: 20), swarm.choices(of: 17))
         rounds = []
         for _ in 0..<(kind.tears ? 2 : 1 + draw(2)) {
             let programs = (0..<(isAlone || draw(4) == 0 ? 1 : 2)).map { number in
@@ -91,7 +93,7 @@ package struct ValuePlan: CampaignPlan {
                 return Program(
                     isOlder: isOlder, isHeldBack: kind == .conditional && draw(3) == 0, isWatched: !isOlder && draw(6) == 0,
                     callers: (0..<(1 + draw(2))).map { _ in
-                        (0..<(1 + draw(3))).map { _ in Call(verb: Self.verb(draw(20), of: kind), key: draw(keys)) }
+                        (0..<(1 + draw(3))).map { _ in Call(verb: Self.verb(verbs[draw(20)], of: kind), key: draw(keys)) }
                     })
             }
             let calls = programs.flatMap(\.callers).joined().count
@@ -99,7 +101,7 @@ package struct ValuePlan: CampaignPlan {
                 // Half of the accidents happen early, while values are being moved.
                 let step = draw(draw(2) == 0 ? 40 : 20 + calls * 25)
                 let accident: Accident =
-                    switch draw(17) {
+                    switch accidents[draw(17)] {
                     case 0: .end(program: draw(programs.count))
                     case 1, 2: .powerCut
                     case 3: .cancel(program: draw(programs.count), caller: draw(2))

@@ -65,6 +65,8 @@ package struct WindowPlan: CampaignPlan {
         }
         rounds = []
         let versions = kind.versions(draw)
+        var swarm = Swarm(seed: seed)
+        let (verbs, accidents) = (swarm.choices(of: 20) + [20, 21], swarm.choices(of: 18))
         // In some plans, the programs already call `endReleaseWindow(for:)` in the rounds.
         let callsEnd = draw(4) == 0 && end == .release
         for round in versions {
@@ -77,7 +79,7 @@ package struct WindowPlan: CampaignPlan {
                     version: version,
                     callers: (0..<(isSingle ? 1 : 1 + draw(2))).map { _ in
                         (0..<(1 + draw(kind == .rolling ? 3 : 4))).map { _ in
-                            Call(verb: Self.verb(draw(callsEnd ? 22 : 20)), key: draw(keys))
+                            Call(verb: Self.verb(verbs[draw(callsEnd ? 22 : 20)]), key: draw(keys))
                         }
                     })
             }
@@ -85,7 +87,7 @@ package struct WindowPlan: CampaignPlan {
             let events = (0..<draw(kind.isByTurns ? 3 : 5)).map { _ -> Event in
                 let step = draw(draw(2) == 0 ? 40 : 20 + calls * 25)
                 let accident: Accident =
-                    switch draw(18) {
+                    switch accidents[draw(18)] {
                     case 0, 1: .end(program: draw(programs.count))
                     case 2, 3: .powerCut
                     case 4: .cancel(program: draw(programs.count), caller: draw(2))

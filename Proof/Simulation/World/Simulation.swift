@@ -27,9 +27,14 @@ package final class Simulation: Sendable {
         }
     }
 
-    private enum Step {
-        case job(UnownedJob)
-        case lane(Int)
+    /// A step that is ready, with the number of its task or lane.
+    private struct Step {
+        enum Work {
+            case job(UnownedJob)
+            case lane(Int)
+        }
+        let work: Work
+        let owner: Int
     }
 
     private struct Work {
@@ -46,6 +51,7 @@ package final class Simulation: Sendable {
 
     private struct State: @unchecked Sendable {
         var numbers: SeededGenerator
+        var picker: StepPicker
         var ready: [Step] = []
         var lanes: [Work] = []
         var timers: [Timer] = []
@@ -80,6 +86,14 @@ package final class Simulation: Sendable {
             digest ^= digest >> 32
         }
 
+        mutating func addLane(_ lane: Int) { ready.append(Step(work: .lane(lane), owner: picker.owner(ofLane: lane))) }
+
+        /// Chooses one of the ready steps. Returns its index.
+        mutating func pick() -> Int {
+            guard picker.schedule != .uniform, ready.count > 1 else { return Int.random(in: 0..<ready.count, using: &numbers) }
+            return picker.pick(ready.map(\.owner))
+        }
+
         mutating func check(_ what: String) {
             if let thread, pthread_equal(thread, pthread_self()) == 0 { leak = leak ?? what }
         }
@@ -95,9 +109,11 @@ package final class Simulation: Sendable {
     /// Creates a machine.
     /// - Parameters:
     ///   - seed: Decides the order of steps and all random numbers.
+    ///   - schedule: How the next step is chosen; nil for the schedule that follows from the seed.
     ///   - isTraced: Whether the run is recorded in ``trace``.
-    package init(seed: UInt64, isTraced: Bool = false) {
-        state = Mutex(State(numbers: SeededGenerator(seed), trace: isTraced ? [] : nil))
+    package init(seed: UInt64, schedule: Schedule? = nil, isTraced: Bool = false) {
+        let picker = StepPicker(schedule ?? Schedule(seed: seed), seed: seed)
+        state = Mutex(State(numbers: SeededGenerator(seed), picker: picker, trace: isTraced ? [] : nil))
         self.isTraced = isTraced
         executor.world.withLock { $0 = Weak(self) }
     }
@@ -200,7 +216,7 @@ package final class Simulation: Sendable {
             state.haste = 0
             for lane in state.lanes.indices where state.lanes[lane].isStalled {
                 state.lanes[lane].isStalled = false
-                if !state.lanes[lane].waiting.isEmpty { state.ready.append(.lane(lane)) }
+                if !state.lanes[lane].waiting.isEmpty { state.addLane(lane) }
             }
             return state.tasks
         }
@@ -226,17 +242,17 @@ package final class Simulation: Sendable {
                 state.trace?.append("\(state.steps): timer \(timer.number)")
                 return timer.action
             }
-            let pick = Int.random(in: 0..<state.ready.count, using: &state.numbers)
+            let pick = state.pick()
             state.note(UInt64(state.ready.count) << 32 | UInt64(pick))
             state.trace?.append("\(state.steps): \(pick) of \(state.ready.count)")
             let step = state.ready.remove(at: pick)
-            switch step {
+            switch step.work {
             case .job(let job):
                 let executor = executor
                 return { job.runSynchronously(on: executor.asUnownedTaskExecutor()) }
             case .lane(let lane):
                 let work = state.lanes[lane].waiting.removeFirst()
-                if !state.lanes[lane].waiting.isEmpty { state.ready.append(.lane(lane)) }
+                if !state.lanes[lane].waiting.isEmpty { state.addLane(lane) }
                 return work
             }
         }
@@ -262,7 +278,7 @@ package final class Simulation: Sendable {
     fileprivate func add(_ job: UnownedJob) {
         state.withLock { state in
             state.check("a task's step")
-            state.ready.append(.job(job))
+            state.ready.append(Step(work: .job(job), owner: state.picker.owner(of: job)))
         }
     }
 
@@ -277,7 +293,7 @@ package final class Simulation: Sendable {
         state.withLock { state in
             state.check("work on a lane")
             state.lanes[lane].waiting.append(work)
-            if state.lanes[lane].waiting.count == 1, !state.lanes[lane].isStalled { state.ready.append(.lane(lane)) }
+            if state.lanes[lane].waiting.count == 1, !state.lanes[lane].isStalled { state.addLane(lane) }
         }
     }
 
@@ -287,14 +303,14 @@ package final class Simulation: Sendable {
         let held = state.withLock { state in
             let held = state.lanes.indices.filter { !state.lanes[$0].isStalled && isMeant(state.lanes[$0].label) }
             for lane in held { state.lanes[lane].isStalled = true }
-            state.ready.removeAll { if case .lane(let lane) = $0 { held.contains(lane) } else { false } }
+            state.ready.removeAll { if case .lane(let lane) = $0.work { held.contains(lane) } else { false } }
             return held
         }
         _ = schedule(at: now.advanced(by: duration)) { [self] in
             state.withLock { state in
                 for lane in held where state.lanes[lane].isStalled {
                     state.lanes[lane].isStalled = false
-                    if !state.lanes[lane].waiting.isEmpty { state.ready.append(.lane(lane)) }
+                    if !state.lanes[lane].waiting.isEmpty { state.addLane(lane) }
                 }
             }
         }
