@@ -110,6 +110,10 @@
             #expect(!store.hasOpenFiles)
             #expect(try await store.recipients().count == 1)
             #expect(try !store.hasOpenFiles && Self.openFiles(place.path).isEmpty)
+            for await _ in store.foreignChanges() { break }
+            #expect(try !store.hasOpenFiles && Self.openFiles(place.path).isEmpty)
+            #expect(try await store.synchronize() == .durable)
+            #expect(try !store.hasOpenFiles && Self.openFiles(place.path).isEmpty)
         }
 
         /// Opens every kind of connection: the writer, both readers, and the connection for lists.

@@ -34,9 +34,16 @@ struct RecordVerdict: Sendable {
         try await judgeQueries(last, values)
         if plan.isDamaged { try judgeDamage() }
         if let leak = machine.leak { throw act.violation(.secrecy, leak) }
-        try judgeOrder()
         try await judgeUnseen(last, values)
         try await judgeBackups(last, values)
+        // Each value must expire at its time, so read the values several times before the longest lifetime has passed.
+        if let lifetime = plan.lifetime {
+            for _ in 0..<3 {
+                machine.world.sleep(seconds: lifetime / 3)
+                _ = try await finalValues(last)
+            }
+        }
+        try judgeOrder()
         if plan.kind.expires { try await judgePurge(last) }
         try await RecordForgery(act: act, scene: scene).judge(last)
     }

@@ -38,6 +38,8 @@
                 }
             }
             defer { neighbor?.release() }
+            // A call that began before the program locked the database may open it again here.
+            defer { if isLocked { closeWithoutWriting() } }
             guard clock.now < deadline else {
                 throw BackendError(
                     .timedOut, "Another program kept the database locked until the deadline. Nothing was changed; try again.")
