@@ -116,6 +116,22 @@
             #expect(try !store.hasOpenFiles && Self.openFiles(place.path).isEmpty)
         }
 
+        @Test func `a list that began before the store was locked opens nothing after it`() async throws {
+            let place = try Place()
+            let lane = TestLane()
+            var runtime = Runtime.live
+            runtime.makeLane = { [makeLane = runtime.makeLane] in $0.hasSuffix(".scan") ? lane.named($0) : makeLane($0) }
+            let store = place.store(runtime: runtime)
+            try await store.put("x", at: "name")
+            lane.hold()
+            let listed = Task { try await store.addresses(in: .values).count }
+            await lane.untilHeld(1)
+            await store.lock(within: .seconds(600))
+            lane.release()
+            await #expect(throws: BackendError.self) { try await listed.value }
+            #expect(try Self.openFiles(place.path).isEmpty)
+        }
+
         /// Opens every kind of connection: the writer, both readers, and the connection for lists.
         private static func useAndRelease(_ place: Place) async throws {
             let store = place.store()
