@@ -122,8 +122,8 @@ def searches(length):
 
     # A soak of five minutes.
     short = "--minutes 5 --total 5 --interval 10"
-    # Each revision tries other calls: every 17th to every 23rd.
     comparison = "swift test --skip-build --filter '^StorageSearches[.]ComparisonTests'"
+    # Each revision tries other calls: every 17th to every 23rd.
     calls, flushes, disks = 17 + seed % 7, 10 + seed % 5, 3 + seed % 3
     return {
         "campaigns": campaign("campaigns", 4, 25_000) + campaign("records", 2, 20_000) + campaign("windows", 2, 20_000),

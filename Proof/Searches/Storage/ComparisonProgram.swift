@@ -17,6 +17,14 @@ struct ComparisonProgram: CustomStringConvertible, Sendable {
         case olderSet(Int), olderRemove, olderRead, olderStore([Int], tag: Int), olderRemoveRecord(Int), olderList
         /// An operation that must not change any answer.
         case operate(Operation)
+
+        /// Whether the step changes something, and its answer does not show it. Only a later answer can show that it was left out.
+        var isSilent: Bool {
+            switch self {
+            case .setText, .setNumber, .setList, .setFlag, .remove, .store, .removeRecord: true
+            default: false
+            }
+        }
     }
 
     /// An operation on the stores. A store that does not support it leaves it out.
@@ -91,7 +99,8 @@ struct ComparisonProgram: CustomStringConvertible, Sendable {
         }
     }
 
-    /// The first seed, the number of seeds, and whether the worlds leave out removals. Proof/steps.py sets them.
+    /// The first seed, the number of seeds, and whether a mistake is planted: the worlds leave out every second step that is silent.
+    /// Proof/steps.py sets them.
     static let first = environment["COMPARISON_FIRST"].flatMap(UInt64.init) ?? 0
     static let count = environment["COMPARISON_SEEDS"].flatMap(UInt64.init) ?? 40
     static let isPlanted = environment["COMPARISON_PLANTED"] != nil
@@ -131,8 +140,8 @@ struct ComparisonWorld: Sendable {
     var security = SecurityPolicy.automatic
     var declaresAttribute = true
     var indexesAttributes = true
-    /// How many processes make the calls, in turn.
-    var processes = 1
+    /// How many programs make the calls, in turn. Each has a separate router.
+    var programs = 1
     /// Returns the folder of another machine; nil if the stores are not all in one folder.
     var otherRoot: (@Sendable () -> URL)?
 

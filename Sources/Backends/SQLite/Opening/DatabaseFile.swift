@@ -103,8 +103,8 @@
         /// Reason: "A replaced file is detected by one stat, and never written" in Docs/Decisions/Database.md.
         private static let trust = Duration.milliseconds(100)
 
-        /// Returns whether the database is unlocked and a session's file is still at the path. Calls `stat` at most once, and may be called on any
-        /// thread.
+        /// Returns whether the database is unlocked and a session's file is still at the path. Calls `stat` at most
+        /// once, and may be called on any thread.
         func isCurrent(_ session: DatabaseSession, _ freshness: ReadFreshness = .fresh) -> Bool {
             let now = clock.now
             if freshness == .validated, now.nanoseconds < session.trustedUntil.load(ordering: .relaxed) { return true }
