@@ -1,11 +1,12 @@
 """Runs slices of the expensive steps for Scripts/check, and records them.
 
 usage: Scripts/check --due [--minutes N] [--built] [--list]
-       Scripts/check STEP...
+       Scripts/check [--resume] STEP...
 
   --due        runs the slices that are due; with --minutes, the oldest ones until the minutes are used, at least one
   --built      only slices that need no other build than .ci/run has made
   --list       prints each slice with its age, and runs nothing
+  --resume     leaves out the slices of the steps that passed at this revision
 
 A slice is due if it has no record, or if its record is more than 7 days old and more than 3,000 lines of its inputs have changed since (500 of
 Sealing, Migration and Records). Steps that run only if they are named are never due. Exits with 1 if a slice is still due or did not run to its
@@ -101,7 +102,7 @@ def print_list(book):
 
 def main(arguments):
     parser = argparse.ArgumentParser(usage=__doc__.partition("usage: ")[2])
-    for option in ("--due", "--built", "--list"):
+    for option in ("--due", "--built", "--list", "--resume"):
         parser.add_argument(option, action="store_true")
     parser.add_argument("--minutes", type=float)
     parser.add_argument("steps", nargs="*")
@@ -118,6 +119,8 @@ def main(arguments):
         if options.due:
             shift.run_due(minutes=options.minutes, built=options.built)
         chosen = [(step, slice) for step in steps.STEPS if step.name in options.steps for slice in step.slices]
+        if options.resume:
+            chosen = [(step, slice) for step, slice in chosen if not runner.ledger.passed(slice.name)]
         found += [slice.name for step, slice in chosen if shift.run(step, slice)]
     except Interrupted:
         print("\nInterrupted.")

@@ -85,6 +85,11 @@ class Ledger:
         _, _, text = (path.read_text() if path.exists() else "").partition(f"\n{SECTION}\n")
         return any(f"`{one}`" in text.partition("\n## ")[0] for one in (name, base(name)))
 
+    def passed(self, name):
+        """Whether a slice found nothing at this revision."""
+        record = self.records.get(name)
+        return record is not None and record["revision"] == self.git("rev-parse", "HEAD") and record["found"] in GREEN
+
     def red(self):
         """Returns the names of the records that found something that is not a known limit."""
         return [name for name, record in self.records.items() if record["found"] not in GREEN and not self.is_accepted(name)]

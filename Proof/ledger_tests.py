@@ -71,6 +71,13 @@ def test():
         assert ledger.path.read_bytes() == before
         note("one: first")
 
+        # A full run that goes on leaves out what passed at this revision: not a finding, not a record of an earlier revision.
+        assert ledger.passed("one: first") and not ledger.passed("one: second")
+        note("one: second", found="something")
+        assert not ledger.passed("one: second")
+        ledger.note("one: second", revision="0" * 40, seconds=1, tried="-", found="nothing")
+        assert not ledger.passed("one: second")
+
         # An old record is due only after enough changed lines.
         def old(days, **changes):
             date = datetime.fromtimestamp(time.time() - days * 86400, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
